@@ -18,7 +18,8 @@ _freshness.check()
 
 from kernels_core.batch import BatchGrammarMatcher, apply_masks_inplace  # noqa: E402
 from kernels_core.clock import CancelToken, TimeLimit  # noqa: E402
-from kernels_core.compiler import CompiledGrammar, GrammarCompiler  # noqa: E402
+from kernels_core.compiled import CompiledGrammar  # noqa: E402
+from kernels_core.compiler import GrammarCompiler  # noqa: E402
 from kernels_core.errors import (  # noqa: E402
     BudgetExceededError,
     DeadEndError,

@@ -19,7 +19,7 @@ from kernels_core.clock import look
 from kernels_core.giving_back import AFTER_BYTES, give_back
 
 if TYPE_CHECKING:
-    from kernels_core.compiler import CompiledGrammar
+    from kernels_core.compiled import CompiledGrammar
 
 __all__ = ["CompileCache"]
 

@@ -3,39 +3,27 @@
 
 from libcpp.vector cimport vector
 
-from kernels_core.clock cimport Clock, stop_clock
-from kernels_core.earley.machine cimport SetRec, known_step
-from kernels_core.matcher cimport GrammarMatcher
-
-__all__ = ["forced_text"]
+from kernels_core.earley.machine cimport Machine, SetRec, known_step
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-def forced_text(GrammarMatcher matcher not None, int most):
-    """At most `most` bytes; none where a whole token may be taken by its id.  `matcher` stays where it is."""
-    cdef SetRec* at = matcher._last.set
+cdef bytes forced_text(Machine machine, SetRec* at, int most):
+    """At most `most` bytes behind `at`; none where a whole token may be taken by its id.  The caller's clock runs."""
     cdef SetRec* known
     cdef vector[char] text
     cdef int byte
-    cdef Clock clock
-    if matcher._terminated():
-        return b""
-    matcher._start(&clock)
-    try:
-        while <int>text.size() < most and not at.completed and not at.tokens:
-            byte = _only_byte(at)
-            if byte < 0:
-                break
-            known = known_step(at, byte)
-            if known == NULL:
-                with nogil:
-                    known = matcher._machine.advance_locked(at, byte)
-            at = known
-            text.push_back(<char>byte)
-    finally:
-        stop_clock(&clock)
+    while <int>text.size() < most and not at.completed and not at.tokens:
+        byte = _only_byte(at)
+        if byte < 0:
+            break
+        known = known_step(at, byte)
+        if known == NULL:
+            with nogil:
+                known = machine.advance_locked(at, byte)
+        at = known
+        text.push_back(<char>byte)
     return text.data()[:text.size()] if text.size() else b""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakSet
 
 if TYPE_CHECKING:
-    from kernels_core.compiler import CompiledGrammar
+    from kernels_core.compiled import CompiledGrammar
 
 __all__ = ["watch"]
 

@@ -43,6 +43,7 @@ cdef class GrammarMatcher:
     cdef bint _names(self, int token) except -1
     cdef bint _is_stop(self, int token) noexcept
     cdef bint _terminated(self) noexcept
+    cdef bytes _forced(self, int most)
     cdef bint _write(self, MaskRec* mask, bitmask, int index) except -1
     cdef MaskRec* _mask(self) except NULL
     cdef MaskRec* whole_mask(self) except NULL

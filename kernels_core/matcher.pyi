@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core.clock import CancelToken
-from kernels_core.compiler import CompiledGrammar
+from kernels_core.compiled import CompiledGrammar
 from kernels_core.inspect.classic import Step
 from kernels_core.inspect.snapshots import Explanation, Frontier, TokenSets
 from kernels_core.inspect.trace import Operations, ParserEvent, Tracing

@@ -16,10 +16,12 @@ cimport cython
 from kernels_core.clock cimport Clock, start_clock, stop_clock
 from kernels_core.earley.machine cimport SPENT, Machine, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
 from kernels_core.earley.token_limits cimport crossed
+from kernels_core.forced cimport forced_text
 from kernels_core.masks.cache cimport MaskCache, ms_count
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport get_row, needs_masking, row_at
 
+from kernels_core.compiled import CompiledGrammar
 from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError
 
 __all__ = ["GrammarMatcher"]
@@ -54,7 +56,7 @@ cdef class GrammarMatcher:
                   int max_rollback_tokens=-1, str on_dead_end="error"):
         if on_dead_end not in ("error", "empty"):
             raise ValueError(f'on_dead_end is "error" or "empty", not {on_dead_end!r}')
-        if not isinstance(compiled_grammar, _compiled_grammar()):
+        if not isinstance(compiled_grammar, CompiledGrammar):
             raise TypeError(f"GrammarMatcher takes a CompiledGrammar, not {type(compiled_grammar).__name__}")
         info = compiled_grammar.tokenizer_info
         if override_stop_tokens is None:
@@ -533,18 +535,26 @@ cdef class GrammarMatcher:
         Stops where the text may end, where a whole token may be taken by its id, and before bytes that are no
         complete UTF-8 sequence.
         """
-        from kernels_core.forced import forced_text
-
         cdef bytes text
         try:
-            text = forced_text(self, max_bytes)
+            text = self._forced(max_bytes)
         except BudgetExceededError as error:
             self._renew(error)
-            text = forced_text(self, max_bytes)
+            text = self._forced(max_bytes)
         try:
             return text.decode()
         except UnicodeDecodeError as error:
             return text[:error.start].decode()
+
+    cdef bytes _forced(self, int most):
+        cdef Clock clock
+        if self._terminated():
+            return b""
+        self._start(&clock)
+        try:
+            return forced_text(self._machine, self._last.set, most)
+        finally:
+            stop_clock(&clock)
 
     def find_forced_tokens(self, int max_tokens=256):
         """Token ids that must come next: as long as the mask allows one token only, and the text may not end."""
@@ -678,19 +688,6 @@ cdef class GrammarMatcher:
         text = self.text
         shown = repr(text if len(text) <= 40 else b"..." + text[-37:])[1:]
         return f"<GrammarMatcher {shown} ({self._last.position} bytes, {self._last.count} steps, {state})>"
-
-
-cdef object _COMPILED = None
-
-
-cdef object _compiled_grammar():
-    """The class `CompiledGrammar`, whose module imports this one."""
-    global _COMPILED
-    if _COMPILED is None:
-        from kernels_core.compiler import CompiledGrammar
-
-        _COMPILED = CompiledGrammar
-    return _COMPILED
 
 
 cdef _Step _root(Machine machine):

@@ -18,7 +18,7 @@ from kernels_core.errors import DeadEndError
 from kernels_core.matcher import GrammarMatcher
 
 if TYPE_CHECKING:
-    from kernels_core.compiler import CompiledGrammar
+    from kernels_core.compiled import CompiledGrammar
     from kernels_core.grammar import Grammar
 
 __all__ = ["FROM_TOKENS", "visit_samples"]

@@ -32,7 +32,7 @@ from kernels_core.locks import new_lock, new_reentrant_lock
 from kernels_core.options import Options
 
 if TYPE_CHECKING:
-    from kernels_core.compiler import CompiledGrammar
+    from kernels_core.compiled import CompiledGrammar
 
 __all__ = ["MAX_WAYS", "Forest", "Link", "LinkKind", "Part", "as_written", "engine", "written"]
 

@@ -15,7 +15,7 @@ from kernels_core.inspect.snapshots import CacheStats, Frontier, Ids, StateToken
 from kernels_core.masks.token_verdicts import kept, verdicts
 
 if TYPE_CHECKING:
-    from kernels_core.compiler import CompiledGrammar
+    from kernels_core.compiled import CompiledGrammar
     from kernels_core.matcher import GrammarMatcher
 
 __all__ = ["cache_stats", "frontier", "token_sets"]

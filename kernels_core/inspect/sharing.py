@@ -24,7 +24,8 @@ from kernels_core.inspect.snapshots import Table
 from kernels_core.masks.ownership import held_by, made_by, pooled, visited
 
 if TYPE_CHECKING:
-    from kernels_core.compiler import CompiledGrammar, GrammarCompiler
+    from kernels_core.compiled import CompiledGrammar
+    from kernels_core.compiler import GrammarCompiler
 
 __all__ = ["GrammarShare", "Relation", "SharedSet", "Sharing", "Use", "sharing"]
 
@@ -159,7 +160,8 @@ class Sharing(Table):
 
 def sharing(what: GrammarCompiler | CompiledGrammar | Iterable[CompiledGrammar]) -> Sharing:
     """The token sets of a compiler's grammars (those still held), of one grammar, or of several of one compiler."""
-    from kernels_core.compiler import CompiledGrammar, GrammarCompiler
+    from kernels_core.compiled import CompiledGrammar
+    from kernels_core.compiler import GrammarCompiler
 
     if isinstance(what, GrammarCompiler):
         grammars: tuple[CompiledGrammar, ...] = what.grammars

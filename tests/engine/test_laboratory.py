@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, compiler
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, compiled
 from kernels_core.laboratory import NAMES, has_mechanism, watch, without
 from tests.engine.driver import mask_row, tokenizer
 from tests.engine.test_first_visits import VOCAB
@@ -137,7 +137,7 @@ def check(expected: dict[str, list[list[NDArray[np.bool_]]]], options: Options =
 @pytest.fixture(autouse=True)
 def new_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept with the vocabulary was found with other mechanisms."""
-    monkeypatch.setattr(compiler, "_TRIES", WeakValueDictionary())
+    monkeypatch.setattr(compiled, "_TRIES", WeakValueDictionary())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -54,9 +54,6 @@ CIRCLES = {
     # Where transitions are kept, what makes frames that refer to each other, and what asks for both: the records of
     # sets and frames belong into a file that all read.
     ("kernels_core.earley.left_recursion", "kernels_core.earley.machine", "kernels_core.earley.transitions"),
-    # A matcher asks for the class of its argument, and a compiler warms its pool with matchers: `CompiledGrammar`
-    # belongs into a file of its own; and forced text needs a parser and a set, not a matcher.
-    ("kernels_core.compiler", "kernels_core.forced", "kernels_core.matcher", "kernels_core.warm_start"),
 }
 CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
 # Used when they happen to be there: the meta-schemas that a JSON schema may refer to.

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core import TokenizerInfo
-from kernels_core.compiler import trie_of
+from kernels_core.compiled import trie_of
 from workbench.next.kinds import BLANKS
 
 __all__ = ["Level", "Lexicon", "Runs", "lexicon"]
