@@ -43,7 +43,7 @@ def list_all() -> None:
         console.print(f"[bold]{found.name}[/]  {found.title}.")
         console.print(f"  source      {found.source}\n  claim       {found.claim}\n  refuted by  {found.refuted_by}")
         for claim in found.claims:
-            console.print(f"  judged by   {claim.what}: {claim.bound}", highlight=False)
+            console.print(f"  judged by   {claim.text}\n              {claim.what}: {claim.bound}", highlight=False)
         console.print()
 
 
