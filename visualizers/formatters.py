@@ -35,7 +35,7 @@ _TYPES: Final[dict[type, Callable[[Any], str]]] = {
 # By name, because the views know the engine's snapshots only; IPython finds the class when it first meets one.
 _NAMED: Final[dict[tuple[str, str], Callable[[Any], str]]] = {
     ("kernels_core.grammar.grammar", "Grammar"): html.grammar,
-    ("kernels_core.compiler", "CompiledGrammar"): html.compiled_grammar,
+    ("kernels_core.compiled", "CompiledGrammar"): html.compiled_grammar,
 }
 
 

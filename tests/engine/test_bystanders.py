@@ -265,7 +265,7 @@ CONTROL_C = (
 letters = random.Random(1)
 words = [bytes(letters.choices(b"ab", k=26)) for _ in range(60_000)]
 info = TokenizerInfo([b"a", b"b", b"c", *words, b"<stop>"], stop_token_ids=[len(words) + 3])
-options = Options(max_fill_ms=0, max_states=1 << 28, max_bytes=1 << 32, direct_limit=0)
+options = Options.laboratory(max_fill_ms=0, max_states=1 << 28, max_bytes=1 << 32, direct_limit=0)
 large = 'root ::= "c" | "a" [ab]* "a" ' + "[ab] " * 22 + '"c"'
 grammar = GrammarCompiler(info, options=options).compile_grammar(large)
 matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)

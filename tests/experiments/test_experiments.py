@@ -180,17 +180,17 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
     assert baseline["cross_grammar_cache"] is baseline["differential_masks"] is False
     assert (baseline["repetition"], baseline["jit"]) == ("expand", "all")
     for name in ("cross_grammar_cache", "differential_masks", "repetition", "jit", "memoize_sets", "inline_limit"):
-        assert last[name] == getattr(Options(), name)
+        assert last[name] == Options().to_dict()[name]
     differences = [
         {key for key, value in ablation.options_at(after).items() if ablation.options_at(before)[key] != value}
         for before, after in zip(["baseline", *usable], usable, strict=False)
     ]
     assert all(len(difference) == 1 for difference in differences[:-1])
     assert differences[-1] == {"lazy_lowering", "lookahead"}  # one excludes the other
-    assert all(last[name] == getattr(Options(), name) for name in last if name not in ablation.BUDGETS)
+    assert all(last[name] == Options().to_dict()[name] for name in last if name not in ablation.BUDGETS)
     with pytest.raises(KeyError):
         ablation.options_at("+ magic")
-    with pytest.raises(NotRunError, match=r"Options\.magic"):
+    with pytest.raises(NotRunError, match="no switch magic"):
         variants.options_with({"magic": 1})
 
     cases = datasets.find_cases(["synthetic:0"], 2)

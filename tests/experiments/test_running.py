@@ -65,7 +65,7 @@ def test_what_was_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     params = {"step": "+ magic", "file": "", "index": 0, "vocabulary": "demo", "max_tokens": 10}
     tables = run("ablation", grid=[params]).tables()
     assert list(tables) == ["Claims", "Not run, or failed"]
-    assert "Options.magic" in tables["Not run, or failed"]["reason"][0]
+    assert "no switch magic" in tables["Not run, or failed"]["reason"][0]
 
 
 def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(ledger: Ledger) -> None:

@@ -9,7 +9,7 @@ Read on: `visualizers/compare.py` (the view), `workbench/comparing/__init__.py` 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kernels_core import Options
@@ -127,10 +127,10 @@ class ComparePanel(Panel):
 
 def in_words(label: str, options: Options) -> str:
     """Our label with the options that are not the defaults as a person says them."""
-    changed = []
-    for field in fields(options):
-        value, name = getattr(options, field.name), field.name.replace("_", " ")
-        if value != field.default:
+    changed, usual = [], Options().to_dict()
+    for key, value in options.to_dict().items():
+        name = key.replace("_", " ")
+        if value != usual[key]:
             changed.append(name if value is True else f"no {name}" if value is False else f"{name} {value}")
     return f"ours, {', '.join(changed)}" if changed else label
 
