@@ -26,6 +26,8 @@ SANITIZE = {
     "thread": ["-fsanitize=thread", "-fno-omit-frame-pointer"],
 }.get(os.environ.get("MASKSCOPE_SANITIZE", ""), [])
 COMPILE = ["-std=c++17", "-fno-strict-aliasing", *(["-O1", "-g"] if DEBUG or SANITIZE else ["-O3", "-g0"])]
+# Of code that Cython wrote: every limit beside a size, every conversion that nobody asks for.
+COMPILE += ["-Wno-sign-compare", "-Wno-unused-function"]
 # The grammar room calls Python's C interface nearly all the time: optimising it takes 30 s of a build and buys nothing
 # that `bench masks` can see.
 READING = ["-O1"]
@@ -34,7 +36,13 @@ MACROS = [("CYTHON_TRACE", "1")] if TRACE else []
 COMPILE += SANITIZE
 LINK += SANITIZE
 # A class says itself how it is pickled; Cython would write code for all others, too.
-DIRECTIVES = {"language_level": 3, "embedsignature": True, "auto_pickle": False, "linetrace": TRACE}
+DIRECTIVES = {
+    "language_level": 3,
+    "embedsignature": True,
+    "auto_pickle": False,
+    "show_performance_hints": False,
+    "linetrace": TRACE,
+}
 JOBS = int(os.environ.get("MASKSCOPE_JOBS") or os.cpu_count() or 1)
 CACHE = Path("build/cython")
 # GCC compiles these once for all modules, which takes half a second off each, and reads the text where it cannot use

@@ -39,7 +39,7 @@ __all__ = ["BASELINE", "CLAIMS", "STEPS", "Step", "grid", "options_at", "plot", 
 # By preset: schemas, and tokens of each instance.
 EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
     "smoke": (1, 10),
-    "quick": (5, 100),
+    "quick": (4, 80),
     "full": (None, None),
 }
 
@@ -109,7 +109,7 @@ def options_at(name: str) -> dict[str, Any]:
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
-    """Quick: 5 schemas, 100 tokens of each instance.  Full: everything in the data folder.
+    """Quick: 4 schemas, 80 tokens of each instance.  Full: everything in the data folder.
 
     limit: take that many schemas, evenly spread, whatever the preset takes.
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]
 
-PROMPTS: Final = {"smoke": 1, "quick": 10, "full": 100}
+PROMPTS: Final = {"smoke": 1, "quick": 5, "full": 100}
 PROMPT_SEED: Final = 2_000  # training used another
 LONGEST_ANSWER: Final = 720  # bytes of the longest text of the grammar: no budget of tokens cuts it short
 PASSES: Final = ("first", "again")
@@ -44,7 +44,7 @@ CLOCKS: Final = ("mask_ns", "apply_ns", "model_ns", "sample_ns")
 
 
 def grid(preset: str) -> list[Params]:
-    """1, 10 or 100 prompts; on the GPU if there is one."""
+    """1, 5 or 100 prompts; on the GPU if there is one."""
     shared = {"model": "demo", "device": _device(), "prompts": PROMPTS[preset], "seed": 0}
     return [{"step": step, **shared} for step in [ablation.BASELINE, *(step.name for step in ablation.STEPS)]]
 

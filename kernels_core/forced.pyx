@@ -3,7 +3,8 @@
 
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Machine, SetRec, known_step
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec, known_step
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil

@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport ms_load
+from kernels_core.earley.records cimport ms_load
 from kernels_core.masks.apply cimport Rows, apply_record
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.drawing cimport draw_row, scratch_bytes

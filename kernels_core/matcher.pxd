@@ -2,7 +2,8 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from kernels_core.clock cimport CancelToken, Clock
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec
 from kernels_core.masks.trie cimport TokenTrie

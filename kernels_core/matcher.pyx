@@ -14,7 +14,8 @@ from libcpp.vector cimport vector
 cimport cython
 
 from kernels_core.clock cimport Clock, start_clock, stop_clock
-from kernels_core.earley.machine cimport SPENT, Machine, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SPENT, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
 from kernels_core.earley.token_limits cimport crossed
 from kernels_core.forced cimport forced_text
 from kernels_core.masks.cache cimport MaskCache, ms_count

@@ -1,7 +1,8 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Item, Machine
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.machine cimport Machine
 
 
 cdef class PushdownMachine(Machine):

@@ -13,7 +13,8 @@ nothing remembered from one step to the next.
 from libc.stdint cimport int32_t
 
 from kernels_core.automata.tables cimport SCANNABLE, SPECIAL, TAIL, TOKENS, Tables
-from kernels_core.earley.machine cimport Item, Machine, add_item
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.machine cimport Machine, add_item
 
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
@@ -49,7 +50,7 @@ cdef class PushdownMachine(Machine):
                 if not self.tables.flags[self.tables.calls[k].target] & TAIL:
                     self.entry.clear()
                     self.entry.push_back(Item(self.tables.calls[k].target, item.frame, counter))
-                    frame = self._intern_frame(self.entry, -1, 0).number
+                    frame = self.intern_frame(self.entry, -1, 0).number
                 add_item(self.items, self.tables.start[self.tables.calls[k].rule], frame, 0)
         return 0
 

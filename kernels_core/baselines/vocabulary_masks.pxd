@@ -1,4 +1,4 @@
-from kernels_core.earley.machine cimport SetRec
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec
 

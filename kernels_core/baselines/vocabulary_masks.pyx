@@ -9,7 +9,9 @@ Both allow exactly what `masks.cache.MaskCache` allows.
 from libc.stdint cimport int32_t
 
 from kernels_core.automata.tables cimport TOKENS
-from kernels_core.earley.machine cimport Item, SetRec, step
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.machine cimport step
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, add_id
 
@@ -28,7 +30,7 @@ cdef class NaiveMasks(MaskCache):
         _add_named(self, record)
         for token in range(self.trie.vocab_size):
             if token & 1023 == 0:
-                self.machine._check_budget()
+                self.machine.check_budget()
             if not self.trie.everything[token >> 5] >> (token & 31) & 1:
                 continue
             at = record
@@ -79,7 +81,7 @@ cdef class FsmMasks(MaskCache):
                 for state in range(self.machine.tables.start[0], <int32_t>self.machine.tables.flags.size()):
                     record = self.machine.closure(Item(state, ROOT_FRAME, 0))
                     if record.mask == NULL:
-                        self.machine._check_budget()
+                        self.machine.check_budget()
                         self.compute(record)
             finally:
                 self.machine.lock.unlock()

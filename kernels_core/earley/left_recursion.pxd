@@ -1,4 +1,4 @@
-from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.interning cimport InternedStates
 
 
-cdef int resolve_frames(Machine machine) except -1 nogil
+cdef int resolve_frames(InternedStates states) except -1 nogil

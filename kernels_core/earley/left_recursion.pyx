@@ -13,18 +13,20 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from kernels_core.clock cimport breathe
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.interning cimport InternedStates
 from kernels_core.earley.items cimport hash_words, normalise
-from kernels_core.earley.machine cimport GroupRec, Item, Machine
+from kernels_core.earley.records cimport GroupRec
 from kernels_core.earley.slots cimport after, put
 
 
-cdef int resolve_frames(Machine machine) except -1 nogil:
+cdef int resolve_frames(InternedStates states) except -1 nogil:
     """Intern the frames in all slots, strongly connected components in dependency order (Tarjan, iterative)."""
-    cdef int32_t n = <int32_t>machine.slot_rule.size()
+    cdef int32_t n = <int32_t>states.slot_rule.size()
     cdef int32_t clock = 0, root, slot, child
     cdef vector[int32_t] index, low, path, stack, cursor, members
     cdef vector[uint8_t] on_path
-    machine.frame_of_slot.assign(n, -1)
+    states.frame_of_slot.assign(n, -1)
     index.assign(n, -1)
     low.assign(n, 0)
     on_path.assign(n, 0)
@@ -42,8 +44,8 @@ cdef int resolve_frames(Machine machine) except -1 nogil:
                 path.push_back(slot)
                 on_path[slot] = 1
             child = -1
-            while cursor[slot] < <int32_t>machine.entries[slot].size():
-                child = -1 - machine.entries[slot][cursor[slot]].frame
+            while cursor[slot] < <int32_t>states.entries[slot].size():
+                child = -1 - states.entries[slot][cursor[slot]].frame
                 cursor[slot] += 1
                 if child < 0:
                     continue
@@ -67,11 +69,11 @@ cdef int resolve_frames(Machine machine) except -1 nogil:
                     members.push_back(child)
                     if child == slot:
                         break
-                _intern_component(machine, members)
+                _intern_component(states, members)
     return 0
 
 
-cdef int _intern_component(Machine machine, vector[int32_t]& members) except -1 nogil:
+cdef int _intern_component(InternedStates states, vector[int32_t]& members) except -1 nogil:
     """Frames of one component; all it depends on outside itself are interned already.
 
     A component that refers to itself is keyed by its members in order of their rules (a rule is predicted once
@@ -88,65 +90,65 @@ cdef int _intern_component(Machine machine, vector[int32_t]& members) except -1 
     cdef GroupRec* group
     cdef uint8_t reach = 0
     for i in range(members.size()):
-        order.push_back(<int64_t>machine.slot_rule[members[i]] << 32 | members[i])
+        order.push_back(<int64_t>states.slot_rule[members[i]] << 32 | members[i])
     sort(order.begin(), order.end())
     for i in range(members.size()):
         members[i] = <int32_t>(order[i] & 0x7FFFFFFF)
-    place.assign(machine.slot_rule.size(), -1)
+    place.assign(states.slot_rule.size(), -1)
     for i in range(members.size()):
         place[members[i]] = <int32_t>i
     for i in range(members.size()):
-        for j in range(machine.entries[members[i]].size()):
-            reference = machine.entries[members[i]][j].frame
+        for j in range(states.entries[members[i]].size()):
+            reference = states.entries[members[i]][j].frame
             if reference >= 0:
                 continue
             slot = -1 - reference
             if place[slot] >= 0:
                 recursive = True
-                machine.entries[members[i]][j].frame = -1 - place[slot]
+                states.entries[members[i]][j].frame = -1 - place[slot]
             else:
-                machine.entries[members[i]][j].frame = machine.frame_of_slot[slot]
-        normalise(machine.entries[members[i]])
+                states.entries[members[i]][j].frame = states.frame_of_slot[slot]
+        normalise(states.entries[members[i]])
     if not recursive:
-        machine.frame_of_slot[members[0]] = machine._intern_frame(
-            machine.entries[members[0]], machine.left_in_slot(members[0]), machine.slot_rule[members[0]]).number
+        states.frame_of_slot[members[0]] = states.intern_frame(
+            states.entries[members[0]], states.left_in_slot(members[0]), states.slot_rule[members[0]]).number
         return 0
     for i in range(members.size()):
-        key.push_back(<int32_t>machine.entries[members[i]].size())
-        for j in range(machine.entries[members[i]].size()):
-            key.push_back(machine.entries[members[i]][j].state)
-            key.push_back(machine.entries[members[i]][j].frame)
-            key.push_back(machine.entries[members[i]][j].counter)
-        if machine.limited:
-            key.push_back(machine.slot_left[members[i]])
+        key.push_back(<int32_t>states.entries[members[i]].size())
+        for j in range(states.entries[members[i]].size()):
+            key.push_back(states.entries[members[i]][j].state)
+            key.push_back(states.entries[members[i]][j].frame)
+            key.push_back(states.entries[members[i]][j].counter)
+        if states.limited:
+            key.push_back(states.slot_left[members[i]])
     nbytes = key.size() * sizeof(int32_t)
     tag = <uint32_t>hash_words(key.data(), nbytes)
-    at = tag & (machine.group_slots.size() - 1)
-    while machine.group_slots[at].number:
-        group = machine.groups[machine.group_slots[at].number - 1]
+    at = tag & (states.group_slots.size() - 1)
+    while states.group_slots[at].number:
+        group = states.groups[states.group_slots[at].number - 1]
         if group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), nbytes):
             for i in range(members.size()):
-                machine.frame_of_slot[members[i]] = group.first + <int32_t>i
+                states.frame_of_slot[members[i]] = group.first + <int32_t>i
             return 0
-        at = after(machine.group_slots, at)
-    base = <int32_t>machine.frames.size()
+        at = after(states.group_slots, at)
+    base = <int32_t>states.frames.size()
     for i in range(members.size()):
-        machine.frame_of_slot[members[i]] = base + <int32_t>i
-        returns = machine.entries[members[i]]
+        states.frame_of_slot[members[i]] = base + <int32_t>i
+        returns = states.entries[members[i]]
         for j in range(returns.size()):
             if returns[j].frame < 0:
                 returns[j].frame = base + (-1 - returns[j].frame)
         normalise(returns)
-        machine._new_frame(returns, machine.left_in_slot(members[i]), machine.slot_rule[members[i]])
-    if machine.limited:                 # each of them leads to all others
+        states.new_frame(returns, states.left_in_slot(members[i]), states.slot_rule[members[i]])
+    if states.limited:                 # each of them leads to all others
         for i in range(members.size()):
-            reach |= machine.frame_limits[base + i].reach
+            reach |= states.frame_limits[base + i].reach
         for i in range(members.size()):
-            machine.frame_limits[base + i].reach = reach
-    group = <GroupRec*>machine.arena.take(sizeof(GroupRec) + nbytes)
+            states.frame_limits[base + i].reach = reach
+    group = <GroupRec*>states.arena.take(sizeof(GroupRec) + nbytes)
     group.size, group.first = <int32_t>key.size(), base
     group.key = <int32_t*>(group + 1)
     memcpy(group.key, key.data(), nbytes)
-    machine.groups.push_back(group)
-    put(machine.group_slots, at, tag, <int32_t>machine.groups.size() - 1)
+    states.groups.push_back(group)
+    put(states.group_slots, at, tag, <int32_t>states.groups.size() - 1)
     return 0

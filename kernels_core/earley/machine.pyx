@@ -5,7 +5,8 @@ An *item* is (automaton state, frame, counter): of iterations or, where a rule b
 (`automata/lengths.pxd`), of characters; where its members come in any order (`automata/members.pxd`), the number of a
 register (`registers.pyx`).  A *frame* is the return context of a predicted rule: the items that wait for it, which is
 Earley's origin made canonical.  A *set* is the closure of items.  Sets, frames and the kernels of sets are
-interned: equal parser states are one pointer, and parsing is a walk in a deterministic machine, built as it is used.
+interned (`interning.pyx`): equal parser states are one pointer, and parsing is a walk in a deterministic machine, built
+as it is used.
 
 Closing a kernel (`close`) is Earley's complete and predict:
 
@@ -16,8 +17,8 @@ Closing a kernel (`close`) is Earley's complete and predict:
 4. only items that can scan a byte or a token stay in the set: everything else has done its work.
 
 Two rules keep this small.  A call that returns to a *tail* (an accepting state without edges) passes on its caller's
-returns instead (Leo 1991), so right recursion does not grow, unless the caller counts tokens (`token_limits.pyx`).  Rules that can be empty were given ε-edges at their
-calls by `automata.lower`, so no rule predicted here completes here.
+returns instead (Leo 1991), so right recursion does not grow, unless the caller counts tokens (`token_limits.pyx`).
+Rules that can be empty were given ε-edges at their calls by `automata.lower`, so no rule predicted here completes here.
 
 ACCEPT and ESCAPE are pseudo-states without edges.  Frame ROOT returns to ACCEPT: the text may end.  Frame BOTTOM is
 an unknown caller and returns to ESCAPE; `masks.token_sets` runs rules on it to learn what does not depend on callers.
@@ -29,26 +30,23 @@ Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` sh
 """
 
 from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
 
 from kernels_core.automata.tables cimport (
-    ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, members_at,
+    ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, Tables, members_at,
 )
 from kernels_core.clock cimport breathe, start_clock, stop_clock
 from kernels_core.earley.distinct cimport add_new, forget
 from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.left_recursion cimport resolve_frames
+from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, known_step, ms_store
 from kernels_core.earley.slots cimport Slot, after, put
-from kernels_core.earley.transitions cimport add_live, remember
+from kernels_core.earley.transitions cimport remember
 
-from kernels_core.errors import BudgetExceededError
-
-__all__ = ["BOTTOM", "ROOT", "Machine"]
-
-ROOT, BOTTOM = 0, 1        # frames
+__all__ = ["Machine"]
 
 cdef int32_t IN_SET = -1   # the list of a set's own items; those of frames have their slot's number
-cdef int32_t C_ACCEPT = 0, C_ESCAPE = 1, C_ROOT = 0, C_BOTTOM = 1
 
 
 cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil:
@@ -60,29 +58,17 @@ cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t co
     items.push_back(Item(state, frame, counter))
 
 
-cdef class Machine:
-    """All parser states of one compiled grammar that have been met so far.
+cdef class Machine(InternedStates):
+    """All parser states of one compiled grammar that have been met so far, and what leads from one to the next.
 
-    Invariants: equal sets are one `SetRec`, equal frames one `FrameRec`; records never move and live as long as the
-    machine; scratch vectors are empty or stale between calls, never read.
+    Invariant: scratch vectors are empty or stale between calls, never read.
     """
 
     def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar", bint memoize=True):
-        self.tables = tables
+        InternedStates.__init__(self, tables, max_bytes=max_bytes, where=where)
         self.lock = &tables.lock
         self.memoize = memoize
-        self.max_bytes = max_bytes
-        self.where = where
-        self.arena = Arena()
-        self.registers = Registers(self.arena)
-        self.limited = tables.limits_tokens
-        # Small: many a grammar is compiled for a few steps, and clearing memory costs most at first.
-        self.set_slots.assign(64, Slot(0, 0))
-        self.frame_slots.assign(32, Slot(0, 0))
         self.kernel_slots.assign(64, Slot(0, 0))
-        self.group_slots.assign(8, Slot(0, 0))
-        self.sets.reserve(64)
-        self.frames.reserve(32)
         self.kernels.reserve(32)
         self.items.reserve(16)
         self.kernel.reserve(16)
@@ -90,14 +76,14 @@ cdef class Machine:
         self.slot_of_rule.assign(tables.start.size(), -1)
         cdef vector[Item] returns
         cdef int32_t root = C_ROOT
-        self.dead = self._intern_set(returns)
+        self.dead = self.intern_set(returns)
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
-        self._intern_frame(returns, -1, 0)
+        self.intern_frame(returns, -1, 0)
         returns[0] = Item(C_ESCAPE, C_BOTTOM, 0)
-        self._intern_frame(returns, -1, 0)
+        self.intern_frame(returns, -1, 0)
         if tables.max_tokens[0] >= 0:
             returns[0] = Item(C_ACCEPT, C_ROOT, 0)
-            root = self._intern_frame(returns, tables.max_tokens[0], 0).number
+            root = self.intern_frame(returns, tables.max_tokens[0], 0).number
         with nogil:
             self.lock.lock()            # an older machine on these tables may be at work
         try:
@@ -117,7 +103,7 @@ cdef class Machine:
         cdef int32_t i, k, low = 0, high = 255, counter
         cdef Item item
         cdef ByteEdge edge
-        self._check_budget()
+        self.check_budget()
         self.kernel.clear()
         for i in range(source.count):
             item = source.items[i]
@@ -164,7 +150,7 @@ cdef class Machine:
         cdef SetRec* whole
         self.lock.lock()
         try:
-            self._check_budget()
+            self.check_budget()
             self.kernel.clear()
             for i in range(source.count):
                 item = source.items[i]
@@ -183,7 +169,7 @@ cdef class Machine:
             self.final.assign(whole.items, whole.items + whole.count)
             for i in range(spelt.count):
                 self.final.push_back(spelt.items[i])
-            return self._intern_set(self.final)
+            return self.intern_set(self.final)
         finally:
             self.lock.unlock()
 
@@ -192,7 +178,7 @@ cdef class Machine:
         cdef FrameRec* record = self.frames[frame]
         cdef int32_t i
         if record.returned == NULL or not self.memoize:
-            self._check_budget()
+            self.check_budget()
             self.kernel.clear()
             for i in range(record.count):
                 self.kernel.push_back(record.returns[i])
@@ -201,14 +187,14 @@ cdef class Machine:
 
     cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil:
         """The set of one scannable item as it stands, not closed: its calls are other items' business."""
-        self._check_budget()
+        self.check_budget()
         self.final.clear()
         add_item(self.final, state, frame, counter)
-        return self._intern_set(self.final)
+        return self.intern_set(self.final)
 
     cdef SetRec* closure(self, const Item& item) except NULL nogil:
         """What `item` leads to: what it scans, calls and returns to; with the lock held."""
-        self._check_budget()
+        self.check_budget()
         self.kernel.clear()
         self.kernel.push_back(item)
         return self.close()
@@ -221,12 +207,12 @@ cdef class Machine:
     cdef SetRec* part(self, SetRec* source, vector[uint8_t]& left_out) except NULL nogil:
         """The set of those scannable items of `source` that are not marked in `left_out`; with the lock held."""
         cdef int32_t i
-        self._check_budget()
+        self.check_budget()
         self.final.clear()
         for i in range(source.count):
             if not left_out[i]:
                 self.final.push_back(source.items[i])
-        return self._intern_set(self.final)
+        return self.intern_set(self.final)
 
     cdef bint names(self, SetRec* source, int32_t token) except -1 nogil:
         """Whether a token edge of `source` names `token`; a negated set names nothing.  Takes the lock."""
@@ -262,7 +248,7 @@ cdef class Machine:
         if self.kernel.size() == 1:
             only = self.kernel[0].state
             if not self.tables.flags[only] & (ACCEPTING | CALLS):
-                return self._intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
+                return self.intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
             if self.tables.flags[only] & TAIL and self.memoize and not self.limited:
                 return self.returned(self.kernel[0].frame)
         normalise(self.kernel)
@@ -282,7 +268,7 @@ cdef class Machine:
         breathe(count)
         self._complete()
         self._predict()
-        cdef SetRec* result = self._intern_set(self.final)
+        cdef SetRec* result = self.intern_set(self.final)
         if not self.memoize:
             return result
         cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec) + nbytes)
@@ -437,90 +423,11 @@ cdef class Machine:
                 if entry.frame < 0:
                     entry.frame = self.frame_of_slot[-1 - entry.frame]
             normalise(self.entries[i])
-            self.frame_of_slot[i] = self._intern_frame(self.entries[i], self.left_in_slot(<int32_t>i),
+            self.frame_of_slot[i] = self.intern_frame(self.entries[i], self.left_in_slot(<int32_t>i),
                                                        self.slot_rule[i]).number
         return True
 
-    # -- interning ------------------------------------------------------------------------------------------------
-
-    cdef FrameRec* _new_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil:
-        cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec) + returns.size() * sizeof(Item))
-        record.count, record.number = <int32_t>returns.size(), <int32_t>self.frames.size()
-        record.returns = <Item*>(record + 1)
-        memcpy(record.returns, returns.data(), returns.size() * sizeof(Item))
-        self.frames.push_back(record)
-        if self.limited:
-            self._note_limits(record, left, rule)
-        return record
-
-    cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil:
-        """Keep what a new frame says of tokens; frames that are not made yet are left out (`left_recursion.pyx`)."""
-        cdef FrameLimit limit = FrameLimit(left, rule, 0)
-        cdef int32_t i
-        if left >= 0:
-            limit.reach = COUNTS | (SPENT if left == 0 else 0)
-        for i in range(record.count):
-            if record.returns[i].frame < record.number:
-                limit.reach |= self.frame_limits[record.returns[i].frame].reach
-        self.frame_limits.push_back(limit)
-        return 0
-
-    cdef FrameRec* _intern_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil:
-        """`returns` must be sorted and distinct; `left` tokens may begin in the rule (-1: any number)."""
-        cdef size_t nbytes = returns.size() * sizeof(Item)
-        cdef uint32_t tag = <uint32_t>hash_words(returns.data(), nbytes) + <uint32_t>(left + 1)
-        cdef size_t at = tag & (self.frame_slots.size() - 1)
-        cdef FrameRec* record
-        while self.frame_slots[at].number:
-            if self.frame_slots[at].tag == tag:
-                record = self.frames[self.frame_slots[at].number - 1]
-                if (record.count == <int32_t>returns.size() and not memcmp(record.returns, returns.data(), nbytes)
-                        and self.left_of(record.number) == left):
-                    return record
-            at = after(self.frame_slots, at)
-        record = self._new_frame(returns, left, rule)
-        put(self.frame_slots, at, tag, record.number)
-        return record
-
-    cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil:
-        normalise(items)
-        cdef size_t nbytes = items.size() * sizeof(Item)
-        cdef uint32_t tag = <uint32_t>hash_words(items.data(), nbytes)
-        cdef size_t at = tag & (self.set_slots.size() - 1)
-        cdef size_t i
-        cdef SetRec* record
-        while self.set_slots[at].number:
-            if self.set_slots[at].tag == tag:
-                record = self.sets[self.set_slots[at].number - 1]
-                if record.count == <int32_t>items.size() and not memcmp(record.items, items.data(), nbytes):
-                    return record
-            at = after(self.set_slots, at)
-        record = <SetRec*>self.arena.take(sizeof(SetRec) + nbytes)
-        record.count, record.number = <int32_t>items.size(), <int32_t>self.sets.size()
-        record.items = <Item*>(record + 1)
-        memcpy(record.items, items.data(), nbytes)
-        for i in range(items.size()):
-            if items[i].state == C_ACCEPT:
-                record.completed = 1
-            elif items[i].state == C_ESCAPE:
-                record.escaped = 1
-            if self.tables.flags[items[i].state] & TOKENS:
-                record.tokens = 1
-            if self.limited:
-                record.limits |= self.frame_limits[items[i].frame].reach
-            if members_at(self.tables, items[i].state) != NULL:
-                self.registers.add_live(self.tables, items[i].state, items[i].counter, record.live)
-            else:
-                add_live(self.tables, items[i], record.live)
-        self.sets.push_back(record)
-        put(self.set_slots, at, tag, record.number)
-        return record
-
-    cdef int _check_budget(self) except -1 nogil:
-        if self.arena.held > self.max_bytes:
-            with gil:
-                raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
-        return breathe(1)
+    # -- budgets --------------------------------------------------------------------------------------------------
 
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil:
         """With the lock held: what is computed until `end` may take `limit_ms` (0: any time) and may be called off."""
@@ -532,11 +439,6 @@ cdef class Machine:
     # -- for inspection -------------------------------------------------------------------------------------------
 
     @property
-    def nbytes(self):
-        """Bytes held by interned sets, frames, kernels and transitions."""
-        return self.arena.held
-
-    @property
     def step_hits(self):
         """Bytes that matchers read over a transition that was known."""
         return self.step_hits_
@@ -545,43 +447,3 @@ cdef class Machine:
     def step_misses(self):
         """Transitions computed, by matchers or by walks over the vocabulary."""
         return self.step_misses_
-
-    @property
-    def set_count(self):
-        return self.sets.size()
-
-    @property
-    def frame_count(self):
-        return self.frames.size()
-
-    def set_items(self, int number):
-        """The (state, frame, counter) triples of set `number`."""
-        cdef SetRec* record = NULL
-        cdef size_t count
-        with nogil:
-            self.lock.lock()            # another thread may be making the list longer
-            count = self.sets.size()
-            if 0 <= number < <int>count:
-                record = self.sets[number]
-            self.lock.unlock()
-        if record == NULL:
-            raise IndexError(f"no set {number}: there are {count}")
-        return _triples(record.items, record.count)
-
-    def frame_returns(self, int number):
-        """The (state, frame, counter) triples that frame `number` returns to."""
-        cdef FrameRec* record = NULL
-        cdef size_t count
-        with nogil:
-            self.lock.lock()
-            count = self.frames.size()
-            if 0 <= number < <int>count:
-                record = self.frames[number]
-            self.lock.unlock()
-        if record == NULL:
-            raise IndexError(f"no frame {number}: there are {count}")
-        return _triples(record.returns, record.count)
-
-
-cdef list _triples(const Item* items, int32_t count):
-    return [(items[i].state, items[i].frame, items[i].counter) for i in range(count)]

@@ -1,4 +1,5 @@
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 
 
 cdef SetRec* crossed(Machine machine, SetRec* source, bint begins) except NULL nogil

@@ -22,7 +22,9 @@ from libcpp.vector cimport vector
 
 from kernels_core.clock cimport breathe
 from kernels_core.earley.left_recursion cimport resolve_frames
-from kernels_core.earley.machine cimport SPENT, Boundary, FrameRec, Item, Machine, SetRec
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SPENT, Boundary, FrameRec, SetRec
 
 
 cdef enum Mapping:
@@ -83,7 +85,7 @@ cdef bint _goes_on(SetRec* record) noexcept nogil:
 cdef Boundary* _boundary(Machine machine, SetRec* source) except NULL nogil:
     cdef Boundary* known = machine.boundaries[source.number]
     if known == NULL:
-        machine._check_budget()
+        machine.check_budget()
         known = <Boundary*>machine.arena.take(sizeof(Boundary))
         machine.boundaries[source.number] = known
     return known
@@ -97,7 +99,7 @@ cdef SetRec* _mapped(Machine machine, SetRec* source, Mapping how) except NULL n
     cdef Item item
     cdef int32_t i, slot, left
     cdef size_t n
-    machine._check_budget()
+    machine.check_budget()
     _find_limited(machine, source, found)
     _keep(machine, found, how, slot_of)
     # The slots of a prediction, one for each frame that is made; `slot_of_rule` stays as it is between calls.
@@ -131,7 +133,7 @@ cdef SetRec* _mapped(Machine machine, SetRec* source, Mapping how) except NULL n
             if item.frame < 0:
                 item.frame = machine.frame_of_slot[-1 - item.frame]
             items.push_back(item)
-    return machine._intern_set(items)
+    return machine.intern_set(items)
 
 
 cdef bint _moves(Machine machine, unordered_map[int32_t, int32_t]& slot_of, Item* item) noexcept nogil:

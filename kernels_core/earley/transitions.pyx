@@ -2,12 +2,12 @@
 """Remember a set's transitions beyond the first: in a list while they are few, in a table by byte once they are many.
 
 A set also knows which bytes there are transitions for.  Most sets are left by two or three bytes, and are made by the
-dozen at a first visit, so a table for each would be most of what a grammar holds.  Reading is `machine.known_step`,
+dozen at a first visit, so a table for each would be most of what a grammar holds.  Reading is `records.known_step`,
 without a lock.
 """
 
 from kernels_core.automata.lengths cimport Room
-from kernels_core.earley.machine cimport Arc, ms_store
+from kernels_core.earley.records cimport Arc, ms_store
 
 cdef uint8_t FEW = 6
 

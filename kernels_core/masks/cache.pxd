@@ -5,7 +5,9 @@ from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
-from kernels_core.earley.machine cimport Item, Machine, SetRec
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.direct_walk cimport DirectWalk
 from kernels_core.masks.string_bodies cimport StringBodies
 from kernels_core.masks.repetition_ends cimport RepetitionEnds

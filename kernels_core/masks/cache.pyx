@@ -18,7 +18,8 @@ from kernels_core.automata.identity cimport EagerIdentities
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables, members_at
 from kernels_core.automata.word_trie cimport Prefix
-from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.records cimport FREE, ms_clock, ms_load, ms_store
 from kernels_core.earley.token_limits cimport unlimited
 from kernels_core.laboratory cimport EXCLUDED_WORDS as EXCLUDED_WORDS_ON, has
 from kernels_core.masks.direct_walk cimport DirectWalk
@@ -103,7 +104,7 @@ cdef class MaskCache:
             mask = <MaskRec*>ms_load(&record.mask)
             if mask != NULL:
                 return mask
-            self.machine._check_budget()
+            self.machine.check_budget()
             return self._compute_unlimited(record) if record.limits else self.compute(record)
         finally:
             self.machine.end()
@@ -244,7 +245,7 @@ cdef class MaskCache:
                     else:
                         add_uncertain(self.chosen[n].tokens, self.machine, caller, self.matches, self.singles)
                 k += 1
-            self.machine._check_budget()
+            self.machine.check_budget()
         add_rows(self.unions, self.dense, self.owners, self.used, self.table)
         for n in range(self.chosen.size()):
             for m in range(self.chosen[n].tokens.listed.size()):
@@ -270,7 +271,7 @@ cdef class MaskCache:
             return 0
         if follow.key and self._known_profile(state, follow.key, True, result):
             return 0
-        self.machine._check_budget()
+        self.machine.check_budget()
         started = ms_clock()
         compute_profile(self.trie, self.machine.tables, state, bytes_of(follow), result)
         result.get().made_by = ITERATION_PROFILE
@@ -544,7 +545,7 @@ cdef class MaskCache:
         with nogil:
             self.machine.lock.lock()
             try:
-                self.machine._check_budget()
+                self.machine.check_budget()
                 follow.key = 0
                 if self.decide.has_profile(state):
                     self.iteration_profile(state, follow, tokens)

@@ -2,7 +2,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.self_loops cimport SelfLoop, SelfLoops
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.trie cimport TokenTrie

@@ -11,7 +11,8 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
-from kernels_core.earley.machine cimport is_live, step
+from kernels_core.earley.machine cimport step
+from kernels_core.earley.records cimport is_live
 from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport SELF_LOOPS, has
 from kernels_core.masks.self_loops cimport TextEntry, SelfLoop, SelfLoopKey, entry_of, reaches_after, loop_of, may_loop

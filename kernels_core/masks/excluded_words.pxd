@@ -2,7 +2,8 @@ from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.word_trie cimport Prefix
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.trie_walk cimport Visit
 

@@ -3,7 +3,8 @@ from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities, Identity
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.token_sets cimport TokenSet
 
 

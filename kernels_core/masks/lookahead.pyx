@@ -12,7 +12,8 @@ import hashlib
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED, members_at
-from kernels_core.earley.machine cimport FREE, add_item, step
+from kernels_core.earley.machine cimport add_item, step
+from kernels_core.earley.records cimport FREE
 from kernels_core.masks.suffixes cimport lay_out_suffixes
 
 cdef int32_t BOTTOM_FRAME = 1

@@ -14,7 +14,7 @@ from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 
-from kernels_core.earley.machine cimport SetRec
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.pool cimport PoolEntry, TokenSetPool
 from kernels_core.masks.token_sets cimport TokenSet, token_set_bytes

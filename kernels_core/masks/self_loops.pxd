@@ -4,7 +4,8 @@ from libcpp.mutex cimport mutex
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.trie cimport TokenTrie
 
 

@@ -3,7 +3,9 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.automata.word_trie cimport Prefix
-from kernels_core.earley.machine cimport Item, Machine, SetRec
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.trie cimport TokenTrie
 
 

@@ -1,7 +1,8 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 
 
 cdef struct SuffixNode:

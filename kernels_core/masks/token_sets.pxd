@@ -4,7 +4,8 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.automata.word_trie cimport Prefix
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.suffixes cimport SuffixTrie, SuffixMatches
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.trie cimport TokenTrie

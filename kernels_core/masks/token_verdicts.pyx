@@ -12,7 +12,8 @@ from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport SetRec, step
+from kernels_core.earley.machine cimport step
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.pool cimport PoolKey
 from kernels_core.masks.strategy cimport Follow

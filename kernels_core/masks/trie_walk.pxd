@@ -1,7 +1,8 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.whole_subtrees cimport Reach, WholeSubtrees
 from kernels_core.masks.trie cimport TokenTrie
 

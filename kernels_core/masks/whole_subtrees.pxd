@@ -2,7 +2,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.trie cimport BYTE_CLASSES, Below, TokenTrie
 
 

@@ -90,7 +90,7 @@ cdef class WholeSubtrees:
         self._meet(at.source, 0)
         at.characters = LENGTHS
         at.layers.push_back(left)
-        while length < longest and <Py_ssize_t>self.seen.size() < thresholds.subtree_sets:
+        while length < longest and self.seen.size() < thresholds.subtree_sets:
             self.now.swap(self.after)
             self.after.clear()
             if self.now.empty() or (at.characters < length and not (left.word[0] | left.word[1])):

@@ -1,0 +1,171 @@
+# distutils: language = c++
+"""Keep parser states so that equal ones are one pointer: sets of items, and frames, which are where rules return to.
+
+A record is found by the hash of its items and made once (`records.pxd`).  Records never move, are never given back, and
+are counted against a budget.  Whoever makes one holds the lock of the tables.
+
+Read on: `machine.pyx`, which says what is interned and why; `left_recursion.pyx`, for frames that refer to each other.
+"""
+
+from libc.stdint cimport uint32_t
+from libc.string cimport memcmp, memcpy
+
+from kernels_core.automata.tables cimport TOKENS, members_at
+from kernels_core.clock cimport breathe
+from kernels_core.earley.items cimport hash_words, normalise
+from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, COUNTS, SPENT
+from kernels_core.earley.slots cimport after, put
+from kernels_core.earley.transitions cimport add_live
+
+from kernels_core.errors import BudgetExceededError
+
+__all__ = ["BOTTOM", "ROOT", "InternedStates"]
+
+ROOT, BOTTOM = C_ROOT, C_BOTTOM        # frames
+
+
+cdef class InternedStates:
+    """The parser states of one compiled grammar: `Machine` steps from one to the next.
+
+    Invariants: equal sets are one `SetRec`, equal frames one `FrameRec`; records never move and live as long as this.
+    """
+
+    def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar"):
+        self.tables = tables
+        self.max_bytes = max_bytes
+        self.where = where
+        self.arena = Arena()
+        self.registers = Registers(self.arena)
+        self.limited = tables.limits_tokens
+        # Small: many a grammar is compiled for a few steps, and clearing memory costs most at first.
+        self.set_slots.assign(64, Slot(0, 0))
+        self.frame_slots.assign(32, Slot(0, 0))
+        self.group_slots.assign(8, Slot(0, 0))
+        self.sets.reserve(64)
+        self.frames.reserve(32)
+
+    cdef FrameRec* new_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil:
+        cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec) + returns.size() * sizeof(Item))
+        record.count, record.number = <int32_t>returns.size(), <int32_t>self.frames.size()
+        record.returns = <Item*>(record + 1)
+        memcpy(record.returns, returns.data(), returns.size() * sizeof(Item))
+        self.frames.push_back(record)
+        if self.limited:
+            self._note_limits(record, left, rule)
+        return record
+
+    cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil:
+        """Keep what a new frame says of tokens; frames that are not made yet are left out (`left_recursion.pyx`)."""
+        cdef FrameLimit limit = FrameLimit(left, rule, 0)
+        cdef int32_t i
+        if left >= 0:
+            limit.reach = COUNTS | (SPENT if left == 0 else 0)
+        for i in range(record.count):
+            if record.returns[i].frame < record.number:
+                limit.reach |= self.frame_limits[record.returns[i].frame].reach
+        self.frame_limits.push_back(limit)
+        return 0
+
+    cdef FrameRec* intern_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil:
+        """`returns` must be sorted and distinct; `left` tokens may begin in the rule (-1: any number)."""
+        cdef size_t nbytes = returns.size() * sizeof(Item)
+        cdef uint32_t tag = <uint32_t>hash_words(returns.data(), nbytes) + <uint32_t>(left + 1)
+        cdef size_t at = tag & (self.frame_slots.size() - 1)
+        cdef FrameRec* record
+        while self.frame_slots[at].number:
+            if self.frame_slots[at].tag == tag:
+                record = self.frames[self.frame_slots[at].number - 1]
+                if (record.count == <int32_t>returns.size() and not memcmp(record.returns, returns.data(), nbytes)
+                        and self.left_of(record.number) == left):
+                    return record
+            at = after(self.frame_slots, at)
+        record = self.new_frame(returns, left, rule)
+        put(self.frame_slots, at, tag, record.number)
+        return record
+
+    cdef SetRec* intern_set(self, vector[Item]& items) except NULL nogil:
+        normalise(items)
+        cdef size_t nbytes = items.size() * sizeof(Item)
+        cdef uint32_t tag = <uint32_t>hash_words(items.data(), nbytes)
+        cdef size_t at = tag & (self.set_slots.size() - 1)
+        cdef size_t i
+        cdef SetRec* record
+        while self.set_slots[at].number:
+            if self.set_slots[at].tag == tag:
+                record = self.sets[self.set_slots[at].number - 1]
+                if record.count == <int32_t>items.size() and not memcmp(record.items, items.data(), nbytes):
+                    return record
+            at = after(self.set_slots, at)
+        record = <SetRec*>self.arena.take(sizeof(SetRec) + nbytes)
+        record.count, record.number = <int32_t>items.size(), <int32_t>self.sets.size()
+        record.items = <Item*>(record + 1)
+        memcpy(record.items, items.data(), nbytes)
+        for i in range(items.size()):
+            if items[i].state == C_ACCEPT:
+                record.completed = 1
+            elif items[i].state == C_ESCAPE:
+                record.escaped = 1
+            if self.tables.flags[items[i].state] & TOKENS:
+                record.tokens = 1
+            if self.limited:
+                record.limits |= self.frame_limits[items[i].frame].reach
+            if members_at(self.tables, items[i].state) != NULL:
+                self.registers.add_live(self.tables, items[i].state, items[i].counter, record.live)
+            else:
+                add_live(self.tables, items[i], record.live)
+        self.sets.push_back(record)
+        put(self.set_slots, at, tag, record.number)
+        return record
+
+    cdef int check_budget(self) except -1 nogil:
+        if self.arena.held > self.max_bytes:
+            with gil:
+                raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
+        return breathe(1)
+
+    # -- for inspection -------------------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self):
+        """Bytes held by interned sets, frames, kernels and transitions."""
+        return self.arena.held
+
+    @property
+    def set_count(self):
+        return self.sets.size()
+
+    @property
+    def frame_count(self):
+        return self.frames.size()
+
+    def set_items(self, int number):
+        """The (state, frame, counter) triples of set `number`."""
+        cdef SetRec* record = NULL
+        cdef size_t count
+        with nogil:
+            self.tables.lock.lock()            # another thread may be making the list longer
+            count = self.sets.size()
+            if 0 <= number < <int>count:
+                record = self.sets[number]
+            self.tables.lock.unlock()
+        if record == NULL:
+            raise IndexError(f"no set {number}: there are {count}")
+        return _triples(record.items, record.count)
+
+    def frame_returns(self, int number):
+        """The (state, frame, counter) triples that frame `number` returns to."""
+        cdef FrameRec* record = NULL
+        cdef size_t count
+        with nogil:
+            self.tables.lock.lock()
+            count = self.frames.size()
+            if 0 <= number < <int>count:
+                record = self.frames[number]
+            self.tables.lock.unlock()
+        if record == NULL:
+            raise IndexError(f"no frame {number}: there are {count}")
+        return _triples(record.returns, record.count)
+
+
+cdef list _triples(const Item* items, int32_t count):
+    return [(items[i].state, items[i].frame, items[i].counter) for i in range(count)]
