@@ -113,10 +113,10 @@ class CockpitRun:
 class CockpitShot:
     """What the view shows: runs of one prompt, the first in detail, and the place one stands at.
 
-    `place` tokens have been taken: the token numbered `place` (from 0) is the one in detail, the last one at the end.
-    `running`: tokens are still being added.  `can_branch`: whether one can go on from a step.
-    `apart`: the number of the first run's first token that is not in the present text, None where all are; the text
-    ends there (`cut`) or goes on otherwise.  `elsewhere`: one stands beyond it, where the run says nothing.
+    `place` tokens have been taken: the last of them is the one in detail, step `place` as the text numbers its steps,
+    and step 1 where none was taken.  `running`: tokens are still being added.  `can_branch`: whether one can go on from
+    a step.  `apart`: the number of the first run's first token that is not in the present text, None where all are; the
+    text ends there (`cut`) or goes on otherwise, and then `place` goes no further than that token.
     """
 
     runs: Sequence[CockpitRun]
@@ -126,16 +126,15 @@ class CockpitShot:
     can_branch: bool = False
     message: str = ""
     apart: int | None = None
-    elsewhere: bool = False
     cut: bool = False
 
 
 class CockpitView(LiveView[CockpitShot]):
     """Tokens, probabilities before and after the mask, mass removed, entropy, and where the time goes.
 
-    In the browser a click on token k sends `{"kind": "goto", "index": k}`; the buttons send `{"kind": "branch", "step",
-    "text"}` (go on from before that token, with `text` in its place), `{"kind": "beside"}` (the same prompt without the
-    grammar) and `{"kind": "stop"}`.
+    In the browser a click on step k sends `{"kind": "goto", "index": k}`; the buttons send `{"kind": "branch", "step",
+    "text"}` (go on after `step` tokens, with `text` next), `{"kind": "beside"}` (the same prompt without the grammar)
+    and `{"kind": "stop"}`.
     """
 
     _module = "cockpit"
@@ -162,7 +161,6 @@ class CockpitView(LiveView[CockpitShot]):
                 "can_branch": snapshot.can_branch,
                 "message": snapshot.message,
                 "apart": snapshot.apart,
-                "elsewhere": snapshot.elsewhere,
                 "cut": snapshot.cut,
                 "clocks": [[name, told] for name, told in CLOCKS.items()],
             },
@@ -227,7 +225,8 @@ def _detail_at(shot: CockpitShot) -> Traits:
     steps = shot.runs[0].steps if shot.runs else ()
     if not steps:
         return {}
-    return {"step": min(shot.place, len(steps) - 1), **_detail(steps[min(shot.place, len(steps) - 1)])}
+    number = max(0, min(shot.place, len(steps)) - 1)
+    return {"step": number, **_detail(steps[number])}
 
 
 def _detail(step: CockpitStep) -> Traits:

@@ -185,7 +185,7 @@ def _label(step: Step) -> str:
 
 
 def generation_text(generation: Generation) -> str:
-    """What a terminal shows: the text, and one line for each of the first tokens, in 100 columns."""
+    """What a terminal shows: the text, and a line for each of the first tokens, in 100 columns; steps count from 1."""
     lines = [
         repr(generation),
         _row("step", "token", "p %", "removed %", "bits", "after", "mask µs", "refused favourite"),
@@ -194,7 +194,7 @@ def generation_text(generation: Generation) -> str:
         refused = step.refused[0] if step.refused else None
         lines.append(
             _row(
-                str(step.index),
+                str(step.index + 1),
                 "end of text" if step.is_stop else glyph(step.token),
                 f"{100 * step.probability:.1f}",
                 f"{100 * (1 - step.feasible_mass):.1f}",
@@ -246,7 +246,7 @@ def _partings(side: SideBySide) -> list[str]:
             told.append(f"{name} writes the same as {names[0]}.")
             continue
         mine, theirs = (_drawn(run, at) for run in (first, other))
-        told.append(f"At token {at}, {names[0]} {mine}, {name} {theirs}.")
+        told.append(f"At step {at + 1}, {names[0]} {mine}, {name} {theirs}.")
     return told
 
 

@@ -134,7 +134,7 @@ class TestSideBySide:
         assert free.tokens[at : at + 1] != pairs.tokens[at : at + 1]
         assert side.to_frame()["parts_at"].tolist() == [len(free), at]
         assert "≠" in str(side)
-        assert f"At token {at}" in side._repr_html_()
+        assert f"At step {at + 1}" in side._repr_html_()
 
     def test_the_same_grammar_twice_never_parts(self, tiny: LanguageModel) -> None:
         side = wb.generate_side_by_side(tiny, "fox", {"a": PAIRS, "b": PAIRS}, max_tokens=10, seed=1)

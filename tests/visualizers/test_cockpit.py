@@ -32,7 +32,7 @@ STEPS = [step(1, b"{", 0.9), step(2, b'"a', 0.2, refused=EVIL, drawn=0.1), step(
 OTHER = [STEPS[0], step(7, b'"b', 1.0), step(3, b"}", 1.0)]
 SHOT = CockpitShot(
     (CockpitRun("under the grammar", STEPS, True, "complete, stop"), CockpitRun("without", OTHER, False)),
-    place=1,
+    place=2,
     vocab_size=100,
     can_branch=True,
 )
@@ -48,6 +48,10 @@ class TestTraits:
         assert [flags >> 4 & 1 for flags in first["flags"]] == [0, 1, 0]
         assert view.detail["step"] == 1
         assert [option[2:5] for option in view.detail["options"]] == [[0.8, 0.0, False], [0.1, 0.5, True]]
+
+    @pytest.mark.parametrize(("place", "number"), [(0, 0), (1, 0), (2, 1), (3, 2), (9, 2)])
+    def test_the_token_taken_last_is_in_detail(self, place: int, number: int) -> None:
+        assert CockpitView(replace(SHOT, place=place)).detail["step"] == number
 
     def test_refused_tokens_of_a_free_run_are_marked(self) -> None:
         run = CockpitRun("free", STEPS, False).refused(1)
@@ -95,12 +99,17 @@ class TestBrowser:
         view = CockpitView(SHOT)
         bridge = bridged(view)
         page = bridge.page
-        assert page.get_by_test_id("cockpit-step").inner_text() == 'next, step 2 "a'
+        assert page.get_by_test_id("cockpit-step").inner_text() == 'step 2 "a'
         assert page.locator(".strip button").first.get_attribute("title").startswith("step 1:")  # type: ignore[union-attr]
         assert page.get_by_test_id("branch-label").inner_text() == "in place of step 2"
         view.show(replace(SHOT, place=3))
         bridge.push()
         assert page.get_by_test_id("cockpit-step").inner_text() == "step 3 }"
+        view.show(replace(SHOT, place=0))
+        bridge.push()
+        assert page.get_by_test_id("cockpit-step").inner_text() == "next, step 1 {"
+        view.show(replace(SHOT, place=3))
+        bridge.push()
         page.get_by_test_id("cockpit-tab-run").click()
         assert "step 1 to 3" in (page.get_by_test_id("mass-chart").text_content() or "")
 
@@ -116,19 +125,16 @@ class TestBrowser:
         bridge = bridged(view)
         page = bridge.page
         assert not page.get_by_test_id("cockpit-apart").is_visible()
-        view.show(replace(SHOT, apart=1, elsewhere=True))
+        view.show(replace(SHOT, apart=1))
         bridge.push()
         assert page.get_by_test_id("cockpit-step").inner_text() == 'step 2 "a'
         assert "differ from step 2 on" in page.get_by_test_id("cockpit-apart").inner_text()
         chips = page.get_by_test_id("cockpit-strip").first.locator("button")
         assert [chips.nth(k).is_disabled() for k in range(3)] == [False, False, True]
-        assert page.get_by_test_id("branch").is_disabled()
-        page.get_by_test_id("branch-text").press("Enter")
-        page.wait_for_timeout(60)
-        assert bridge.requests == []
-        view.show(replace(SHOT, apart=1, cut=True))
+        view.show(replace(SHOT, apart=1, cut=True, place=1))
         bridge.push()
         assert "ends after step 1" in page.get_by_test_id("cockpit-apart").inner_text()
+        assert [chips.nth(k).is_disabled() for k in range(3)] == [False, True, True]
         assert page.get_by_test_id("branch").is_enabled()
 
     @pytest.mark.parametrize("width", [250, 400, 560])
@@ -174,7 +180,7 @@ class TestBrowser:
         page.get_by_test_id("beside").click()
         page.wait_for_timeout(60)
         assert bridge.requests == [
-            {"kind": "goto", "index": 2},
+            {"kind": "goto", "index": 3},
             {"kind": "branch", "step": 1, "text": "x y"},
             {"kind": "beside"},
         ]
@@ -198,9 +204,11 @@ class TestBrowser:
         page.goto(file.as_uri())
         page.wait_for_selector("html[data-ready]")
         assert page.get_by_test_id("mass-removed").inner_text() == "10.0 %"
-        page.keyboard.press("ArrowRight")
+        for _ in range(2):
+            page.keyboard.press("ArrowRight")
+        assert page.get_by_test_id("step-count").inner_text().startswith("2 /")
         assert page.get_by_test_id("mass-removed").inner_text() == "80.0 %"
         page.locator(".strip button").nth(2).click()
-        assert page.get_by_test_id("step-count").inner_text().startswith("2 /")
+        assert page.get_by_test_id("step-count").inner_text().startswith("3 /")
         assert page.get_by_test_id("mass-removed").inner_text() == "0 %"
         assert not page.get_by_test_id("branch").is_visible()

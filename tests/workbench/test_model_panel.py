@@ -51,28 +51,34 @@ def test_it_shows_the_run_and_follows_the_place(desk: Desk, model: LanguageModel
     assert view.runs[0]["p"] == [float(f"{step.probability:.4g}") for step in trace.steps]
     assert view.place == len(trace)
     assert view.about["can_branch"]
-    desk.do("goto", index=4)
-    assert (view.place, view.detail["step"]) == (4, 4)
+    desk.do("goto", index=5)
+    assert (view.place, view.detail["step"]) == (5, 4), "step 5 was taken last, in the ribbon and here"
+    assert desk.session.steps[4].token_id == view.detail["id"]
     refused = [option for option in view.detail["options"] if not option[4]]
     assert refused
     assert all(option[5] for option in refused), "every refused token has its reason"
+    told = {(4, option[0]): option[5] for option in refused}
+    asked = {key: why for key, why in trace.generation.refusals.items() if key[0] == 4}
+    assert asked
+    assert told.items() >= asked.items(), "a reason is that of the place before the step"
     assert desk.troubles == {}
 
 
 def test_a_run_that_is_no_longer_the_text_is_followed_as_far_as_both_agree(desk: Desk, model: LanguageModel) -> None:
     trace = desk.session.run(model, PROMPT, seed=2)
     view = panel_of(desk).view
-    assert (view.about["apart"], view.about["elsewhere"]) == (None, False)
+    assert view.about["apart"] is None
     desk.do("goto", index=4)
     assert view.about["apart"] is None, "what was undone is still the text"
     token = trace.generation.tokens[4]
     other = next(int(one) for one in desk.session.allowed_array() if one != token)
     desk.do("token", id=other)
-    assert (view.place, view.about["apart"], view.about["elsewhere"], view.about["cut"]) == (4, 4, True, False)
+    assert (view.place, view.about["apart"], view.about["cut"]) == (5, 4, False), "what the run had in its place"
+    assert [option[5] for option in view.detail["options"] if not option[4]].count("") == 0
     desk.do("goto", index=2)
-    assert (view.place, view.about["apart"], view.about["elsewhere"]) == (2, 4, False)
+    assert (view.place, view.about["apart"]) == (2, 4)
     desk.do("prefix", text="")
-    assert (view.place, view.about["apart"], view.about["elsewhere"], view.about["cut"]) == (0, 0, False, True)
+    assert (view.place, view.about["apart"], view.about["cut"]) == (0, 0, True)
     assert desk.troubles == {}
 
 

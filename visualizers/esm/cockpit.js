@@ -37,15 +37,15 @@ function render({ model, el }) {
   const foot = h("div", { class: "branch" }, label, input, go_on, beside);
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), apart, strips, page, foot, message);
 
-  // Tokens are numbered as the strip of the text numbers them: step k is the token that was taken as the k-th.  Inside
-  // (`place`, `data-step`, what is sent) a token's number is how many were taken before it.
+  // Tokens are numbered as the strip of the text numbers them: step k is the token that was taken as the k-th, and who
+  // stands behind it (`place` is k) sees it in detail; at the beginning the first one.  `data-step` counts from 0.
   const first = () => (model.get("runs") || [])[0];
-  const at = () => { const run = first(); return run ? Math.min(model.get("place"), run.from + run.text.length - 1) : 0; };
-  const goto = (step) => model.get("offline") ? view.commit("index", step) : model.send({ kind: "goto", index: step });
+  const at = () => { const run = first(); return run ? Math.max(0, Math.min(model.get("place"), run.from + run.text.length) - 1) : 0; };
+  const goto = (step) => model.get("offline") ? view.commit("index", step + 1) : model.send({ kind: "goto", index: step + 1 });
   const send = () => { if (!go_on.disabled) model.send({ kind: "branch", step: at(), text: input.value }); };
   // The first token of the run that is not in the present text, and what lies beyond it.
   const parting = () => (model.get("about") || {}).apart ?? null;
-  const beyond = (step) => parting() !== null && step > parting();
+  const beyond = (step) => parting() !== null && step >= parting() + ((model.get("about") || {}).cut ? 0 : 1);
   const tint = (run, k) => {
     if (run.flags[k] & REFUSED) return "--bad";
     if (!run.constrained || run.flags[k] & FORCED) return "--grey";
@@ -89,7 +89,7 @@ function render({ model, el }) {
     const vocab = (model.get("about") || {}).vocab;
     const fact = (name, value, title, testid) => h("span", { title }, `${name} `, h("b", testid ? { "data-testid": testid } : {}, value));
     const facts = h("div", { class: "facts" },
-      h("span", { "data-testid": "cockpit-step" }, `${model.get("place") > k || (model.get("about") || {}).elsewhere ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
+      h("span", { "data-testid": "cockpit-step" }, `${model.get("place") ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
       fact("removed by the mask", removed(run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
       fact("entropy, bits", `${bits(run.entropy[i])} → ${bits(run.masked[i])}`, "of the model's distribution, and of what the mask leaves of it", "entropy"),
       fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows", "allowed-count"),
@@ -212,9 +212,8 @@ function render({ model, el }) {
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.can_branch || model.get("offline");
-    go_on.disabled = Boolean(about.running || about.elsewhere);
-    go_on.title = about.elsewhere ? `step back in the text to step ${number(parting())}, where this run still is the text, to branch from there`
-      : "keep the tokens before this one, write this text instead, and let the model go on";
+    go_on.disabled = Boolean(about.running);
+    go_on.title = "keep the tokens of this run before this one, write this text instead, and let the model go on";
     beside.disabled = Boolean(about.running);
     apart.hidden = parting() === null;
     apart.textContent = apart.hidden ? "" : about.cut ? `The present text ends after step ${number(parting())} of this run.`

@@ -21,7 +21,7 @@ from workbench.reading import describe_bytes
 if TYPE_CHECKING:
     from workbench.generation.trace import Alternative, Generation, Step
 
-__all__ = ["refusals"]
+__all__ = ["refusal", "refusals"]
 
 MAX_ASKED: Final = 1_000
 LIKELY: Final = 0.001  # what the model gave less to is not asked about, unless it was the favourite
@@ -41,7 +41,7 @@ def refusals(generation: Generation) -> Mapping[tuple[int, int], str]:
     for step in generation.steps:
         for alternative in wanted.get(step.index, ()):
             if len(found) < MAX_ASKED:
-                found[step.index, alternative.token_id] = _reason(matcher, alternative.token_id)
+                found[step.index, alternative.token_id] = refusal(matcher, alternative.token_id)
         if not matcher.accept_token(step.token_id):
             break
     return found
@@ -52,8 +52,9 @@ def _refused(step: Step) -> tuple[Alternative, ...]:
     return tuple(one for one in refused if one.probability >= LIKELY or one in step.refused[:1])
 
 
-def _reason(matcher: GrammarMatcher, token: int) -> str:
-    """The byte of a refused token at which it dies, and what was possible there."""
+def refusal(matcher: GrammarMatcher, token: int) -> str:
+    """Why the grammar refuses `token` at the place of `matcher`, which stays there: the byte at which it dies, and what
+    was possible there."""
     if token in matcher.stop_token_ids:
         return "the text may not end here"
     if token in matcher.compiled.tokenizer_info.special_token_ids:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView
 from workbench.cockpit import cockpit_run, cockpit_steps
 from workbench.panels.base import Desk, Panel
-from workbench.reading import StepError
 from workbench.session import Change
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class ModelPanel(Panel):
             self._convert(generation, generation.steps)
             shown = cockpit_run(generation, name=self._named(generation.constrained), steps=self._steps)
             agree = self._agreeing(generation)
-            place, refused_from = min(session.index, agree), trace.refused_from
+            place, refused_from = min(session.index, agree + 1), trace.refused_from  # the first that differs, at most
         else:
             self.view.show(CockpitShot((), message=self._message))
             return
@@ -79,7 +78,6 @@ class ModelPanel(Panel):
                 can_branch=trace is not None and trace.generation.source is not None,
                 message=self._message,
                 apart=agree if agree is not None and agree < len(shown.steps) else None,
-                elsewhere=agree is not None and agree < min(session.index, len(shown.steps)),
                 cut=agree == len(session.steps),
             )
         )
@@ -103,19 +101,19 @@ class ModelPanel(Panel):
         return min(len(self.session.steps), len(generation)) if apart is None else apart
 
     def _explained(self, run: CockpitRun, place: int) -> CockpitRun:
-        """`run` with the reasons for what was refused at `place`, if the session stands there."""
-        session = self.session
-        if not 0 <= place < len(run.steps) or session.index != place or session.place.offset or session.is_terminated:
+        """`run` with the reasons for what was refused in place of step `place`: asked where the step begins."""
+        from workbench.generation.refusals import refusal
+
+        session, number = self.session, max(0, place - 1)
+        if number >= len(run.steps) or session.index < number:
             return run
-        refused = [option for option in run.steps[place].options if not option.allowed][:ASKED]
-        for option in refused:
-            key = place, option.token_id
-            if key not in self._reasons:
-                try:
-                    self._reasons[key] = session.explain(option.token_id).message.splitlines()[0]
-                except StepError as error:
-                    self._reasons[key] = str(error)
-        return run.explained(place, {option.token_id: self._reasons[place, option.token_id] for option in refused})
+        refused = [option for option in run.steps[number].options if not option.allowed][:ASKED]
+        asked = [option.token_id for option in refused if (number, option.token_id) not in self._reasons]
+        if asked:
+            before = session.twin()
+            before.rollback(session.place.offset + session.index - number)
+            self._reasons |= {(number, token): refusal(before, token) for token in asked}
+        return run.explained(number, {option.token_id: self._reasons[number, option.token_id] for option in refused})
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
