@@ -148,6 +148,8 @@ class Editing:
 
         def _tell(self, change: Change) -> None: ...
 
+        def _told(self, reading: Reading, tried: bytes, read: int = 0, *, afresh: bool = False) -> Reading: ...
+
     @property
     def can_undo_edit(self) -> bool:
         return self._edits.can_undo
@@ -241,6 +243,6 @@ class Editing:
                 self._go(version.place)
             self._rest = version.rest if whole else version.text[len(tape.data) :]
             text, twin = self.text, self._twin()
-            reading = report(text + self._rest, 0, len(text), twin, twin.fork())
+            reading = self._told(report(text + self._rest, 0, len(text), twin, twin.fork()), self._rest)
         self._tell("place")
         return reading

@@ -34,8 +34,7 @@ def hint(session: Session, what: bytes | int) -> dict[str, Any]:
         shown = clip(glyph(reading.text), WIDTH)
         refused = not reading.ok and not reading.note
         if refused:
-            fatal, before = glyph(reading.text[reading.read :][:1]), glyph(reading.text[: reading.read])
-            message = f"{fatal} cannot come {f'after {clip(before, WIDTH)}' if before else 'here'}"
+            message = reading.verdict
         else:
             message = f"{shown} {'may' if reading.ok else 'cannot'} come here".lstrip()
         if reading.note:

@@ -21,7 +21,7 @@ from kernels_core.inspect.fills import CacheLog, CacheRecord
 from workbench.history import Tape
 from workbench.masks import Fills, Known, ids_of
 from workbench.reader import possible_bytes
-from workbench.reading import Candidate
+from workbench.reading import Candidate, Reading
 from workbench.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
@@ -74,6 +74,18 @@ class Knowing:
         def _twin(self) -> Twin: ...
 
         def _ask(self) -> None: ...
+
+    def _told(self, reading: Reading, tried: bytes, read: int = 0, *, afresh: bool = False) -> Reading:
+        """`reading` with what is wrong in the words of the schema: `tried` dies after `read` bytes.
+
+        It comes behind the session's text or (`afresh`) is a text from the beginning.
+        """
+        from workbench.next.naming import naming
+
+        if reading.ok:
+            return reading
+        named = naming(cast("Session", self), tried, read, afresh=afresh)
+        return reading if named is None else replace(reading, about=named.about)
 
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""

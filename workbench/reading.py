@@ -9,8 +9,9 @@ Read on: `workbench/session.py`, which makes them.
 from __future__ import annotations
 
 import html
+import string
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernels_core.errors import MaskscopeError
 from visualizers.glyphs import byte_class, clip, columns, glyph
@@ -22,7 +23,12 @@ __all__ = ["Candidate", "Reading", "StepError", "byte_ranges", "describe_bytes"]
 
 MAX_WAITING = 4
 CONTEXT_BYTES = 48
-"""How much of the text before the fatal byte a message shows."""
+"""How much of the text before the fatal byte a picture shows."""
+AFTER_BYTES = 24
+"""How much of it a sentence names."""
+
+MAX_WORD = 200
+_WORD: Final = f"{string.ascii_letters}{string.digits}_-".encode() + bytes(range(0x80, 0x100))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,8 @@ class Reading:
 
     `read` bytes of it were taken; `ok` when that is all of it.  `possible` are the bytes, ascending, that could be read
     at the point reached, and `completed` says whether the text might have ended there.  For a text that died,
-    `waiting` holds the items that wanted a byte; `note` remarks on how the text was cut into tokens.
+    `waiting` holds the items that wanted a byte, and `about` says what is wrong in the words of the schema, where that
+    is known; `note` remarks on how the text was cut into tokens.
     """
 
     text: bytes
@@ -53,6 +60,7 @@ class Reading:
     completed: bool
     waiting: tuple[EarleyItem, ...] = ()
     note: str = ""
+    about: str = ""
 
     @property
     def ok(self) -> bool:
@@ -64,12 +72,24 @@ class Reading:
         return None if self.ok else self.start + self.read
 
     @property
+    def verdict(self) -> str:
+        """What cannot come, and what is wrong with it: the same words in errors, in the text's status and in Why."""
+        after = _tail(self.text[: self.read])
+        where = f"at byte {self.start + self.read}" + (f", after {after}" if after else "")
+        return f"{glyph(self.fatal)} cannot come {where}" + (f"; {self.about}" if self.about else "")
+
+    @property
     def message(self) -> str:
-        """One sentence: where the text dies and what was possible there."""
+        """One sentence: where the text dies (`verdict`) and what was possible there."""
         if self.ok:
             return f"{len(self.text)} bytes read; {self._what_next()}"
-        fatal = glyph(self._fatal())
-        return f"{fatal} cannot come at byte {self.died_at}; {self._what_next()}"
+        return f"{self.verdict}; {self._what_next()}"
+
+    @property
+    def word(self) -> int:
+        """Where in `text` the word begins in which it dies: letters, digits, `_`, `-` and what is not ASCII."""
+        read = self.text[max(0, self.read - MAX_WORD) : self.read]
+        return self.read - len(read) + len(read.rstrip(_WORD))
 
     def picture(self) -> str:
         """The text around the fatal byte with a caret under it (two lines), or "" for a text that was read."""
@@ -77,7 +97,7 @@ class Reading:
             return ""
         before = self.text[max(0, self.read - CONTEXT_BYTES) : self.read]
         left = ("…" if self.read > CONTEXT_BYTES else "") + glyph(before)
-        fatal = self._fatal()
+        fatal = self.fatal
         rest = clip(glyph(self.text[self.read + len(fatal) : self.read + 2 * CONTEXT_BYTES]), CONTEXT_BYTES)
         return f"{left}{glyph(fatal)}{rest}\n{' ' * columns(left)}^"
 
@@ -97,8 +117,9 @@ class Reading:
     def _repr_html_(self) -> str:
         return f'<pre style="margin:0">{html.escape(str(self))}</pre>'
 
-    def _fatal(self) -> bytes:
-        """The character that the fatal byte begins or belongs to, or that byte alone where it is not UTF-8."""
+    @property
+    def fatal(self) -> bytes:
+        """The character that the fatal byte begins, or that byte alone where it begins none; b"" where all was read."""
         for length in (1, 2, 3, 4):
             character = self.text[self.read : self.read + length]
             try:
@@ -128,6 +149,15 @@ class StepError(MaskscopeError, ValueError):
         self.reading = reading
         picture = reading.picture() if reading is not None else ""
         super().__init__("\n".join([reason, *("  " + line for line in picture.split("\n") if picture)]))
+
+
+def _tail(data: bytes) -> str:
+    """The end of what was read, whole characters of it."""
+    if len(data) <= AFTER_BYTES:
+        return glyph(data)
+    data = data[-AFTER_BYTES:]
+    begin = next((at for at in range(3) if data[at] & 0xC0 != 0x80), 0)
+    return "…" + glyph(data[begin:])
 
 
 def describe_bytes(values: bytes) -> str:

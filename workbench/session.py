@@ -399,6 +399,7 @@ class Session(Knowing, Editing, Shareable):
         with self._lock:
             tape, reading = lay(self._twin(), *tokenise(data, self._tokenizer))
             if not reading.ok:
+                reading = self._told(reading, data, reading.read, afresh=True)
                 raise StepError(reading.message, reading)
             self._replace(tape)
         self._tell("place")
@@ -427,14 +428,15 @@ class Session(Knowing, Editing, Shareable):
                 pieces, note = tokenise(data, self._tokenizer)
             tape, reading = lay(self._twin(), pieces, note)
             self._replace(tape, data[reading.read :])
+            reading = self._told(reading, self._rest)
         self._tell("place")
         return reading
 
     def explain(self, what: str | bytes | int) -> Reading:
         """What would become of this text (or token) here; nothing changes.
 
-        `reading.ok` says whether it can be read; otherwise `reading.message` names the byte at which it dies, what
-        was possible there, and the rules that were waiting.
+        `reading.ok` says whether it can be read; otherwise `reading.message` names the byte at which it dies, what is
+        wrong with a member's name, and what was possible there.
         """
         with self._lock:
             twin = self._twin()
@@ -446,7 +448,7 @@ class Session(Knowing, Editing, Shareable):
             else:
                 data = bytes_of(what)
             read = 0 if matcher.is_terminated() else read_bytes(matcher, data)
-            return report(data, self.position, read, twin, matcher)
+            return self._told(report(data, self.position, read, twin, matcher), data, read)
 
     def _explain_control(self, token_id: int, name: bytes, matcher: GrammarMatcher) -> Reading:
         """A control token is no text: it is taken where the text may end, or where the grammar names it by its id."""
@@ -474,7 +476,9 @@ class Session(Knowing, Editing, Shareable):
             if self._place < self._tape.end:
                 self._drop()
             self._run_on(compiled, twin, tape)
-            self._rest = outcome.text[outcome.read :] + self._rest
+            rest = outcome.text[outcome.read :]
+            self._rest = rest + self._rest
+            outcome = self._told(outcome, rest)
         self._tell("grammar")
         return outcome
 
@@ -509,6 +513,7 @@ class Session(Knowing, Editing, Shareable):
             self._compiler, self._tokenizer = compiler, loaded
             self._run_on(compiled, twin, tape)
             self._edits, self._rest = Edits(), reading.text[reading.read :]
+            reading = self._told(reading, self._rest)
         self._tell("tokenizer")
         return reading
 

@@ -84,7 +84,7 @@ MEMBERS: dict[str, Any] = {
     ],
 }
 WHY: dict[str, Any] = {
-    "subject": {"token": None, "text": '"nmae"'},
+    "subject": {"token": None, "text": '"nmae"', "read": '"n', "rest": 'ae"'},
     "position": 7,
     "ok": False,
     "kind": "",

@@ -186,7 +186,7 @@ def test_explain_why_not(schema: str) -> None:
     assert result.exit_code == 1
     assert ": cannot come" in result.stdout
     assert 'the schema has no member "nmae"' in result.stdout
-    assert "m cannot come after" in result.stdout
+    assert "m cannot come at byte" in result.stdout
     assert "forbidden by:" in result.stdout
     assert "must follow: ame" in result.stdout
     assert 'did you mean: "name"' in result.stdout

@@ -15,13 +15,13 @@ def test_a_text_that_cannot_come(session: Session) -> None:
     session.set_prefix("[tr")
     assert hint(session, b"uX") == {
         "ok": False,
-        "message": "X cannot come after u",
+        "message": "X cannot come at byte 4, after u",
         "after": "e",
         "reasons": hint(session, b"uX")["reasons"],
         "bytes": "",
     }
     assert {reason["where"] for reason in hint(session, b"uX")["reasons"]} <= {"value"}
-    assert hint(session, b"X")["message"] == "X cannot come here"
+    assert hint(session, b"X")["message"] == "X cannot come at byte 3"
     assert session.text == b"[tr"
 
 

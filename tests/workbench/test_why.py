@@ -209,6 +209,49 @@ def test_why_a_name_cannot_come(
         assert str(place.pointer).rpartition("/")[2] in (place.keyword, "properties")
 
 
+@pytest.mark.parametrize(
+    ("text", "tried"),
+    [
+        ("{", '"nmae"'),
+        ('{"', "nmae"),
+        ('{"name": "a", ', '"age"'),
+        ('{"mode": "mode_0", ', '"name": '),
+        ('{"mode": "mode_0"', ", 5"),
+        ("{", "}"),
+        ('{"mode": ', '"mdoe'),
+    ],
+)
+def test_errors_and_the_status_of_the_text_say_what_why_says(text: str, tried: str, tokenizer: Tokenizer) -> None:
+    session = Session(CARD, tokenizer).seek(text)
+    said = why(session, tried).message
+    with pytest.raises(StepError) as step:
+        session.step(tried)
+    assert str(step.value).startswith(said + "; expected there: ")
+    desk = Desk(session, [TextPanel, WhyPanel])
+    desk.show("why")
+    desk.do("prefix", text=text + tried, client="me", seq=1)
+    typed = desk.views["why"].why["message"]
+    assert desk.views["text"].state["status"]["text"].startswith(typed + "; expected there: ")
+    assert typed.partition("; ")[2] == said.partition("; ")[2], "the reason does not depend on how it was typed"
+    with pytest.raises(StepError) as seek:
+        session.reset().seek(text + tried)
+    assert str(seek.value).startswith(typed + "; expected there: ")
+    desk.close()
+
+
+def test_a_text_that_died_in_the_box_is_shown_as_it_was_typed(tokenizer: Tokenizer) -> None:
+    desk = Desk(Session(CARD, tokenizer), [TextPanel, WhyPanel])
+    desk.show("why")
+    desk.do("prefix", text='{"nmäe": 1', client="me", seq=1)
+    told = desk.views["why"].why
+    assert told["subject"] == {"token": None, "text": 'nmäe":␣1', "read": "n", "rest": 'äe":␣1'}
+    assert (told["before"], told["fatal"], told["rest"]) == ('{"n', "m", 'äe":␣1')
+    assert (told["position"], told["at"]) == (3, 3)
+    desk.do("prefix", text='{"mode": "mode_x', client="me", seq=2)
+    assert desk.views["why"].why["subject"]["text"] == "mode_x"
+    desk.close()
+
+
 def test_the_box_shows_the_question_of_the_answer(tokenizer: Tokenizer) -> None:
     session = Session(STRICT, tokenizer).seek("{")
     desk = Desk(session, [TextPanel, WhyPanel])

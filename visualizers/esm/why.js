@@ -40,7 +40,8 @@ function render({ model, el }) {
     const { subject } = why;
     const rows = [h("div", { class: "verdict" }, h("span", { class: `ms-badge ${why.ok ? "accepted" : "refused"}`, "data-testid": "why-verdict" }, why.subject.token == null ? (why.ok ? "may come" : "cannot come") : why.ok ? "allowed" : "refused"),
       why.kind ? h("span", { class: `ms-badge ${why.kind}` }, why.kind) : null,
-      subject.token == null ? null : h("span", { class: "ms-muted ms-num" }, `token ${subject.token}`), h("span", { class: "ms-mono" }, subject.text || "∅"))];
+      subject.token == null ? null : h("span", { class: "ms-muted ms-num" }, `token ${subject.token}`), why.ok ? h("span", { class: "ms-mono" }, subject.text || "∅")
+        : h("span", { class: "ms-mono subject", "data-testid": "why-subject" }, subject.read, h("span", { class: "fatal" }, why.fatal || "∅"), subject.rest))];
     rows.push(h("div", { class: "message", "data-testid": "why-message" }, why.message));
     if (!why.ok) {
       rows.push(h("div", { class: "text ms-mono", "data-testid": "why-text" }, why.cut ? "…" : "", h("span", { class: "read" }, why.before),

@@ -40,18 +40,18 @@ class Naming:
     suggestions: tuple[bytes, ...]
 
 
-def naming(session: Session, tried: bytes, read: int) -> Naming | None:
+def naming(session: Session, tried: bytes, read: int, *, afresh: bool = False) -> Naming | None:
     """What is wrong with the name that `tried` would write; None where it dies (after `read` bytes) as something else.
 
-    The session is held.
+    `tried` comes after the session's text, or (`afresh`) is a text from the beginning.  The session is held.
     """
-    reader, text = reader_of(session), read_text(session)
+    reader, text = reader_of(session), b"" if afresh else read_text(session)
     if not reader.source.is_json:
         return None
     for content in reader.contents(text + tried[:read]):
         if tried[read : read + 1] == b"}" and not content.style and content.prefix.part in ("after", "name"):
             begin = len(text) + read
-            at = _matcher(session, text, tried, begin)
+            at = _matcher(session, text, tried, begin, afresh)
             objects = [] if at is None else _objects(reader, (text + tried)[:begin], at)
             if objects and objects[0].missing:
                 return Naming(_still_required(objects[0].missing), ())
@@ -60,10 +60,9 @@ def naming(session: Session, tried: bytes, read: int) -> Naming | None:
             continue
         size, name, ended = found
         begin = len(text) + read - size
-        at = _matcher(session, text, tried, begin)
+        at = _matcher(session, text, tried, begin, afresh)
         if at is None:
             continue
-
         objects = _objects(reader, (text + tried)[:begin], at)
         if objects:
             comma = content.prefix.part == "after" and not content.style and b"," not in tried[read:].split(b'"')[0]
@@ -114,10 +113,10 @@ def _read(name: str) -> str:
         return name
 
 
-def _matcher(session: Session, text: bytes, tried: bytes, begin: int) -> GrammarMatcher | None:
+def _matcher(session: Session, text: bytes, tried: bytes, begin: int, afresh: bool) -> GrammarMatcher | None:
     """A matcher in front of byte `begin` of both texts together."""
     if begin >= len(text):
-        at = session.twin()
+        at = GrammarMatcher(session.twin().compiled) if afresh else session.twin()
         return at if at.accept_string(tried[: begin - len(text)]) else None
     if text != session.text:
         return None  # tokens without text stand in it

@@ -51,6 +51,7 @@ class Why:
     from the session's place on that are allowed and look like it, the likeliest first.  After what could be read (all
     of it, for a text that can come) `forced` must follow, and `end` is the shortest way to the end of the text; None
     where none is known.  `place` is the JSON pointer of what is read there, in sources that have such.
+    `lead` was typed before it and read: of a text that died in the text box the session took what it could.
     """
 
     reading: Reading
@@ -62,6 +63,7 @@ class Why:
     forced: bytes
     end: bytes | None
     place: str | None = None
+    lead: bytes = b""
 
     @property
     def ok(self) -> bool:
@@ -78,27 +80,38 @@ class Why:
         reading = self.reading
         if reading.ok:
             return self.about or f"{glyph(reading.text) or 'nothing'} may come here"
-        fatal = glyph(reading.text[reading.read : reading.read + 1])
-        where = f"after {glyph(self.read)}" if reading.read else "here"
-        return f"{fatal} cannot come {where}" + (f"; {self.about}" if self.about else "")
+        return self.whole.verdict
+
+    @property
+    def whole(self) -> Reading:
+        """The fate of all that was typed, the `lead` included."""
+        one, size = self.reading, len(self.lead)
+        return replace(one, text=self.lead + one.text, start=one.start - size, read=one.read + size, about=self.about)
 
     def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
-        reading = self.reading
+        reading, whole = self.reading, self.whole
+        rest = whole.text[whole.read + len(whole.fatal) :]
+        word = whole.word if self.lead else 0
         dots = dict.fromkeys(rule for item in reading.waiting for rule in split_rules(item.dot))
         rules = dict.fromkeys(
             name for item in reading.waiting for name in [rule.name for rule in item.source_rules] or [item.rule]
         )
         return {
-            "subject": {"token": self.token, "text": clip(glyph(reading.text), 4 * CONTEXT)},
+            "subject": {
+                "token": self.token,
+                "text": clip(glyph(whole.text[word:]), 4 * CONTEXT),
+                "read": glyph(whole.text[word : whole.read][-CONTEXT:]),
+                "rest": clip(glyph(rest), CONTEXT),
+            },
             "position": reading.start,
             "ok": reading.ok,
             "kind": self.kind,
             "message": self.message,
-            "before": glyph(self.read[-CONTEXT:]),
-            "cut": reading.read > CONTEXT,
-            "fatal": glyph(reading.text[reading.read : reading.read + 1]),
-            "rest": clip(glyph(reading.text[reading.read + 1 :]), 4 * CONTEXT),
+            "before": glyph(whole.text[: whole.read][-CONTEXT:]),
+            "cut": whole.read > CONTEXT,
+            "fatal": glyph(whole.fatal),
+            "rest": clip(glyph(rest), 4 * CONTEXT),
             "at": reading.start + reading.read,
             "expected": content(reading.possible),
             "ends": reading.completed,
@@ -124,7 +137,7 @@ class Why:
         state = self.state()
         lines = [self.message]
         if not self.ok:
-            lines += [f"  {line}" for line in self.reading.picture().split("\n")]
+            lines += [f"  {line}" for line in self.whole.picture().split("\n")]
             possible = state["expected"] + (" or the end of the text" if state["ends"] and state["expected"] else "")
             lines.append(f"  expected: {possible or ('the end of the text' if state['ends'] else 'nothing')}")
             lines += [f"  in the source: {state['place']}"] if state["place"] else []
@@ -143,9 +156,10 @@ class Why:
         return why_html(self.state())
 
 
-def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> Why:
+def why(session: Session, what: str | bytes | int, *, reasons: bool = True, lead: bytes = b"") -> Why:
     """Why `what`, a text or a token's id, may come at the session's place or not; nothing changes.
 
+    `lead` is the end of the session's text that was typed with `what` as one text.
     Raises `StepError` for an id outside the vocabulary, `TypeError` for anything else.
     """
     with session.held():
@@ -165,7 +179,7 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> W
             reading=reading,
             token=token,
             kind=kind,
-            about="; ".join(filter(None, (about or reading.note, named.about if named is not None else ""))),
+            about="; ".join(filter(None, (about or reading.note, reading.about))),
             reasons=() if reading.ok else None,
             suggestions=near,
             forced=after.find_jump_forward_string(FORCED).encode() if going else b"",
@@ -173,6 +187,7 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> W
             if session.document.is_json
             else None,
             end=shortest_end(after, compiled=session.compiled) if going else b"",
+            lead=lead,
         )
         return with_reasons(session, found) if reasons else found
 

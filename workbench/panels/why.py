@@ -37,7 +37,7 @@ class WhyPanel(Panel):
     def update(self, change: Change | None) -> None:
         reading = self.desk.reading
         if reading is not None and not reading.ok:  # the text in the box went no further than this place
-            self._explain(reading.text[reading.read :])
+            self._explain(reading.text[reading.read :], lead=reading.text[: reading.read])
         elif self._subject is not None:
             self._explain(self._subject, self._asked)
         else:  # what was asked of another place is over
@@ -76,8 +76,11 @@ class WhyPanel(Panel):
         self._asked = ""
         self.desk.do("text", text=text)
 
-    def _explain(self, what: str | bytes | int | None, asked: str = "") -> None:
-        """Show why `what` may come or not, with `asked` in the box: the box never belongs to another answer."""
+    def _explain(self, what: str | bytes | int | None, asked: str = "", lead: bytes = b"") -> None:
+        """Show why `what` may come or not, with `asked` in the box: the box never belongs to another answer.
+
+        `lead` was typed before `what`, and read.
+        """
         self.view.asked = asked
         vocabulary = self.session.tokenizer.info.vocab_size
         if what is None or (isinstance(what, int) and not 0 <= what < vocabulary):
@@ -85,7 +88,7 @@ class WhyPanel(Panel):
             self.view.show({})
             return
         with self.session.held():
-            self._found = why(self.session, what, reasons=False)
+            self._found = why(self.session, what, reasons=False, lead=lead)
             self.view.show(self._found.state())
 
     def _reasons(self, _content: Traits) -> Traits:
