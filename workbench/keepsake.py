@@ -33,6 +33,7 @@ def desk_page(desk: Desk, *, title: str, heading: bool = True) -> str:
     with session.held():
         desk.update_all()
         copy = restored(as_json(session), session.tokenizer)
+        copy._before_model = session._before_model
         here, last = session.place, len(session.steps)
     first = max(0, min(here.index - MAX_PLACES // 2, last - MAX_PLACES))
     visited = AnyDesk(copy, [type(panel) for panel in desk.panels.values()])

@@ -54,6 +54,8 @@ class Knowing:
     _outlooks: Known
     _log: CacheLog
     _seen: dict[str, Any]
+    _before_model = ""
+    """The name of the vocabulary in whose place a model's came; "" where none did."""
 
     if TYPE_CHECKING:
 
@@ -86,6 +88,12 @@ class Knowing:
             return reading
         named = naming(cast("Session", self), tried, read, afresh=afresh)
         return reading if named is None else replace(reading, about=named.about)
+
+    @property
+    def vocabulary(self) -> str:
+        """The vocabulary in use by its name, and in place of which one a generation has put it: that of the model."""
+        name, before = self._tokenizer.name, self._before_model
+        return f"{name}, the model's (before: {before})" if before else name
 
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""

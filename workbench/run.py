@@ -45,7 +45,9 @@ class Run:
         if session.is_running:
             raise RunError("a generation is already running in this session: call session.stop() first")
         if session.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
+            before = session._before_model or session.tokenizer.name
             session.set_tokenizer(model.tokenizer)
+            session._before_model = "" if before == model.tokenizer.name else before
         session.reset()
         grammar = session.matcher if constrained else None
         self.stream = stream(model, prompt, grammar, log=session._log, **options)

@@ -205,6 +205,8 @@ class Session(Knowing, Editing, Shareable):
         return self._twin().fork()
 
     def __repr__(self) -> str:
+        from workbench.provenance.rules import written
+
         with self._lock:
             text, position, state = self.text, self.position, ""
             if self.is_terminated:
@@ -212,9 +214,8 @@ class Session(Knowing, Editing, Shareable):
             elif self.is_completed:
                 state = ", may end here"
             shown = text if len(text) <= 40 else b"..." + text[-37:]
-            rules = len(self._compiled.grammar.lazy_ir.rules)
             return (
-                f"<Session: {rules} rules, {self._tokenizer.name} ({self._tokenizer.info.vocab_size:,} tokens); "
+                f"<Session: {written(self)}, {self.vocabulary}, {self._tokenizer.info.vocab_size:,} tokens; "
                 f"step {self.index} of {len(self._tape)}, byte {position}: {shown.decode(errors='replace')!r}{state}>"
             )
 
@@ -510,7 +511,7 @@ class Session(Knowing, Editing, Shareable):
             compiled = compiler.compile_grammar(self._document.grammar(loaded.info))
             twin = Twin(compiled)
             tape, reading = lay(twin, *tokenise(self.text, loaded))
-            self._compiler, self._tokenizer = compiler, loaded
+            self._compiler, self._tokenizer, self._before_model = compiler, loaded, ""
             self._run_on(compiled, twin, tape)
             self._edits, self._rest = Edits(), reading.text[reading.read :]
             reading = self._told(reading, self._rest)
@@ -524,8 +525,8 @@ class Session(Knowing, Editing, Shareable):
     ) -> Trace:
         """Let a model write from the beginning, token by token, with every view following; `await` it in a cell.
 
-        The session takes the model's vocabulary and starts afresh.  With `constrained=False` the model is free and the
-        session reads along until the grammar refuses.  `pace` seconds are waited after each token, to watch a quick
+        The session takes the model's `vocabulary` and starts afresh.  With `constrained=False` the model is free, and
+        the session reads along until the grammar refuses.  `pace` seconds are waited after each token, to watch a quick
         model; `options` are those of `workbench.generate` (`max_tokens`, `temperature`, `seed`, ...).  Buttons work
         meanwhile; `stop()`, or moving the session, ends it before the next token.  However it ends, `session.trace` is
         what there is.

@@ -419,6 +419,20 @@ def test_generation_moves_the_views(explorer: Explorer, model: Any) -> None:
     assert len(trace.to_frame()) == len(trace)
 
 
+def test_a_generation_says_that_it_brings_its_own_vocabulary(explorer: Explorer, model: Any) -> None:
+    session = explorer.session
+    before = session.tokenizer.name
+    assert session.vocabulary == stepper(explorer)["vocabulary"] == before
+    for _ in range(2):
+        session.run(model, "weather in Lund", seed=1, max_tokens=2)
+        told = f"{model.name}, the model's (before: {before})"
+        assert session.vocabulary == stepper(explorer)["vocabulary"] == told
+        assert explorer.views["source"].document["summary"].endswith(f"vocabulary {told}")
+        assert told in repr(session)
+    session.set_tokenizer(model.tokenizer)
+    assert stepper(explorer)["vocabulary"] == model.name, "it was asked for"
+
+
 def test_a_generation_is_stopped_by_the_button_and_everything_goes_on(explorer: Explorer, model: Any) -> None:
     session = explorer.session
 

@@ -54,6 +54,21 @@ def test_the_place_is_lit_in_the_text_as_it_is(opened: Explorer) -> None:
         assert place["start"] <= first < last <= place["end"]
 
 
+def test_the_foot_counts_what_was_written(opened: Explorer) -> None:
+    """The engine makes rules of a schema as it reads: they are no matter of the source."""
+    view = view_of(opened)
+    said = view.document["summary"]
+    assert "rule" not in said
+    opened.session.step('{"city": "Lu"')
+    assert len(opened.session.grammar.ir.rules) > 1
+    opened.session.set_grammar(SCHEMA)
+    assert view.document["summary"] == said
+    assert "JSON Schema" in repr(opened.session)
+    opened.session.set_grammar('root ::= a "," a\na ::= b+\nb ::= [a-z] | "-"\n')
+    assert view.document["summary"].startswith("3 rules written · vocabulary ")
+    assert "3 rules written" in repr(opened.session)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_example_opens_without_a_mistake(opened: Explorer, language: str) -> None:
     send(opened, kind="language", language=language)

@@ -8,6 +8,7 @@
 //   rest                  what the grammar refused of the text typed, or ""
 //   status                {kind: "ok" | "dead" | "end" | "stopped", text}
 //   place                 one line: byte, step, how many tokens are allowed
+//   vocabulary            whose tokens these are
 //   next                  the bytes possible next, in words
 //   candidates            [{id, text, stop}]; more: how many are not listed
 //   can_back, can_forward whether there is anything to go to
@@ -37,6 +38,7 @@ function render({ model, el }) {
     onclick: () => send(message) }, label);
 
   const place = h("span", { class: "ms-muted", "data-testid": "place" });
+  const vocabulary = h("span", { class: "ms-muted mx-vocabulary", "data-testid": "vocabulary" });
   const controls = {
     first: step("⇤", "to the beginning (Home)", "first", { kind: "move", to: "first" }),
     backToken: step("◀ token", "back one token (←)", "back-token", { kind: "move", to: "back", by: "token" }),
@@ -57,7 +59,7 @@ function render({ model, el }) {
   const next = h("span", { class: "mx-next", "data-testid": "next-bytes" });
   const chips = h("div", { class: "mx-chips", "aria-label": "allowed tokens", "data-testid": "candidates" });
   view.root.append(
-    h("div", { class: "ms-bar" }, h("span", { class: "ms-group" }, ...Object.values(controls)), h("span", { class: "ms-group" }, edits.undo, edits.redo), stop, place),
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-group" }, ...Object.values(controls)), h("span", { class: "ms-group" }, edits.undo, edits.redo), stop, place, vocabulary),
     h("div", { class: "mx-lines" }, box, ribbon),
     h("div", { class: "mx-line" }, status, kept, chosen),
     h("div", { class: "mx-line mx-offer" }, next, chips));
@@ -216,6 +218,8 @@ function render({ model, el }) {
     if (answer.client === client && answer.seq < seq) return; // an answer to an older edit
     if (timer === null && box.value !== state.box) rewrite(state.box);
     put(place, state.place);
+    put(vocabulary, `vocabulary ${state.vocabulary}`);
+    vocabulary.title = "the tokens that the text is cut into, and of which the mask allows some; a generation takes those of its model";
     status.replaceChildren(code(state.status.text.split("\n")[0] || " "));
     status.title = state.status.text;
     status.dataset.kind = state.status.kind;

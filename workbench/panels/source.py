@@ -17,7 +17,7 @@ from workbench.languages.keywords import KEYWORDS
 from workbench.languages.warnings import misspelt
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import Place, forbidding, place_at, provenance
-from workbench.provenance.rules import spans_of_rules
+from workbench.provenance.rules import spans_of_rules, written
 from workbench.reading import describe_bytes
 from workbench.session import Change, Session
 
@@ -36,7 +36,6 @@ def shown_source(session: Session) -> Source:
 def document_state(session: Session) -> State:
     """The text, its language, the languages there are, and the options of this one."""
     source = shown_source(session)
-    rules = len(session.grammar.lazy_ir.rules)
     name = f"{source.name} · " if source.name else ""
     return {
         "text": source.text,
@@ -54,7 +53,7 @@ def document_state(session: Session) -> State:
             }
             for option in OPTIONS[source.language]
         ],
-        "summary": f"{name}{rules:,} rule{'' if rules == 1 else 's'} · {session.tokenizer.name}",
+        "summary": f"{name}{written(session)} · vocabulary {session.vocabulary}",
         "why": f"read as {source.title}: {source.why}",
     }
 
@@ -173,7 +172,7 @@ class SourcePanel(Panel):
         session, view, draft = self.session, self.view, self.session.draft
         source = shown_source(session)
         self._kept[source.language] = source
-        key = (source, draft is None, session.tokenizer.name, tuple(self._answer.items()))
+        key = (source, draft is None, session.vocabulary, tuple(self._answer.items()))
         if self._shown is None or any(new is not old and new != old for new, old in zip(key, self._shown, strict=True)):
             self._shown = key
             view.document = {**document_state(session), **self._answer}

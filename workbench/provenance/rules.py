@@ -66,6 +66,17 @@ def spans_of_rules(session: Session) -> dict[str, tuple[int, int]]:
     return {name: (rule.span.start, rule.span.end) for name, rule in list(rules.items()) if rule.span is not None}
 
 
+def written(session: Session) -> str:
+    """The source in few words: how many rules were written, or the language of a source that has none.
+
+    The engine's own rules are others: it makes some of a schema, and writes small ones into those that call them.
+    """
+    if session.document.language not in ("ebnf", "lark"):
+        return session.document.title
+    count = sum(rule.span is not None for rule in list(session.compiled.grammar.lazy_ir.rules.values()))
+    return f"{count:,} rule{'' if count == 1 else 's'} written"
+
+
 def _clip(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else line[:57] + "..."
