@@ -204,9 +204,39 @@ def test_why_a_name_cannot_come(
     assert found.reasons
     if "comma" in about:
         return  # no keyword forbids that
+    if "a name comes once" in about:
+        assert [place.pointer for place in found.reasons] == ["#/properties/mode"]
+        return
     assert {place.keyword for place in found.reasons} & {"required", "additionalProperties", "any_order"}
     for place in found.reasons:
         assert str(place.pointer).rpartition("/")[2] in (place.keyword, "properties")
+
+
+@pytest.mark.parametrize(
+    ("any_order", "tried", "keywords"),
+    [
+        (False, '"nmae"', ["additionalProperties"]),  # also where a required member would have to come first
+        (True, '"nmae"', ["additionalProperties"]),
+        (False, '"age"', ["required", "any_order"]),
+        (False, '"street": "a"', ["required", "any_order"]),
+    ],
+)
+def test_the_keyword_that_forbids_a_name(
+    any_order: bool, tried: str, keywords: list[str], tokenizer: Tokenizer
+) -> None:
+    session = Session(CARD, tokenizer, any_order=any_order).seek("{")
+    found = why(session, tried).reasons
+    assert found is not None
+    assert [place.keyword for place in found] == keywords
+    assert not any("together" in place.label for place in found)
+
+
+def test_keywords_that_forbid_together_are_named_together(tokenizer: Tokenizer) -> None:
+    session = Session({"type": "string", "enum": ["a", "b"]}, tokenizer)
+    found = why(session, "5").reasons
+    assert found is not None
+    assert [place.keyword for place in found] == ["type", "enum"]
+    assert "together with `enum`" in found[0].label
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from workbench.provenance.reader import Content, Reader, read_text
 if TYPE_CHECKING:
     from workbench.session import Session
 
-__all__ = ["Naming", "naming"]
+__all__ = ["Naming", "begun", "naming"]
 
 CLOSE: Final = 0.6
 """How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
@@ -55,7 +55,7 @@ def naming(session: Session, tried: bytes, read: int, *, afresh: bool = False) -
             objects = [] if at is None else _objects(reader, (text + tried)[:begin], at)
             if objects and objects[0].missing:
                 return Naming(_still_required(objects[0].missing), ())
-        found = _begun(content, tried[read:])
+        found = begun(content, tried[read:])
         if found is None:
             continue
         size, name, ended = found
@@ -85,7 +85,7 @@ def _still_required(names: list[str]) -> str:
     return f"{shown}{f' and {more} more' if more > 0 else ''} {'is' if len(names) == 1 else 'are'} still required"
 
 
-def _begun(content: Content, rest: bytes) -> tuple[int, str, bool] | None:
+def begun(content: Content, rest: bytes) -> tuple[int, str, bool] | None:
     """The name that is tried behind `content.text`: the bytes of it (and what leads to it) that stand there, the name,
     and whether it is whole."""
     prefix, more = content.prefix, rest.decode(errors="replace")

@@ -2,7 +2,10 @@
 
 A keyword of a schema is a reason if the same schema without it would allow the byte.  Where no keyword alone is, the
 keywords of the place are left out together, and taken back one by one while the byte stays possible: what is left over
-is the reason, all of it.  Options (the order of members is fixed, spellings are) are tried in the same way.
+is the reason, all of it.  Before that, for names, each is left out with the order of members set aside: an unknown name
+is forbidden by `additionalProperties` alone, not by the required members that would have to come before it.  A name is
+asked about as a whole, as its first byte may begin another.  Options (the order of members is fixed, spellings are)
+are tried in the same way.
 
 Each trial compiles a variant of the schema over single bytes, about a millisecond, and is remembered.
 
@@ -97,14 +100,14 @@ class Search:
         read = next((count for count in range(len(data)) if not probe.accept_string(data[count : count + 1])), None)
         if read is None:
             return ()
-        source, fatal = self._reader.source, data[read : read + 1]
+        source = self._reader.source
         if not source.is_json:
             found = rule_places(source, probe.compiled, probe.frontier().items)
             return one_of_each([_expects(place) for place in found if place.role == "here"])
         before = read_text(self._session) + data[:read]
         places: list[Place] = []
         for content in self._reader.contents(before):
-            places += self._in_schema(content, fatal, _only(probe))
+            places += self._in_schema(content, data[read:], _only(probe))
         for standing in self._reader.standings(before):
             places += self._in_format(standing, before)
         return one_of_each(places)
@@ -116,8 +119,9 @@ class Search:
 
     # -- schemas ---------------------------------------------------------------------------------------------------
 
-    def _in_schema(self, content: Content, fatal: bytes, only: str) -> Iterator[Place]:
-        text = content.text + fatal
+    def _in_schema(self, content: Content, rest: bytes, only: str) -> Iterator[Place]:
+        """The reasons why `rest` cannot come behind `content.text`; its first byte cannot."""
+        text = content.text + rest[:1]
         prefix = content.prefix
         if prefix.part == "end":
             if self._reader.source.language == "json_schema":  # else the end of the tag says what follows
@@ -131,6 +135,15 @@ class Search:
             yield json_place(self._reader.source, content.pointer(pointer), "forbids", label)
             return
         levels = content.walk.levels(prefix)
+        tried = _name(content, rest, levels[-1]) if levels else None
+        if tried is not None:
+            name, text = tried
+            if name in prefix.levels[-1].names:
+                pointer = next((site.pointer for site in levels[-1] if name in (site.get("properties") or ())), "")
+                pointer = child(pointer, "properties", name) if pointer else levels[-1][0].pointer
+                label = f"`{name}` is there already, and a name comes once"
+                yield json_place(self._reader.source, content.pointer(pointer), "forbids", label)
+                return
         for sites in reversed(levels):
             found = list(self._at_level(content, sites, text))
             yield from found
@@ -159,6 +172,8 @@ class Search:
                     break
                 if self._variant(content, (cut,), {}, text=text):
                     found.append(cut)
+            if not found and len(tried) > 1 and content.prefix.part == "name":
+                found = self._in_any_order(content, tried, text)
             if not found and len(tried) > 1 and not self._spent():
                 found = self._together(content, tried, text)
                 found.sort(key=lambda cut: cut.keyword not in _SHUT)  # what shuts names out speaks of the name itself
@@ -167,6 +182,13 @@ class Search:
                 yield from (self._place(content, cut, []) for cut in found)
             if found:
                 return
+
+    def _in_any_order(self, content: Content, cuts: list[_Cut], text: bytes) -> list[_Cut]:
+        """Which of `cuts` allows the byte alone, were the order of members free; empty where that alone allows it."""
+        free = {"any_order": True}
+        if content.options.get("any_order", False) or self._spent() or self._variant(content, (), free, text=text):
+            return []
+        return [cut for cut in cuts if not self._spent() and self._variant(content, (cut,), free, text=text)]
 
     def _together(self, content: Content, cuts: list[_Cut], text: bytes) -> list[_Cut]:
         """The fewest of `cuts`, greedily, that allow the byte together; empty where all of them do not."""
@@ -240,6 +262,26 @@ class Search:
             yield json_place(source, pointer, "forbids", label)
         elif standing.kind != "json_schema":
             yield json_place(source, pointer, "forbids", f"the {standing.kind} does not go on like this")
+
+
+def _name(content: Content, rest: bytes, sites: tuple[Site, ...]) -> tuple[str, bytes] | None:
+    """The name that `rest` goes on with behind `content.text`, and the text up to its end; None where there is none, or
+    where it has only begun and no member that is listed begins so."""
+    from workbench.next.naming import begun  # it reads members, which read reasons
+
+    found = begun(content, rest)
+    if found is None or not sites:
+        return None
+    size, name, ended = found
+    if not ended:
+        listed = (one for site in sites for one in site.get("properties") or () if name and one.startswith(name))
+        name = next(listed, "")
+        if not name:
+            return None
+    lead = rest[: rest.index(b'"')] if content.prefix.part == "after" else b""
+    if content.prefix.part == "after" and b"," not in lead:
+        return None
+    return name, content.text[: len(content.text) - size] + lead + content.spelt_name(name).encode()
 
 
 def _only(probe: GrammarMatcher) -> str:
