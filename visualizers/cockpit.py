@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import traitlets as t
 
-from visualizers.glyphs import clip, glyph, html_escape
+from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 
 __all__ = [
@@ -196,7 +196,7 @@ def _run(run: CockpitRun, first: CockpitRun) -> Traits:
         "about": run.about,
         "from": len(run.steps) - len(shown),
         "parts": None if run is first else _parting(first, run),
-        "text": ["end of text" if step.stop else clip(glyph(step.token), MAX_TEXT) for step in shown],
+        "text": [STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT) for step in shown],
         "p": [_round(step.probability) for step in shown],
         "mass": [_round(step.mass) for step in shown],
         "entropy": [_round(step.entropy) for step in shown],
@@ -275,8 +275,8 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
         removed = 1 - step.mass
         colour = "128,136,146" if step.forced or not run.constrained else push_colour(removed)
         colour = "210,70,60" if step.refused else colour
-        text = "end of text" if step.stop else clip(glyph(step.token), MAX_TEXT)
-        told = f"p = {step.probability:.3g}, removed by the mask {removed_share(step.mass)}"
+        text = STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT)
+        told = f"p before the mask = {step.probability:.3g}, removed by the mask {removed_share(step.mass)}"
         line = "text-decoration:line-through;" if step.refused else ""
         tint = f"{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
         chips.append(f'<span title="{html_escape(told)}" style="{CHIP}{tint}">{html_escape(text)}</span>')
@@ -297,7 +297,7 @@ def static_table(run: CockpitRun) -> str:
         why = next((option.why for option in refused if option.why), "")
         entropies = [step.entropy, step.masked_entropy]
         bits = "".join(f"<td>{'' if value is None else f'{value:.2f}'}</td>" for value in entropies)
-        text = clip(glyph(step.token), MAX_TEXT)
+        text = STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT)
         model, mask = (step.microseconds[:2] + (0.0, 0.0))[:2]
         cells = (
             f'<td>{number}</td><td style="text-align:left"><code>{html_escape(text)}</code></td>'
@@ -309,7 +309,7 @@ def static_table(run: CockpitRun) -> str:
     heads: Any = (
         ("step", ""),
         ("token", ""),
-        ("p", "probability that the model gave to it"),
+        ("p before the mask", "probability that the model gave to it, of all tokens"),
         ("removed", "probability that the model gave to tokens which the mask refuses"),
         ("bits before", "entropy of the model's distribution"),
         ("bits after", "entropy of what the mask leaves of it"),

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Final
 
 __all__ = [
+    "STOP_TOKEN",
     "byte_class",
     "character_class",
     "clip",
@@ -33,6 +34,8 @@ SPACE: Final = "␣"
 OPEN: Final = "⟨"
 CLOSE: Final = "⟩"
 DOT: Final = "•"
+STOP_TOKEN: Final = "stop token"
+"""What a token that ends the text is called wherever tokens are shown: it writes no text of its own."""
 _RESERVED: Final = frozenset((SPACE, OPEN, CLOSE))
 _ESCAPE: Final = re.compile("⟨(?:0x([0-9A-F]{2})|U\\+([0-9A-F]{4,6}))⟩")
 # Where UTF-8 takes a byte more: ends of classes that nobody wrote, and rare signs that hardly a font has.

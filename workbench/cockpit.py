@@ -21,7 +21,7 @@ from visualizers.cockpit import (
     static,
     static_table,
 )
-from visualizers.glyphs import clip, glyph
+from visualizers.glyphs import STOP_TOKEN, clip, glyph
 
 if TYPE_CHECKING:
     from visualizers.live_base import LiveView
@@ -39,6 +39,7 @@ __all__ = [
     "generation_views",
     "side_by_side_html",
     "side_by_side_text",
+    "step_label",
     "trace_table",
 ]
 
@@ -147,7 +148,7 @@ def generation_page(generation: Generation, *, title: str, heading: bool = True)
     from visualizers.live_base import to_page
 
     views = generation_views(generation)
-    labels = ["before the first token", *(_label(step) for step in generation.steps)]
+    labels = ["before the first token", *(step_label(step) for step in generation.steps)]
     return to_page(views, title=title, labels=labels, heading=heading)
 
 
@@ -179,23 +180,28 @@ def trace_table(trace: Trace) -> str:
     return static_table(cockpit_shot(trace.generation, reasons=trace.generation.refusals).runs[0])
 
 
-def _label(step: Step) -> str:
-    text = "end of text" if step.is_stop else glyph(step.token)
-    return f"after {text}   p = {step.probability:.3g}, removed by the mask {removed_share(step.feasible_mass)}"
+def step_label(step: Step) -> str:
+    """What a bar that steps through a run says behind `step`."""
+    removed = removed_share(step.feasible_mass)
+    return f"after {_shown(step)}   p before the mask = {step.probability:.3g}, removed by the mask {removed}"
+
+
+def _shown(step: Step) -> str:
+    return STOP_TOKEN if step.is_stop else glyph(step.token)
 
 
 def generation_text(generation: Generation) -> str:
     """What a terminal shows: the text, and a line for each of the first tokens, in 100 columns; steps count from 1."""
     lines = [
         repr(generation),
-        _row("step", "token", "p %", "removed %", "bits", "after", "mask µs", "refused favourite"),
+        _row("step", "token", "p before %", "removed %", "bits", "after", "mask µs", "refused favourite"),
     ]
     for step in generation.steps[:TEXT_ROWS]:
         refused = step.refused[0] if step.refused else None
         lines.append(
             _row(
                 str(step.index + 1),
-                "end of text" if step.is_stop else glyph(step.token),
+                _shown(step),
                 f"{100 * step.probability:.1f}",
                 f"{100 * (1 - step.feasible_mass):.1f}",
                 "" if step.entropy is None else f"{step.entropy * BITS:.2f}",
@@ -208,15 +214,13 @@ def generation_text(generation: Generation) -> str:
     if more > 0:
         lines.append(f"... and {more:,} more: .to_frame() has all")
     if len(generation):
-        lines.append(
-            "p: the model's probability of the token; removed: its probability of tokens that the mask refuses;"
-        )
+        lines.append("p before: the model's probability of the token, before the mask; removed: of all refused tokens;")
         lines.append("bits, after: entropy of its distribution before and after the mask.")
     return "\n".join(lines)
 
 
 def _row(*cells: str) -> str:
-    widths = (5, -22, 6, 10, 6, 6, 9, -28)
+    widths = (5, -22, 10, 10, 6, 6, 9, -24)
     shown = [clip(cell, abs(width)) for cell, width in zip(cells, widths, strict=True)]
     return " ".join(
         cell.ljust(-width) if width < 0 else cell.rjust(width) for cell, width in zip(shown, widths, strict=True)
@@ -255,7 +259,8 @@ def _drawn(run: Generation, at: int) -> str:
         return "has ended"
     step = run.steps[at]
     refused = f", its favourite {glyph(step.refused[0].token)} was refused" if step.refused else ""
-    return f"took {'the end of text' if step.is_stop else glyph(step.token)} (p = {step.probability:.3g}{refused})"
+    taken = f"the {STOP_TOKEN}" if step.is_stop else glyph(step.token)
+    return f"took {taken} (p before the mask = {step.probability:.3g}{refused})"
 
 
 def side_by_side_text(side: SideBySide) -> str:

@@ -18,9 +18,10 @@ import numpy as np
 from kernels_core import CompiledGrammar, GrammarMatcher, allocate_token_bitmask
 from kernels_core.errors import DeadEndError, MatcherTerminatedError
 from kernels_core.inspect.fills import CacheLog, CacheRecord
+from visualizers.glyphs import STOP_TOKEN
 from workbench.history import Tape
 from workbench.masks import Fills, Known, ids_of
-from workbench.reader import possible_bytes
+from workbench.reader import bytes_of, possible_bytes, read_bytes, report
 from workbench.reading import Candidate, Reading
 from workbench.tokenizers import Tokenizer
 
@@ -76,6 +77,34 @@ class Knowing:
         def _twin(self) -> Twin: ...
 
         def _ask(self) -> None: ...
+
+        def _token_bytes(self, token_id: int) -> bytes: ...
+
+    def explain(self, what: str | bytes | int) -> Reading:
+        """What would become of this text (or token) here; nothing changes.
+
+        `reading.ok` says whether it can be read; otherwise `reading.message` names the byte at which it dies, what is
+        wrong with a member's name, and what was possible there.
+        """
+        with self._lock:
+            twin = self._twin()
+            matcher = twin.fork()
+            if isinstance(what, (int, np.integer)):
+                data = self._token_bytes(int(what))
+                if what in self._matcher.stop_token_ids or what in self._tokenizer.info.special_token_ids:
+                    return self._explain_control(int(what), data, matcher)
+            else:
+                data = bytes_of(what)
+            read = 0 if matcher.is_terminated() else read_bytes(matcher, data)
+            return self._told(report(data, self.position, read, twin, matcher), data, read)
+
+    def _explain_control(self, token_id: int, name: bytes, matcher: GrammarMatcher) -> Reading:
+        """Such a token is no text: it is taken where the text may end, or where the grammar names it by its id."""
+        taken = matcher.accept_token(token_id)
+        ends = "it ends the text" if matcher.is_terminated() else "the grammar names it here"
+        kind = f"the {STOP_TOKEN}" if token_id in self._matcher.stop_token_ids else "a control token"
+        note = f"{kind}: {ends}" if taken else f"{kind}, not text"
+        return report(b"" if taken else name or b"?", self.position, 0, self._twin(), matcher, note)
 
     def _told(self, reading: Reading, tried: bytes, read: int = 0, *, afresh: bool = False) -> Reading:
         """`reading` with what is wrong in the words of the schema: `tried` dies after `read` bytes.

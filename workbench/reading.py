@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernels_core.errors import MaskscopeError
-from visualizers.glyphs import byte_class, clip, columns, glyph
+from visualizers.glyphs import STOP_TOKEN, byte_class, clip, columns, glyph
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import EarleyItem
@@ -40,7 +40,7 @@ class Candidate:
     stop: bool = False
 
     def __str__(self) -> str:
-        return "end of text" if self.stop else glyph(self.token)
+        return STOP_TOKEN if self.stop else glyph(self.token)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,6 @@ from workbench.reader import (
     lay,
     play,
     read_bytes,
-    report,
     single_bytes,
     step_of_token,
     tokenise,
@@ -432,31 +431,6 @@ class Session(Knowing, Editing, Shareable):
             reading = self._told(reading, self._rest)
         self._tell("place")
         return reading
-
-    def explain(self, what: str | bytes | int) -> Reading:
-        """What would become of this text (or token) here; nothing changes.
-
-        `reading.ok` says whether it can be read; otherwise `reading.message` names the byte at which it dies, what is
-        wrong with a member's name, and what was possible there.
-        """
-        with self._lock:
-            twin = self._twin()
-            matcher = twin.fork()
-            if isinstance(what, (int, np.integer)):
-                data = self._token_bytes(int(what))
-                if what in self._matcher.stop_token_ids or what in self._tokenizer.info.special_token_ids:
-                    return self._explain_control(int(what), data, matcher)
-            else:
-                data = bytes_of(what)
-            read = 0 if matcher.is_terminated() else read_bytes(matcher, data)
-            return self._told(report(data, self.position, read, twin, matcher), data, read)
-
-    def _explain_control(self, token_id: int, name: bytes, matcher: GrammarMatcher) -> Reading:
-        """A control token is no text: it is taken where the text may end, or where the grammar names it by its id."""
-        taken = matcher.accept_token(token_id)
-        ends = "it ends the text" if matcher.is_terminated() else "the grammar names it here"
-        note = f"a control token: {ends}" if taken else "a control token, not text"
-        return report(b"" if taken else name or b"?", self.position, 0, self._twin(), matcher, note)
 
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 

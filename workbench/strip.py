@@ -12,7 +12,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visualizers.glyphs import clip, glyph, html_escape
+from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 from workbench.reading import Reading
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def ribbon_html(session: Session, reading: Reading | None = None) -> str:
     for number, step in enumerate(session.steps[:MAX_CHIPS], start=1):
         colour = BLUE if number <= index or step.start < position else GREY
         title = f"step {number}: " + ("bytes" if step.token_id is None else f"token {step.token_id}")
-        chips.append(_chip("end of text" if step.stop else glyph(step.data), colour, title))
+        chips.append(_chip(STOP_TOKEN if step.stop else glyph(step.data), colour, title))
     hidden = len(session.steps) - MAX_CHIPS
     if hidden > 0:
         chips.append(f"and {hidden:,} more")
@@ -63,7 +63,7 @@ def trace_html(trace: Trace) -> str:
         colour = GREY if step.forced else _push_colour(step.feasible_mass)
         if not trace.generation.constrained:
             colour = GREY
-        text = "end of text" if step.is_stop else glyph(step.token)
+        text = STOP_TOKEN if step.is_stop else glyph(step.token)
         chips.append(_chip(text, RED if refused else colour, _story(step), struck=refused))
     hidden = len(trace.steps) - MAX_CHIPS
     if hidden > 0:
@@ -90,7 +90,8 @@ def save_html(path: str | Path, document: str) -> Path:
 
 def _story(step: Step) -> str:
     """One token's tooltip."""
-    told = f"token {step.token_id}: probability {step.probability:.3g}, allowed tokens had {step.feasible_mass:.3g}"
+    before = f"probability {step.probability:.3g} before the mask, allowed tokens had {step.feasible_mass:.3g}"
+    told = f"token {step.token_id}: {before}"
     if step.forced:
         told += "; the grammar left no choice"
     elif step.rejected_favourite:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visualizers.glyphs import glyph
 from visualizers.standalone import iframe
 from workbench.page import Page
 from workbench.reading import Reading
@@ -116,22 +115,17 @@ class Trace:
         Without `heading` it has no title line and no margins, as in a frame.
         """
         from visualizers.live import AutomatonView, FrontierView, to_page
-        from workbench.cockpit import generation_views
+        from workbench.cockpit import generation_views, step_label
 
         automaton, frontier = AutomatonView(self.automaton), FrontierView()
         automaton.play(self.frontiers)
         frontier.play(self.frontiers)
         cockpit, *caches = generation_views(self.generation, places=len(self.frontiers), refused_from=self.refused_from)
-        labels = ["before the first token", *self._labels()]
+        labels = ["before the first token", *map(step_label, self.steps[: self.followed])]
         document = to_page([cockpit, automaton, frontier, *caches], title=title, labels=labels, heading=heading)
         automaton.close()
         frontier.close()
         return document
-
-    def _labels(self) -> Iterator[str]:
-        for step in self.steps[: self.followed]:
-            text = "end of text" if step.is_stop else glyph(step.token)
-            yield f"{text}   p = {step.probability:.3g}, removed by the mask {100 * (1 - step.feasible_mass):.1f} %"
 
     def save(self, path: str | Path, *, title: str = "Maskscope trace") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""

@@ -11,6 +11,7 @@ import pytest
 
 from tests.visualizers.bridge import Bridge
 from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static
+from visualizers.glyphs import STOP_TOKEN
 from visualizers.live_base import to_page
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ class TestTraits:
     def test_the_token_taken_last_is_in_detail(self, place: int, number: int) -> None:
         assert CockpitView(replace(SHOT, place=place)).detail["step"] == number
 
+    def test_what_ends_the_text_is_called_as_everywhere(self) -> None:
+        ended = CockpitShot((CockpitRun("run", [replace(STEPS[0], token=b"</s>", stop=True)]),))
+        assert CockpitView(ended).runs[0]["text"] == [STOP_TOKEN]
+        assert static(ended).count(STOP_TOKEN) == 2, "on the strip and in the table"
+
     def test_refused_tokens_of_a_free_run_are_marked(self) -> None:
         run = CockpitRun("free", STEPS, False).refused(1)
         assert [one.refused for one in run.steps] == [False, True, True]
@@ -76,6 +82,7 @@ def test_tables_are_escaped_and_say_where_runs_part() -> None:
     assert "<img" not in html
     assert "&lt;img" in html
     assert "parts at step 2" in html
+    assert ">p before the mask</th>" in html
     assert "80.0 %" in html
 
 
@@ -94,6 +101,15 @@ class TestBrowser:
         for tab, chart in (("run", "mass-chart"), ("time", "time-chart")):
             page.get_by_test_id(f"cockpit-tab-{tab}").click()
             assert page.get_by_test_id(chart).is_visible()
+
+    def test_one_favourite_is_no_favourites(self, bridged: Callable[..., Bridge]) -> None:
+        view = CockpitView(SHOT)
+        bridge = bridged(view)
+        assert "1 favourite refused" in bridge.page.get_by_test_id("cockpit-summary").inner_text()
+        refused = step(2, b"a", 0.2, refused=EVIL)
+        view.show(CockpitShot((CockpitRun("run", [refused, refused]),)))
+        bridge.push()
+        assert "2 favourites refused" in bridge.page.get_by_test_id("cockpit-summary").inner_text()
 
     def test_tokens_are_numbered_as_the_steps_of_the_text(self, bridged: Callable[..., Bridge]) -> None:
         view = CockpitView(SHOT)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.project.tree import ROOT
 from visualizers.caches import KINDS, NAMES
+from visualizers.glyphs import STOP_TOKEN
 from visualizers.next import STATES
 
 PAGE = (ROOT / "docs" / "concepts" / "words.md").read_text()
@@ -35,6 +36,13 @@ def test_members_go_by_the_same_words_in_the_browser() -> None:
     script = (ROOT / "visualizers" / "esm" / "next.js").read_text()
     for state, said in STATES.items():
         assert f'["{state}", "{said}"]' in script
+
+
+def test_the_token_that_ends_the_text_has_one_name() -> None:
+    assert f"**{STOP_TOKEN}**" in PAGE
+    for folder in ("visualizers", "workbench"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            assert not re.search(r"""["'](?:the )?end of text""", file.read_text()), file
 
 
 def test_tokens_are_allowed_or_refused_and_texts_may_or_cannot_come() -> None:

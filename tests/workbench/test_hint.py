@@ -34,7 +34,7 @@ def test_tokens(session: Session) -> None:
     assert (ended["ok"], ended["reasons"]) == (False, [])
     assert "cannot come" in ended["message"]
     session.step("]")
-    assert hint(session, EOS)["message"] == "may come here: a control token: it ends the text"
+    assert hint(session, EOS)["message"] == "may come here: the stop token: it ends the text"
     with pytest.raises(StepError):
         hint(session, 10**6)
 

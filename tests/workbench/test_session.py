@@ -213,7 +213,7 @@ def test_completed_text_offers_the_stop_token_first(session: Session) -> None:
     first = session.allowed_tokens(1)[0]
     assert first.stop
     assert first.token_id == EOS
-    assert str(first) == "end of text"
+    assert str(first) == "stop token"
 
 
 def test_set_grammar_keeps_the_text_and_an_error_keeps_the_grammar(session: Session) -> None:

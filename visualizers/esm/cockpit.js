@@ -66,7 +66,7 @@ function render({ model, el }) {
         const chip = h("button", { type: "button", role: "listitem", "data-step": step, tabindex: "-1",
           class: `${flags & GIVEN ? "given " : ""}${flags & REFUSED ? "refused " : ""}${flags & WISH ? "wish" : ""}`,
           disabled: r === 0 && beyond(step),
-          title: `step ${step + 1}: p = ${percent(run.p[k])}` + (run.constrained ? `, the mask removed ${removed(run.mass[k])}` : "")
+          title: `step ${step + 1}: p${run.constrained ? " before the mask" : ""} = ${percent(run.p[k])}` + (run.constrained ? `, the mask removed ${removed(run.mass[k])}` : "")
             + (flags & FORCED ? "; the grammar left no choice" : "") + (flags & GIVEN ? "; written by hand" : "") + (flags & WISH ? "; the model's favourite was refused" : "")
             + (flags & REFUSED ? "; the grammar refuses it" : "") + (r === 0 && beyond(step) ? "; not in the present text" : ""),
           onclick: () => goto(step) }, text);
@@ -208,7 +208,7 @@ function render({ model, el }) {
     const about = model.get("about") || {}, run = first();
     drawStrips();
     const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
-    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} favourites refused • · ${number(forced)} forced` : " · without a grammar") : "";
+    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${many(wishes, "favourite")} refused • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.can_branch || model.get("offline");

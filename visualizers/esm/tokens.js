@@ -8,7 +8,7 @@ const ROW = 22, PAGE = 40, PATIENCE = 4000;
 const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
 const MEANS = {
   all: "the whole vocabulary", allowed: "what the mask lets through, whatever the reason", accepted: "stays inside its rule, so it may come",
-  uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule; control tokens write no text", stop: "ends the text, or is named by its id",
+  uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule; control tokens write no text", stop: "a stop token, which ends the text; or a token that the grammar names by its id",
 };
 
 const rounded = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 }).format;

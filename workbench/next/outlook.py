@@ -20,7 +20,7 @@ from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch, modes
 from kernels_core.inspect.snapshots import Table
-from visualizers.glyphs import byte_class, clip, glyph
+from visualizers.glyphs import STOP_TOKEN, byte_class, clip, glyph
 from visualizers.next import outlook_html
 from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
@@ -391,7 +391,7 @@ def _whole_tokens(ids: npt.NDArray[np.int64], session: Session) -> Iterator[Chip
     for token in ids.tolist():
         name = glyph(bytes(info.decoded_vocab[token])) or "no bytes"
         kind: Kind = "end" if token in stops else "token"
-        label = f"end of the text ({name})" if token in stops else f"{name} ({token})"
+        label = f"{STOP_TOKEN} {name}" if token in stops else f"{name} ({token})"
         yield Chip(Continuation(kind, b""), label, 1, token=token)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels_core import TokenizerInfo
-from visualizers.glyphs import OPEN, SPACE, clip, glyph, parse
+from visualizers.glyphs import OPEN, SPACE, STOP_TOKEN, clip, glyph, parse
 from visualizers.text import TextView
 from workbench.hint import hint
 from workbench.history import Place
@@ -149,7 +149,7 @@ def ribbon_state(session: Session) -> State:
     first = max(0, index - STEPS_BEFORE) // STEPS_MOVED * STEPS_MOVED
     last = min(len(steps), first + STEPS_BEFORE + STEPS_MOVED + STEPS_AFTER)
     shown = [
-        {"text": "end of text" if step.stop else clip(glyph(step.data), 24), "id": step.token_id}
+        {"text": STOP_TOKEN if step.stop else clip(glyph(step.data), 24), "id": step.token_id}
         for step in steps[first:last]
     ]
     return {"before": first, "steps": shown, "after": len(steps) - last}
