@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from workbench.generation import LanguageModel, ModelError, load_model  # noqa: E402
+from workbench.generation.model import cache_name  # noqa: E402
 
 
 def test_the_vocabulary_is_as_wide_as_the_logits(tiny: LanguageModel) -> None:
@@ -114,6 +118,54 @@ def test_a_missing_library_is_named() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'maskscope[generate]'" in result.stdout
+
+
+def test_a_model_is_loaded_and_run_without_a_warning(tiny_folder: Path) -> None:
+    """In a notebook whatever a library writes to stderr is a red box."""
+    code = (
+        "import sys\n"
+        "from workbench.generation import Engine, generate, load_model\n"
+        "model = load_model(sys.argv[1], device='cpu')\n"
+        "generate(model, 'fox', 'root ::= [a-z]{3}', seed=1)\n"
+        "Engine(model.model, model.tokenizer.info, rows=2)\n"
+        "print('done')\n"
+    )
+    command = [sys.executable, "-W", "always", "-c", code, str(tiny_folder)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (result.stdout, result.stderr) == ("done\n", "")
+
+
+def test_models_that_call_their_cache_by_its_earlier_name(tiny: LanguageModel) -> None:
+    newer = cache_name(tiny.model)
+
+    class Earlier(type(tiny.model)):  # type: ignore[misc]
+        """Takes and returns `past_key_values`, as all models of earlier versions do."""
+
+        def forward(self, input_ids: Any, past_key_values: Any = None, **options: Any) -> Any:
+            out = super().forward(input_ids=input_ids, **{newer: past_key_values}, **options)
+            return SimpleNamespace(logits=out.logits, past_key_values=getattr(out, newer))
+
+    earlier = Earlier(tiny.model.config)
+    earlier.load_state_dict(tiny.model.state_dict())
+    assert cache_name(earlier) == "past_key_values"
+    model, ids = LanguageModel(earlier, tiny.hf_tokenizer, name="earlier"), tiny.tokenizer.encode("the lazy dog")
+    one, other = model.start(), tiny.start()
+    for token in ids:
+        torch.testing.assert_close(one.advance([token]), other.advance([token]), atol=1e-4, rtol=1e-4)
+    assert one.length == len(ids)
+
+
+def test_a_line_tells_that_a_model_is_loaded_and_goes_away(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    load_model(tiny_folder, device="cpu")
+    told = terminal.getvalue().split("\r")
+    assert told == ["", f"loading the model {tiny_folder} ...\x1b[K", "\x1b[K"]
+    terminal.truncate(0)
+    with pytest.raises(ModelError, match="no such folder"):
+        load_model(tiny_folder / "nothing")
+    assert terminal.getvalue().endswith("\r\x1b[K")
 
 
 def test_small_models_run_on_one_thread_and_large_ones_on_torchs_own(

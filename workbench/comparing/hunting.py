@@ -16,8 +16,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -47,6 +47,7 @@ from workbench.peers.base import NotRunError, RefusedError
 from workbench.reader import possible_bytes
 from workbench.reading import describe_bytes
 from workbench.tokenizers import Tokenizer, load_tokenizer
+from workbench.waiting import Line
 
 if TYPE_CHECKING:
     from workbench.comparing.referee import Referee
@@ -549,8 +550,10 @@ def _has_half_pairs(whole: bytes) -> bool:
     return False
 
 
-def _reporter() -> AbstractContextManager[Progress]:
+@contextmanager
+def _reporter() -> Iterator[Progress]:
     """Where a person watches: a line that changes.  Elsewhere nothing."""
-    from workbench.comparing.progress import Line
-
-    return Line()
+    with Line("hunting ...") as line:
+        yield lambda hunt: line.say(
+            f"hunting: {hunt.texts:,} texts, {hunt.places:,} places, {len(hunt.findings)} found, {hunt.seconds:.0f} s"
+        )

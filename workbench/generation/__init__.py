@@ -6,11 +6,11 @@
     generate(model, "weather in Lund", 'root ::= "yes" | "no"')
 
 Names are loaded on first use, because torch and transformers are heavy.
-Code map, in reading order: `trace` (the records), `sampling` (the draw), `model` (weights and cache), `loop` (one token
-after another), `branch` (going on from any step; side by side), `refusals` (why favourites were refused),
-`logits_processor` (the same constraint inside `transformers`); for many texts at once and without records, `engine`,
-over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where a GPU's logits are),
-`forced` (text without a choice), `drafts` and `lookup` (guesses).
+Code map, in reading order: `trace` (the records), `sampling` (the draw), `loading` and `model` (weights and cache),
+`loop` (one token after another), `branch` (going on from any step; side by side), `refusals` (why favourites were
+refused), `logits_processor` (the same constraint inside `transformers`); for many texts at once and without records,
+`engine`, over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where a GPU's logits
+are), `forced` (text without a choice), `drafts` and `lookup` (guesses).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from workbench.generation.device_masks import DeviceMasks, MaskTraffic
     from workbench.generation.drafts import Drafts
     from workbench.generation.engine import Chunk, Engine, Row
+    from workbench.generation.loading import load_model
     from workbench.generation.logits_processor import GrammarLogitsProcessor
     from workbench.generation.loop import BeginningError, Constraint, TokenStream, astream, generate, stream
-    from workbench.generation.model import LanguageModel, ModelError, ModelRun, load_model
+    from workbench.generation.model import LanguageModel, ModelError, ModelRun
     from workbench.generation.sampling import Sampling
     from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 
@@ -64,8 +65,9 @@ _NAMES = {
     "drafts": ("Drafts",),
     "engine": ("Chunk", "Engine", "Row"),
     "logits_processor": ("GrammarLogitsProcessor",),
+    "loading": ("load_model",),
     "loop": ("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"),
-    "model": ("LanguageModel", "ModelError", "ModelRun", "load_model"),
+    "model": ("LanguageModel", "ModelError", "ModelRun"),
     "sampling": ("Sampling",),
     "trace": ("Alternative", "FinishReason", "Generation", "Source", "Step"),
 }

@@ -1,7 +1,7 @@
 """A causal language model behind three calls: encode a prompt, start a run, advance it token by token.
 
-`load_model("demo")` is the project's own small model; any other name is a folder, or a Hugging Face model that is
-already on this machine; `load_model("random:llama-3.1-8b@tiny")` is an architecture with random weights
+`load_model("demo")` (`loading.py`) is the project's own small model; any other name is a folder, or a Hugging Face
+model that is already on this machine; `load_model("random:llama-3.1-8b@tiny")` is an architecture with random weights
 (`random_weights.py`).  Nothing is fetched from the network, and no code from a model's folder is run.
 A `LanguageModel` owns weights and tokenizer; a `ModelRun` owns one key-value cache.
 Read on: `loop.py`, which drives a run under a grammar.
@@ -25,16 +25,15 @@ from jinja2 import TemplateError
 from kernels_core import GrammarCompiler
 from workbench.generation import random_weights
 from workbench.generation.errors import ModelError, PromptTooLongError
+from workbench.generation.loading import DEMO
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "fit_threads", "load_model"]
+__all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "cache_name", "fit_threads", "read_model"]
 
 Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, Any]]
-
-DEMO = "demo"
 
 SMALL = 5_000_000  # parameters
 _THREADS = torch.get_num_threads()
@@ -68,6 +67,7 @@ class LanguageModel:
             tokenizer, vocab_size=self.vocab_size, stop_token_ids=_stop_tokens(model, tokenizer), name=name
         )
         self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self._cache_name = cache_name(model)
 
     @property
     def device(self) -> torch.device:
@@ -183,11 +183,11 @@ class ModelRun:
         with torch.no_grad():
             output = model.model(
                 input_ids=torch.tensor([list(ids)], device=model.device),
-                past_key_values=self._cache,
                 use_cache=True,
+                **{model._cache_name: self._cache},
                 **keep,
             )
-        self._cache = getattr(output, "past_key_values", None)
+        self._cache = getattr(output, model._cache_name, None)
         if self._cache is None:
             raise ModelError(f"{model.name} ({type(model.model).__name__}) returned no key-value cache")
         logits: torch.Tensor = output.logits[0, -1].float()
@@ -205,17 +205,14 @@ class ModelRun:
         return self._ended - self._began
 
 
-def load_model(
-    name_or_path: str | Path = DEMO, device: str = "auto", dtype: str | torch.dtype | None = None
-) -> LanguageModel:
-    """Load a causal language model from this machine.
+def cache_name(module: torch.nn.Module) -> str:
+    """What a model calls the key-value cache that it takes and returns: `cache`, or `past_key_values` as all models of
+    earlier versions of `transformers` do."""
+    return "cache" if "cache" in inspect.signature(module.forward).parameters else "past_key_values"
 
-    `name_or_path`: "demo", a folder as `save_pretrained` writes it, the name of a model in the Hugging Face cache, or
-    `random:ARCHITECTURE[@SCALE]` for random weights, in bfloat16 on CUDA (`random_weights.ARCHITECTURES`, `SCALES`).
-    `device`: "auto" (CUDA when there is one, else the CPU), or what torch calls it.  `dtype`: a torch dtype or its
-    name; None means float32 on the CPU and for the demo model, else the type the weights are stored in.
-    Raises ModelError when the model, the device or the type is not there.
-    """
+
+def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype | None) -> LanguageModel:
+    """`load_model`, without a word while one waits."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     name = str(name_or_path)

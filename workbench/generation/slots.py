@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 import torch
 
-from workbench.generation.model import ModelError
+from workbench.generation.model import ModelError, cache_name
 
 __all__ = ["SlotRun", "Trees"]
 
@@ -73,6 +73,7 @@ class SlotRun:
         self._numbers = torch.arange(max_length, device=self.device)
         self._additive = self._config._attn_implementation == "eager"
         self._decoder: Any = model.get_decoder() if hasattr(model, "get_decoder") else None
+        self._cache_names = {one: cache_name(one) for one in (model, self._decoder) if one is not None}
         self._head = model.get_output_embeddings()
         self.splits = self._decoder is not None and type(self._head) is torch.nn.Linear
         self._buffer: torch.Tensor | None = None
@@ -214,14 +215,16 @@ class SlotRun:
             "input_ids": ids,
             "attention_mask": attention,
             "position_ids": positions,
-            "past_key_values": self._cache,
             "use_cache": True,
         }
         if self.splits or not logits:
-            states: torch.Tensor = (self._decoder or self.model)(**inputs)[0]
+            states: torch.Tensor = self._read(self._decoder or self.model, inputs)[0]
             return states
-        found: torch.Tensor = self.model(**inputs).logits
+        found: torch.Tensor = self._read(self.model, inputs).logits
         return found
+
+    def _read(self, module: Any, inputs: dict[str, Any]) -> Any:
+        return module(**inputs, **{self._cache_names[module]: self._cache})
 
     def _check_kind(self) -> None:
         config, name = self._config, type(self.model).__name__

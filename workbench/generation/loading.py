@@ -1,0 +1,39 @@
+"""`load_model`: a model of this machine, with a line that says so while one waits.
+
+Importing torch and transformers takes longer than reading a small model, so this module needs neither.
+Read on: `model.py` (`read_model`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.waiting import Line
+
+if TYPE_CHECKING:
+    import torch
+
+    from workbench.generation.model import LanguageModel
+
+__all__ = ["DEMO", "load_model"]
+
+DEMO = "demo"
+
+
+def load_model(
+    name_or_path: str | Path = DEMO, device: str = "auto", dtype: str | torch.dtype | None = None
+) -> LanguageModel:
+    """Load a causal language model from this machine; in a notebook and on a terminal a line tells meanwhile.
+
+    `name_or_path`: "demo", a folder as `save_pretrained` writes it, the name of a model in the Hugging Face cache, or
+    `random:ARCHITECTURE[@SCALE]` for random weights, in bfloat16 on CUDA (`random_weights.ARCHITECTURES`, `SCALES`).
+    `device`: "auto" (CUDA when there is one, else the CPU), or what torch calls it.  `dtype`: a torch dtype or its
+    name; None means float32 on the CPU and for the demo model, else the type the weights are stored in.
+    Raises ModelError when the model, the device or the type is not there.
+    """
+    with Line(f"loading the model {name_or_path} ..."):
+        from workbench.generation import LanguageModel  # noqa: F401  says which library is missing
+        from workbench.generation.model import read_model
+
+        return read_model(name_or_path, device, dtype)
