@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from visualizers.glyphs import columns
@@ -20,6 +21,7 @@ __all__ = [
     "Drawing",
     "Point",
     "Sketch",
+    "along",
     "framed",
     "loop_curve",
     "sketch",
@@ -37,6 +39,7 @@ BOX_HEIGHT: Final = 22.0
 LABEL_COLUMN: Final = 6.7
 LABEL_LINE: Final = 13.0
 BOX_COLUMN: Final = 6.7
+STRETCHES: Final = 10  # straight pieces for one Bézier curve, where its length is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,15 @@ def trimmed(points: Sequence[Point], center: Point, radius: float) -> tuple[Poin
         else:
             outside = middle
     return (*_split(first, inside), *rest[4:])
+
+
+def along(points: Sequence[Point]) -> tuple[tuple[Point, ...], float]:
+    """A chain of Bézier curves as a line of short straight pieces, and the line's length."""
+    line = [points[0]]
+    for first in range(0, len(points) - 3, 3):
+        curve = points[first : first + 4]
+        line += [_split(curve, step / STRETCHES)[0] for step in range(1, STRETCHES + 1)]
+    return tuple(line), sum(math.dist(one, other) for one, other in pairwise(line))
 
 
 def _split(curve: Sequence[Point], at: float) -> tuple[Point, Point, Point, Point]:

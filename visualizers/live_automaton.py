@@ -24,6 +24,7 @@ from visualizers import html
 from visualizers.dot import rule_title
 from visualizers.folds import Folds, Mode
 from visualizers.glyphs import clip, split_dot
+from visualizers.inside import spots, width
 from visualizers.labels import full_text
 from visualizers.layout import TIMEOUT, Engine, Layouts, Plan, plan, sketches_of
 from visualizers.live_base import LiveView, Traits, synced
@@ -78,6 +79,7 @@ class AutomatonView(LiveView[Frontier]):
         self._lock = threading.RLock()
         self._layouts = Layouts(engine, timeout)
         self._rendered: OrderedDict[str, Traits] = OrderedDict()
+        self._plans: dict[str, Plan] = {}  # of the pictures that are remembered
         self._known: dict[object, tuple[Scene, str]] = {}
         self._pending: Future[Plan] | None = None
         self._wanted = 0
@@ -121,6 +123,7 @@ class AutomatonView(LiveView[Frontier]):
                 self._folds, self._fresh = Folds(automaton, self._folds.mode), frozenset()
                 self._recent, self._travelled = (), Travelled()
                 self._rendered.clear()
+                self._plans.clear()
                 self._scene = None
             self._known.clear()
             self._automaton = automaton
@@ -163,7 +166,7 @@ class AutomatonView(LiveView[Frontier]):
                 self._scene = chosen
                 name = self._finish(chosen, plan(chosen, self._layouts))
                 pictures[name] = self._rendered[name]
-                steps.append({"active": list(active), "marks": self._marks(chosen, active, way), "key": name})
+                steps.append({"active": list(active), "marks": self._marks(chosen, name, active, way), "key": name})
             self._recent, self._scene = kept
             with self.hold_sync():
                 self.pictures = pictures
@@ -227,7 +230,7 @@ class AutomatonView(LiveView[Frontier]):
             self._wanted += 1
             self._pending = None
             self._scene = chosen
-            self.marks = self._marks(chosen, self.active, way)
+            self.marks = self._marks(chosen, name, self.active, way)
             return
         if name in self._rendered or self._layouts.known(sketches_of(chosen)):
             if name not in self._rendered:
@@ -237,7 +240,7 @@ class AutomatonView(LiveView[Frontier]):
             self._present(chosen, name)
             return
         if self._scene is not None:
-            self.marks = self._marks(self._scene, self.active, way)
+            self.marks = self._marks(self._scene, self.picture.get("key", ""), self.active, way)
         self._wanted += 1
         number = self._wanted
         pending = _pool().submit(plan, chosen, self._layouts)
@@ -263,6 +266,7 @@ class AutomatonView(LiveView[Frontier]):
         """Write a picture and remember it; returns its key."""
         name = _key(chosen, self._folds.mode)
         if name not in self._rendered:
+            self._plans[name] = drawn
             self._rendered[name] = {
                 "key": name,
                 "svg": render(drawn),
@@ -272,19 +276,24 @@ class AutomatonView(LiveView[Frontier]):
                 "shown": sum(name.startswith("s") for panel in chosen.panels for name in panel.graph.nodes),
             }
             while len(self._rendered) > PICTURES:
-                self._rendered.popitem(last=False)
+                oldest = next(one for one in self._rendered if one != self.key)  # the one in sight stays
+                del self._rendered[oldest], self._plans[oldest]
         return name
 
     def _present(self, chosen: Scene, name: str) -> None:
         with self.hold_sync():
             self._scene = chosen
-            self.marks = self._marks(chosen, self.active, self._travelled)
+            self.marks = self._marks(chosen, name, self.active, self._travelled)
             self.picture = self._rendered[name]
             self.key = name
 
-    def _marks(self, chosen: Scene, active: Collection[int], way: Travelled) -> Traits:
+    def _marks(self, chosen: Scene, name: str, active: Collection[int], way: Travelled) -> Traits:
+        """What is lit in the picture that is called `name`; `inside` are [state, rule, x, y, width] of plates."""
         lit: Marks = marks(self._folds, chosen, active, way, self._fresh)
-        return {**lit.plain(), "edges": self._edges(active)}
+        drawn = self._plans.get(name)
+        lying = () if drawn is None else spots(drawn, lit.inside)
+        plates = [[one.state, one.rule, round(one.x, 1), round(one.y, 1), width(one.state)] for one in lying]
+        return {**lit.plain(), "inside": plates, "edges": self._edges(active)}
 
     def _edges(self, active: Collection[int]) -> dict[str, str]:
         """By active state without a circle of its own: the ends of the edges that it lies within."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from visualizers.fold import FoldedRule
 from visualizers.folds import Folds
+from visualizers.inside import Inside
 from visualizers.scene import Scene, edge_id
 from visualizers.way import Travelled
 
@@ -25,12 +26,13 @@ class Marks:
 
     active: tuple[str, ...] = ()
     on: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    inside: tuple[Inside, ...] = ()
     waiting: tuple[str, ...] = ()
     visited: tuple[str, ...] = ()
     fresh: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
-        """As JSON values."""
+        """What is lit, as JSON values; where the states `inside` lie depends on the picture (`inside.spots`)."""
         return {
             "active": list(self.active),
             "on": {name: list(places) for name, places in self.on},
@@ -49,6 +51,7 @@ def marks(
 ) -> Marks:
     """The marks of the elements that `scene` draws."""
     lit, visited, waiting, new = [], [], [], []
+    inside: list[Inside] = []
     on: dict[str, set[int]] = {}
     way = travelled or Travelled()
     calls = set(way.waiting)
@@ -68,10 +71,12 @@ def marks(
         for source, begun in folded.begun.items():
             if source in drawn and not begun.states.isdisjoint(active):
                 lit.append(f"begun{source}")
+                inside += [Inside(state, f"begun{source}", 0) for state in active if state in begun.states]
         for state in active:
             for place in folded.places.get(state, ()):
                 if place.edge in names:
                     on.setdefault(names[place.edge], set()).add(place.offset)
+                    inside.append(Inside(state, names[place.edge], place.offset))
         for k in edges:
             if way.states and _travelled(folded, k, way):
                 visited.append(names[k])
@@ -79,7 +84,7 @@ def marks(
                 waiting.append(names[k])
         waiting += [f"s{state}" for state in way.callers if state in drawn]
     places = tuple((name, tuple(sorted(found))) for name, found in on.items())
-    return Marks(tuple(lit), places, tuple(waiting), tuple(visited), tuple(new))
+    return Marks(tuple(lit), places, tuple(inside), tuple(waiting), tuple(visited), tuple(new))
 
 
 def _travelled(folded: FoldedRule, number: int, way: Travelled) -> bool:

@@ -1,6 +1,7 @@
 """A laid-out scene as SVG: written once, lit by toggling classes on elements whose ids never change.
 
-State `i` is the element `s<i>`, an edge's label `e<source>-<target>-<n>`, a stub `out<i>`.  The SVG carries no colours
+State `i` is the element `s<i>`, an edge's label `e<source>-<target>-<n>`, a stub `out<i>`; an active state within an
+edge is a plate on it, without an id, as it may lie on several.  The SVG carries no colours
 of its own, only classes; `esm/svg.css` gives them meaning, so one picture serves the light and the dark theme.
 
 Read on: `visualizers/layout.py` (where things go), `visualizers/esm/automaton.js` (the live view).
@@ -17,6 +18,7 @@ from visualizers.dot import rule_title
 from visualizers.folds import Folds, Mode
 from visualizers.geometry import BOX_HEIGHT, ENTRY, LABEL_LINE, RADIUS, Curve, Point
 from visualizers.glyphs import DOT, clip, html_escape
+from visualizers.inside import HEIGHT, Spot, spots, width
 from visualizers.labels import Cell, Label, full_text
 from visualizers.layout import PADDING, TIMEOUT, TITLE, Engine, Layouts, Placed, Plan, plan
 from visualizers.marks import Marks, marks
@@ -71,7 +73,8 @@ def render(drawn: Plan, *, lit: Marks | None = None, standalone: bool = False) -
     width, height = max(1.0, drawn.width + 2 * MARGIN), max(1.0, drawn.height + 2 * MARGIN)
     size = f'width="{width:.0f}" height="{height:.0f}" ' if standalone else ""
     classes = "ms-svg ms-picture" if standalone else "ms-svg"
-    writer = _Writer(lit or Marks(), standalone, drawn.engine)
+    lit = lit or Marks()
+    writer = _Writer(lit, spots(drawn, lit.inside), standalone, drawn.engine)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {size}'
         f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label="automaton">'
@@ -90,10 +93,11 @@ def render(drawn: Plan, *, lit: Marks | None = None, standalone: bool = False) -
 class _Writer:
     """Writes panels with the marks of one moment."""
 
-    def __init__(self, lit: Marks, titled: bool, engine: Engine) -> None:
+    def __init__(self, lit: Marks, inside: Sequence[Spot], titled: bool, engine: Engine) -> None:
         self._active = set(lit.active)
         self._on = dict(lit.on)
         self._waiting, self._visited, self._fresh = set(lit.waiting), set(lit.visited), set(lit.fresh)
+        self._inside = inside
         self._titled = titled
         # Graphviz puts labels beside their arrows, the built-in layout puts them on top: those get a plate.
         self._plated = engine == "built-in"
@@ -119,7 +123,9 @@ class _Writer:
             for name in placed.panel.graph.nodes
             if name.startswith("begun")
         ]
-        live = " live" * any(f'id="{name}"' in text for text in nodes for name in self._active)
+        plates = [_plate(spot) for spot in self._inside if spot.rule == panel.rule]
+        live = " live" * (bool(plates) or any(f'id="{name}"' in text for text in nodes for name in self._active))
+        nodes += plates
         head = (
             f'<g class="panel{live}" id="rule{panel.rule}" data-rule="{html_escape(rule.rule)}" '
             f'transform="translate({placed.x:.1f} {placed.y:.1f})">'
@@ -247,6 +253,16 @@ class _Writer:
             yield f'<g class="label{self._classes(name)}" id="{name}"{cuts}>{rows}</g>'
         for rest in curve.edge.lines[line:]:
             yield text(html_escape(rest), ' class="else"')
+
+
+def _plate(spot: Spot) -> str:
+    """The plate of an active state within an edge (automaton.js draws the same)."""
+    wide = width(spot.state)
+    return (
+        f'<g class="state plate active" data-state="{spot.state}"><rect class="body" x="{spot.x - wide / 2:.1f}" '
+        f'y="{spot.y - HEIGHT / 2:.1f}" width="{wide:g}" height="{HEIGHT:g}" rx="{HEIGHT / 2:g}"/>'
+        f'<text class="id" x="{spot.x:.1f}" y="{spot.y + 3.5:.1f}">{spot.state}</text></g>'
+    )
 
 
 def _badge(name: str, text: str, x: float, y: float, tip: str) -> str:

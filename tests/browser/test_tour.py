@@ -28,7 +28,7 @@ TO_TOP = """node => {
 LONG = 60_000
 # What is lit in the last explorer of the notebook.
 LIT = """() => [...[...document.querySelectorAll(".jp-OutputArea-output .ms-desk")].pop()
-  .querySelectorAll("svg .state.active")].map((node) => node.id).sort()"""
+  .querySelectorAll("svg .state.active")].map((node) => node.dataset.state).sort()"""
 OUTPUT_ERRORS = """() => [...window.jupyterapp.shell.currentWidget.content.model.cells]
   .flatMap((cell) => cell.sharedModel.outputs || [])
   .filter((output) => output.output_type === "error").map((output) => output.evalue)"""
@@ -79,8 +79,10 @@ def tour(browser: Browser, lab: Lab) -> Iterator[Tour]:
 
 
 def lit(explorer: Locator) -> list[str]:
-    """Ids of the states that are lit in the picture."""
-    ids: list[str] = explorer.locator("svg .state.active").evaluate_all("nodes => nodes.map(node => node.id)")
+    """The states that are lit in the picture."""
+    ids: list[str] = explorer.locator("svg .state.active").evaluate_all(
+        "nodes => nodes.map(node => node.dataset.state)"
+    )
     return sorted(ids)
 
 

@@ -51,8 +51,9 @@ def recorded(*, heading: bool = True) -> str:
 
 
 def active(page: Any) -> list[str]:
-    """Ids of the lit states."""
-    return [str(name) for name in page.locator(".state.active").evaluate_all("nodes => nodes.map((node) => node.id)")]
+    """The lit states, as circles and as plates on edges."""
+    states = page.locator(".state.active").evaluate_all("nodes => nodes.map((node) => node.dataset.state)")
+    return [f"s{state}" for state in states]
 
 
 class TestStandalone:
@@ -79,14 +80,14 @@ class TestStandalone:
         assert run.get_by_test_id("mask-count").inner_text() == "1 of 367 allowed"
         assert run.get_by_test_id("delta-sets").inner_text() == "+1"
         run.keyboard.press("ArrowLeft")
-        assert sorted(active(run)) == ["s13"]
+        assert sorted(active(run)) == ["s11", "s13"]  # 11 within an edge
         run.get_by_test_id("step-first").click()
         assert active(run) == ["s0", "s2"]
         assert run.get_by_test_id("step-back").is_disabled()
 
     def test_the_slider_steps(self, run: Page) -> None:
         run.get_by_test_id("step-slider").fill("2")
-        assert sorted(active(run)) == ["s13"]
+        assert sorted(active(run)) == ["s11", "s13"]  # 11 within an edge
         assert run.get_by_test_id("step-count").inner_text() == "2 / 3"
 
     def test_search_and_tabs_work_without_python(self, run: Page) -> None:
@@ -109,7 +110,7 @@ class TestStandalone:
         frame.locator("html[data-ready]").wait_for()
         frame.get_by_test_id("step-forward").click()
         frame.get_by_test_id("step-forward").click()
-        assert sorted(active(frame)) == ["s13"]
+        assert sorted(active(frame)) == ["s11", "s13"]
 
     @pytest.mark.parametrize("theme", ["light", "dark"])
     def test_themes_keep_text_readable(self, page: Page, tmp_path: Path, theme: str) -> None:
@@ -183,11 +184,10 @@ class TestAutomaton:
         bridge = bridged(AutomatonView(fixtures.automaton()).settle())
         page = bridge.page
         page.evaluate("window.kept = document.getElementById('s2')")
-        folded = {10, 11, 14, 15}
         for frontier in fixtures.frontiers():
             bridge.widget.show(frontier)
             bridge.push()
-            assert sorted(active(page)) == sorted(f"s{state}" for state in {*frontier.active_states()} - folded)
+            assert sorted({*active(page)}) == sorted(f"s{state}" for state in frontier.active_states())
         assert page.evaluate("window.kept === document.getElementById('s2')")
         assert page.get_by_test_id("active-states").inner_text() == "1 active: 6"
 
@@ -201,6 +201,52 @@ class TestAutomaton:
             found = page.locator(".label.active").all_text_contents()
             assert found == ([text] if text else []), state
         assert page.locator("tspan.dot").count() == 1
+
+    def test_a_state_within_an_edge_is_a_plate_on_it(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)).settle())
+        page = bridge.page
+        page.evaluate("window.kept = document.querySelector('.ms-stage > svg')")
+        plate, card = page.locator(".state.plate"), page.get_by_test_id("automaton-card")
+        left = 0.0
+        for state in (6, 7, 8, 9):
+            bridge.widget.show(at(state))
+            bridge.widget.settle()
+            bridge.push()
+            expect(plate).to_have_text(str(state))
+            expect(page.get_by_test_id("automaton-away")).to_have_text("")
+            box = plate.bounding_box()
+            assert box
+            assert box["x"] > left  # further along the edge
+            left = box["x"]
+        assert page.evaluate("window.kept === document.querySelector('.ms-stage > svg')")  # nothing was laid out again
+        assert page.locator(".panel.live").count() == 1
+        plate.click()
+        assert bridge.soon("selected", 9)
+        expect(card).to_contain_text("state 9 of rule_0")
+        expect(plate).to_have_class("state plate active selected")
+        over, node = card.bounding_box(), plate.bounding_box()
+        assert over
+        assert node
+        assert over["x"] >= node["x"] + node["width"] or over["y"] >= node["y"] + node["height"]
+        bridge.widget.show(at(10))
+        bridge.push()
+        expect(plate).to_have_count(0)
+
+    def test_an_active_state_of_a_rule_that_is_not_drawn_is_said(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(3, 40)).settle())
+        bridge.widget.focus = ["rule_2"]
+        bridge.widget.settle()
+        bridge.widget.show(at(7))
+        bridge.widget.settle()
+        bridge.push()
+        expect(bridge.page.get_by_test_id("active-states")).to_have_text("1 active: 7 (1 in rules not drawn)")
+
+    def test_the_foot_covers_nothing_of_the_picture(self, bridged: Callable[..., Bridge]) -> None:
+        page = bridged(AutomatonView(fixtures.automaton()).settle()).page
+        stage, foot = (page.get_by_test_id(name).bounding_box() for name in ("automaton-stage", "automaton-note"))
+        assert stage
+        assert foot
+        assert stage["y"] + stage["height"] <= foot["y"]
 
     def test_a_click_selects_and_a_second_one_lets_go(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(AutomatonView(fixtures.automaton()).settle())

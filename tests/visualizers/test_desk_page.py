@@ -200,7 +200,7 @@ SHOWN = """() => {
   });
 }"""
 SCROLLED = "() => document.querySelector('.ms-source-area').scrollTop"
-ACTIVE = ".ms-stage .state.active, .ms-stage .label.active, .ms-stage .rulenode.active"
+ACTIVE = ".ms-stage .state.active, .ms-stage .rulenode.active"
 HIDDEN = f"""() => {{
   const stage = document.querySelector(".ms-stage").getBoundingClientRect();
   return [...document.querySelectorAll("{ACTIVE}")].filter((one) => {{

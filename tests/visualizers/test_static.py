@@ -237,6 +237,8 @@ class TestSvg:
         assert "".join(label.itertext()) == "fgh•ij"
         (edge,) = (node for node in tree.iter(f"{SVG}g") if str(node.get("class")).startswith("edge reads active"))
         assert label in list(edge)
+        (plate,) = (node for node in tree.iter(f"{SVG}g") if node.get("class") == "state plate active")
+        assert "".join(plate.itertext()) == "8"
 
 
 class TestFormatters:

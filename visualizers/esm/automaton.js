@@ -2,7 +2,8 @@
 // A picture that shows another part arrives when it is ready and is put so that what was looked at stays in place.
 // Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
-import { channel, h, many, mount, put, soon } from "./common.js";
+import { again, channel, fill, h, many, mount, put, soon } from "./common.js";
+import { dots, plate, plateLayer } from "./inside.js";
 
 const READABLE = 0.72, BOXED = 0.6, SMALLEST = 0.4; // scales: at first; least of whole boxes; least where states are far apart
 const MARKS = ["active", "waiting", "visited", "fresh"];
@@ -36,7 +37,7 @@ function render({ model, el }) {
         button("−", "zoom out (-)", () => zoom(1 / 1.25), "zoom-out"),
         button("fit", "fit everything (0)", () => { touched = false; fit(true); }, "zoom-fit"),
         button("+", "zoom in (+); the wheel zooms once the picture has the focus, or with Ctrl", () => zoom(1.25), "zoom-in"))),
-    h("div", { class: "ms-hold" }, stage, note, card), tip);
+    h("div", { class: "ms-hold" }, stage, card), note, tip);
 
   let svg = null, key = null;
   let size = [1, 1];
@@ -48,6 +49,7 @@ function render({ model, el }) {
   let drag = null;           // where a pointer took hold of the picture
   let lit = new Map();       // element -> the classes it has by the marks
   let written = new Map();   // label with dots -> where they are, and its rows without them
+  let plates = () => [];     // of active states within edges, which have no circle
   const told = new Map();
 
   function button(text, title, action, testid) {
@@ -61,6 +63,7 @@ function render({ model, el }) {
   function press(one, on) { one.setAttribute("aria-pressed", String(on)); }
   function pressed(one) { return one.getAttribute("aria-pressed") === "true"; }
   const byId = (id) => stage.querySelector(`[id="${CSS.escape(id)}"]`);
+  const stateOf = (id) => byId(`s${id}`) || stage.querySelector(`.plate[data-state="${Number(id)}"]`);
 
   // Pictures already seen, so that going back to one asks nobody; and what was made of them, with the marks it has.
   const kept = new Map(), parsed = new Map();
@@ -79,7 +82,7 @@ function render({ model, el }) {
     made.setAttribute("height", size[1]);
     const graph = made.querySelector(".graph");
     graph.removeAttribute("transform");
-    return { text, svg: made, size, box: boxes(graph), lit: new Map(), written: new Map() };
+    return { text, svg: made, size, box: boxes(graph), lit: new Map(), written: new Map(), plates: again((one) => plate(one, one[0] === model.get("selected"))) };
   }
 
   // A new picture: whatever both pictures show stays where it was on the screen.
@@ -91,7 +94,7 @@ function render({ model, el }) {
     if (!picture.svg || picture.key === key) return light();
     const before = anchors();
     const known = parsed.get(picture.key);
-    ({ svg, size, box, lit, written } = keep(parsed, picture.key, known?.text === picture.svg ? known : parse(picture.svg)));
+    ({ svg, size, box, lit, written, plates } = keep(parsed, picture.key, known?.text === picture.svg ? known : parse(picture.svg)));
     stage.replaceChildren(svg);
     const first = key === null;
     key = picture.key;
@@ -152,10 +155,10 @@ function render({ model, el }) {
   function fit(whole = false) {
     const [width, height] = room;
     if (!width || !height) return;
-    const all = Math.min((width - 16) / size[0], (height - 28) / size[1], 1.15);
+    const all = Math.min((width - 16) / size[0], (height - 16) / size[1], 1.15);
     wish = scale = whole ? all : Math.max(all, READABLE);
     x = Math.max(8, (width - size[0] * scale) / 2);
-    y = Math.max(8, (height - 12 - size[1] * scale) / 2);
+    y = Math.max(8, (height - size[1] * scale) / 2);
     place();
     if (!whole && all < READABLE && pressed(follow)) chase(true);
   }
@@ -208,7 +211,12 @@ function render({ model, el }) {
       written.set(label, { places, rows: [...label.children].map((row) => row.cloneNode(true)) });
       dots(label, places);
     }
-    for (const panel of stage.querySelectorAll(".panel")) panel.classList.toggle("live", !!panel.querySelector(".state.active, .label.active"));
+    const inside = plates(marks.inside || []);
+    for (const panel of stage.querySelectorAll(".panel")) {
+      const ours = inside.filter((one) => one.dataset.rule === panel.id), there = panel.querySelector(":scope > .inside");
+      if (there || ours.length) fill(there || panel.appendChild(plateLayer(panel.lastElementChild)), ours);
+      panel.classList.toggle("live", !!panel.querySelector(".state.active"));
+    }
     if (!fresh && pressed(follow)) chase();
     say();
   }
@@ -216,37 +224,16 @@ function render({ model, el }) {
   // How many states are active, and how many of them one does not see.
   function say() {
     const active = model.get("active") || [], hidden = live().map(box).filter((one) => one && !seen(one)).length;
-    put(status, active.length ? `${active.length} active: ${active.slice(0, 4).join(", ")}${active.length > 4 ? ", …" : ""}` : "no active state");
+    const drawn = new Set([...stage.querySelectorAll(".state.active")].map((node) => Number(node.dataset.state)));
+    const missing = stage.querySelector(".rulenode") ? 0 : active.filter((id) => !drawn.has(id)).length;
+    put(status, active.length ? `${active.length} active: ${active.slice(0, 4).join(", ")}${active.length > 4 ? ", …" : ""}${missing ? ` (${missing} in rules not drawn)` : ""}` : "no active state");
     const edges = (model.get("marks") || {}).edges || {};
     status.title = active.length ? [`${active.length} active: ${active.join(", ")}: the states at the ends of the frontier's items`,
       ...active.filter((id) => edges[id]).map((id) => `${id}: on the edge ${edges[id]}`)].join("\n") : "";
     put(away, hidden ? `${hidden} out of sight` : "");
   }
 
-  // Puts a dot between the pieces of a label: {"ci•ty":
-  function dots(label, places) {
-    const cuts = (label.dataset.cuts || "").split(" ").filter(Boolean).map((cut) => cut.split(":").map(Number));
-    const spots = places.map((place) => place ? cuts[place - 1] || [0, 0] : [0, 0]).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
-    for (const [row, at] of spots) {
-      const text = label.children[row];
-      if (!text) continue;
-      let left = at;
-      for (const part of [...text.childNodes]) {
-        const length = part.textContent.length;
-        if (left > length) { left -= length; continue; }
-        const dot = document.createElementNS("http://www.w3.org/2000/svg", "tspan");
-        dot.setAttribute("class", "dot");
-        dot.textContent = "•";
-        const rest = part.cloneNode(true);
-        rest.textContent = part.textContent.slice(left);
-        part.textContent = part.textContent.slice(0, left);
-        part.after(dot, rest);
-        break;
-      }
-    }
-  }
-
-  const live = () => [...stage.querySelectorAll(".state.active, .label.active, .rulenode.active")];
+  const live = () => [...stage.querySelectorAll(".state.active, .rulenode.active")];
 
   // Brings all active states into sight: with the boxes of their rules where there is room for these, else alone, in a
   // smaller picture if need be; of states too far apart for that as many as can be read.  A picture that was made smaller
@@ -263,8 +250,8 @@ function render({ model, el }) {
   }
   const hull = (all) => ({ left: Math.min(...all.map((one) => one.left)), right: Math.max(...all.map((one) => one.right)),
     top: Math.min(...all.map((one) => one.top)), bottom: Math.max(...all.map((one) => one.bottom)) });
-  const fitting = (one) => Math.min((room[0] - 16) / (one.right - one.left), (room[1] - 32) / (one.bottom - one.top));
-  const seen = (one) => x + scale * one.left >= 4 && x + scale * one.right <= room[0] - 4 && y + scale * one.top >= 4 && y + scale * one.bottom <= room[1] - 16;
+  const fitting = (one) => Math.min((room[0] - 16) / (one.right - one.left), (room[1] - 16) / (one.bottom - one.top));
+  const seen = (one) => x + scale * one.left >= 4 && x + scale * one.right <= room[0] - 4 && y + scale * one.top >= 4 && y + scale * one.bottom <= room[1] - 4;
   // As many as the stage can show at once, the innermost rule's if there is a choice.
   function densest(all) {
     const far = (one, other) => Math.hypot(one.left - other.left, one.top - other.top);
@@ -276,7 +263,7 @@ function render({ model, el }) {
   function center(one) {
     if (!one) return;
     x = room[0] / 2 - (scale * (one.left + one.right)) / 2;
-    y = (room[1] - 12) / 2 - (scale * (one.top + one.bottom)) / 2;
+    y = room[1] / 2 - (scale * (one.top + one.bottom)) / 2;
     within();
     place();
   }
@@ -285,16 +272,16 @@ function render({ model, el }) {
   function within() {
     const kept = (at, room, length) => length <= room - 16 ? (room - length) / 2 : Math.min(8, Math.max(room - length - 8, at));
     x = kept(x, room[0], size[0] * scale);
-    y = kept(y, room[1] - 14, size[1] * scale);
+    y = kept(y, room[1], size[1] * scale);
   }
 
   function select() {
     const chosen = model.get("selected");
     for (const node of stage.querySelectorAll(".state.selected")) node.classList.remove("selected");
-    const node = chosen == null ? null : byId(`s${chosen}`);
+    const node = chosen == null ? null : stateOf(chosen);
     if (node) node.classList.add("selected");
     if (chosen == null) { card.hidden = true; return; }
-    ask(chosen, (state) => { if (model.get("selected") === chosen) fill(state); });
+    ask(chosen, (state) => { if (model.get("selected") === chosen) describe(state); });
   }
 
   function ask(id, handler) {
@@ -309,7 +296,7 @@ function render({ model, el }) {
     });
   }
 
-  function fill(state) {
+  function describe(state) {
     const go = (id) => button(String(id), `select state ${id}`, () => choose(id, state.rule), `go-${id}`);
     const ways = (title, rows, more, arrow) => rows.length ? [h("div", { class: "ms-head" }, title),
       h("div", { class: "ms-ways" }, ...rows.map(([text, id]) => h("div", {}, ...(arrow ? [h("code", {}, text), " → ", go(id)] : [go(id), " ", h("code", {}, text)])))),
@@ -327,7 +314,7 @@ function render({ model, el }) {
 
   // The card lies in the corner where it hides nothing of the state that it describes, and the fewest active ones.
   function aside() {
-    const node = card.hidden ? null : byId(`s${model.get("selected")}`), described = node && onStage(node);
+    const node = card.hidden ? null : stateOf(model.get("selected")), described = node && onStage(node);
     if (!described) return;
     const [width, height] = [card.offsetWidth + 12, card.offsetHeight + 12], others = live().map(onStage).filter(Boolean);
     const hides = ([right, bottom]) => (one) => (right ? one.right > room[0] - width : one.left < width) && (bottom ? one.bottom > room[1] - height : one.top < height);
@@ -459,7 +446,7 @@ function render({ model, el }) {
   }, { passive: false });
 
   let cursor = -1;
-  const targets = () => [...stage.querySelectorAll(live().length ? ".state.active, .label.active, .rulenode.active" : ".state")];
+  const targets = () => [...stage.querySelectorAll(live().length ? ".state.active, .rulenode.active" : ".state")];
   function walk(by) {
     const states = targets();
     if (!states.length) return;
@@ -508,7 +495,7 @@ function render({ model, el }) {
   let wanted = null;
   function reach() {
     if (!wanted) return;
-    const node = wanted.state == null ? [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === wanted.rule) : byId(`s${wanted.state}`);
+    const node = wanted.state == null ? [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === wanted.rule) : stateOf(wanted.state);
     if (!node) return;
     center(box(node));
     node.classList.add("flash");

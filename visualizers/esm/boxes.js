@@ -21,7 +21,7 @@ function drawn(node) {
 
 // { left, top, right, bottom } of a state, a label, a box or a rule's panel; null where nothing is drawn of it.
 export function boxes(graph) {
-  const known = new Map();
+  const known = new WeakMap();
   return (node) => {
     if (known.has(node)) return known.get(node);
     let box = drawn(node);

@@ -45,7 +45,7 @@ const COLOURS = [
   ["ms-dot ending", "", "state: its rule (or one iteration of it) may end here"],
   ["ms-sample bold", "7", "state: reads bytes; a grey number reads none"],
   ["ms-sample", "- ->", "edge: calls a rule, or leads to what is not drawn (“3 more”)"],
-  ["ms-sample dot", "•", "edge: the parser stands here, within its text"],
+  ["ms-sample dot", "•", "edge: the parser stands here, within its text; the plate beside it is the state"],
   ["ms-sample", "+1", "beside a state: so many ways into it are not drawn"],
 ];
 
