@@ -5,9 +5,9 @@ Read on: `kernels_core/inspect/derivation.py` (`call_stack`), `visualizers/esm/s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import traitlets as t
 
@@ -18,6 +18,7 @@ from visualizers.tables import card, table
 
 __all__ = ["StackView", "stack_html"]
 
+Named: TypeAlias = tuple[tuple[str, ...], str]
 MAX_LEVELS: Final = 160
 TEXT: Final = 32  # characters of a level's text
 DOT_WIDTH: Final = 150
@@ -27,7 +28,8 @@ class StackView(LiveView[CallStack]):
     """`show(call_stack(matcher))` shows the stacks; `stack` is the one that is lit.
 
     `pointers` of `show` say by level where in the source it was read (None: nowhere): they are shown in front of the
-    rules.  A click on a level sets `selection["rule"]` and `selection["pointer"]` to its own.
+    rules.  `named` are names of such places, on the way to each, and what type of value is read there.  A click on a
+    level sets `selection["rule"]` and `selection["pointer"]` to its own.
     """
 
     _module = "stack"
@@ -43,10 +45,13 @@ class StackView(LiveView[CallStack]):
 
     def __init__(self) -> None:
         self._pointers: Sequence[str | None] = ()
+        self._named: Mapping[str, Named] = {}
         super().__init__()
 
-    def show(self, snapshot: CallStack, pointers: Sequence[str | None] = ()) -> None:
-        self._pointers = pointers
+    def show(
+        self, snapshot: CallStack, pointers: Sequence[str | None] = (), named: Mapping[str, Named] | None = None
+    ) -> None:
+        self._pointers, self._named = pointers, named or {}
         super().show(snapshot)
 
     def traits_of(self, snapshot: CallStack) -> Traits:
@@ -57,12 +62,15 @@ class StackView(LiveView[CallStack]):
             "levels": len(snapshot.levels),
         }
         levels = pointed([_level(level, snapshot.text) for level in snapshot.levels[:MAX_LEVELS]], self._pointers)
+        for level in levels:
+            if level.get("pointer") in self._named:
+                level["names"], level["kind"] = self._named[level["pointer"]]
         stacks = [list(stack) for stack in snapshot.stacks if stack[-1] < MAX_LEVELS]
         return {"about": about, "levels": levels, "stacks": stacks}
 
     def static_html(self) -> str:
         return (
-            stack_html(self._shown, pointers=self._pointers)
+            stack_html(self._shown, pointers=self._pointers, named=self._named)
             if self._shown is not None
             else "<i>no call stack shown yet</i>"
         )
@@ -111,16 +119,29 @@ def _level(level: StackLevel, text: bytes) -> dict[str, Any]:
     }
 
 
-def _crumbs(snapshot: CallStack, pointers: Sequence[str | None]) -> str:
-    """The first stack in a line: places in the source, where there are any, each once."""
+def _crumbs(snapshot: CallStack, pointers: Sequence[str | None], named: Mapping[str, Named]) -> str:
+    """The first stack in a line: places in the source by their names, where there are any, each once."""
     if not snapshot.stacks or not any(pointers):
         return snapshot.crumbs()
-    found = [pointers[level] if level < len(pointers) else None for level in snapshot.stacks[0]]
-    names = [place or snapshot.levels[level].rule for place, level in zip(found, snapshot.stacks[0], strict=True)]
-    return " > ".join(dict.fromkeys(names))
+    line: list[str] = []
+    above: tuple[str, ...] = ()
+    kind = ""
+    for level in snapshot.stacks[0]:
+        place = pointers[level] if level < len(pointers) else None
+        names, kind = named.get(place or "", ((place or snapshot.levels[level].rule,), ""))
+        new = names[len(above) :] if names[: len(above)] == above else names
+        line += [name for name in new if line[-1:] != [name]]
+        above = names
+    return " > ".join([*line, *([kind] if kind else [])])
 
 
-def stack_html(snapshot: CallStack, *, pointers: Sequence[str | None] = (), limit: int = 60) -> str:
+def stack_html(
+    snapshot: CallStack,
+    *,
+    pointers: Sequence[str | None] = (),
+    named: Mapping[str, Named] | None = None,
+    limit: int = 60,
+) -> str:
     """The first stack as crumbs, and all levels as a table; with their places in the source, if there are any."""
     rows = []
     some = any(pointers)
@@ -139,7 +160,9 @@ def stack_html(snapshot: CallStack, *, pointers: Sequence[str | None] = (), limi
         )
     count = f"{'' if snapshot.exact else 'at least '}{snapshot.total:,} stack{'' if snapshot.total == 1 else 's'}"
     facts = [f"after {snapshot.position:,} bytes", count, f"{len(snapshot.stacks)} listed"]
-    crumbs = f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(_crumbs(snapshot, pointers))}</div>'
+    crumbs = (
+        f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(_crumbs(snapshot, pointers, named or {}))}</div>'
+    )
     heads = ["level", "began at", "read", "waits at", *(["the engine's rule"] if some else [])]
     body = table(heads, rows, align="lrlll"[: len(heads)], mono=(0, 1, 2, 3, 4)[: len(heads)])
     return card("Call stack", facts, crumbs + body)

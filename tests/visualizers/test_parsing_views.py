@@ -112,6 +112,40 @@ class TestBrowser:
         page.get_by_test_id("tree-node").first.locator(".label").click()
         assert bridge.soon("shared__selection", {"rule": None, "pointer": None})
 
+    def test_the_line_over_the_stack_has_the_names_of_places(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        view, found = StackView(), call_stack(at(SUMS, b"1+2"))
+        inner = "#/0/function/parameters/properties/city"
+        named = {"#": ((), ""), inner: (("get_weather", "arguments", "city"), "string")}
+        view.show(found, ["#", *[inner] * (len(found.levels) - 1)], named)
+        bridge = bridged(view)
+        line = page.get_by_test_id("stack-crumbs")
+        expect(line).to_have_text("get_weather›arguments›city›string")
+        line.locator("button").first.click()
+        assert bridge.soon("selection", {"rule": "E", "pointer": inner})
+        view.show(found, ["#"] * len(found.levels), named)
+        bridge.push()
+        expect(line).to_have_text("#")
+
+    def test_a_deep_stack_opens_at_its_innermost_level_from_the_left(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view = StackView()
+        view.show(
+            call_stack(at('root ::= "(" root ")" | "a rather long literal, longer than its cell" "x"', b"(" * 40))
+        )
+        bridged(view)
+        page.wait_for_function("() => document.querySelector('.ms-stack .ms-scroll').scrollTop > 0")
+        seen = """node => {
+          const scroll = node.closest(".ms-scroll");
+          const outer = scroll.getBoundingClientRect(), box = node.getBoundingClientRect();
+          const whole = (cell) => cell.matches(".read") || cell.scrollWidth <= cell.clientWidth;
+          return [scroll.scrollLeft, scroll.scrollWidth <= scroll.clientWidth,
+            box.top >= outer.top && box.bottom <= outer.bottom + 1, [...node.cells].every(whole)];
+        }"""
+        innermost = page.locator("tr.on").last
+        expect(innermost).to_contain_text("reads next")
+        assert innermost.evaluate(seen) == [0, True, True, True]
+
     def test_tags_that_may_come_and_ends_of_open_ones_are_named(self, bridged: Callable[..., Bridge]) -> None:
         view = TriggerView()
         view.show(modes(at(TAGS, b"hi <ca")))

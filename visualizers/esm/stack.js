@@ -4,6 +4,7 @@
 import { chosen, click, h, many, measured, mount, number, soon } from "./common.js";
 
 const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
+const INDENT = 84; // px of the innermost level: texts begin where one sees them, however deep the stack is
 
 function render({ model, el }) {
   const view = mount({ model, el }, "stack", "stack-view");
@@ -18,6 +19,7 @@ function render({ model, el }) {
       h("th", { title: "the rule, with a dot where it waits" }, "waits at"))), body));
   view.root.append(head, crumbs, scroll);
   let drawn = -1;
+  let step = 12;   // by how much a level is indented
 
   const lit = () => {
     const stacks = model.get("stacks") || [];
@@ -44,15 +46,10 @@ function render({ model, el }) {
           `stack ${at + 1} of ${number(stacks.length)}${about.total > stacks.length || !about.exact ? `; ${about.exact ? "" : "more than "}${number(about.total)} in all` : ""}`),
         h("button", { type: "button", title: "the next stack", "data-testid": "stack-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
     const stack = stacks[at] || [];
-    // What has the place of the level around it is that level, as a person sees it.
-    crumbs.replaceChildren(...stack.filter((place) => !levels[place].pointer || levels[place].place).flatMap((place, depth) => {
-      const level = levels[place];
-      const crumb = h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, title: `rule ${level.rule}; ${level.predicted ? "called here, nothing of it has been read" : `began at byte ${number(level.begin)}`}`,
-        onclick: () => choose(level) }, ...name(level));
-      return [...(depth ? [h("span", { class: "ms-muted" }, level.omitted ? `› ${number(level.omitted)} more ›` : "›")] : []), crumb];
-    }));
+    crumbs.replaceChildren(...trail(stack.map((place) => levels[place])));
     const on = new Set(stack);
     const is = chosen(model.get("selection"), levels);
+    step = Math.min(12, INDENT / Math.max(1, ...levels.map((level) => level.depth)));
     body.replaceChildren(...levels.map((level, place) => row(level, on.has(place), is(level))));
     if (about.position !== drawn) follow();
     drawn = about.position;
@@ -61,8 +58,29 @@ function render({ model, el }) {
   const follow = measured(() => {
     const last = [...body.querySelectorAll("tr.on")].pop();
     if (last) scroll.scrollTop = Math.max(0, last.offsetTop + last.offsetHeight - scroll.clientHeight + 24);
-    crumbs.scrollLeft = crumbs.scrollWidth;
+    scroll.scrollLeft = 0;
+    crumbs.scrollTop = crumbs.scrollHeight;
   });
+
+  // The names on the way into the source (or rules), each once: what has the place of the level around it is that level,
+  // as a person sees it.  The last says what type of value is read there.
+  function trail(levels) {
+    let above = [];
+    const shown = [];
+    for (const level of levels) {
+      const names = level.names || [];
+      const own = level.names ? names.slice(above.every((name, k) => name === names[k]) ? above.length : 0).map((text) => [h("span", { class: "key" }, text)])
+        : !level.pointer || level.place ? [name(level)] : [];
+      for (const parts of own) shown.push([level, parts]);
+      above = names;
+    }
+    const last = levels[levels.length - 1];
+    if (last && last.kind) shown.push([last, [last.kind]]);
+    if (!shown.length && last) shown.push([last, name(last)]);
+    return shown.flatMap(([level, parts], depth) => [...(depth ? [h("span", { class: "ms-muted" }, level.omitted ? `› ${number(level.omitted)} more ›` : "›")] : []),
+      h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, onclick: () => choose(level),
+        title: `${level.pointer ? `${level.pointer}: ` : ""}rule ${level.rule}; ${level.predicted ? "called here, nothing of it has been read" : `began at byte ${number(level.begin)}`}` }, ...parts)]);
+  }
 
   // What a person wrote comes first: the place in the source, or the key of the text around.
   // The engine's own rules are told where one points at a level that has a place.
@@ -76,7 +94,7 @@ function render({ model, el }) {
     const before = start.length > BEFORE && after !== undefined ? `…${start.slice(-BEFORE)}` : start;
     const behind = (after || "").length > AFTER ? `${after.slice(0, AFTER)}…` : after;
     const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), behind];
-    const cell = h("td", { class: "name" }, h("span", { class: "indent", style: `width:${level.depth * 12}px` }),
+    const cell = h("td", { class: "name", style: `padding-left:${10 + level.depth * step}px` },
       level.omitted ? h("span", { class: "ms-muted" }, `+${number(level.omitted)} › `) : null,
       ...name(level),
       level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null);
@@ -84,7 +102,7 @@ function render({ model, el }) {
       "aria-selected": String(selected), onclick: () => choose(level),
       onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { choose(level); event.preventDefault(); } } },
       cell, h("td", { class: "ms-num" }, number(level.begin)),
-      h("td", { class: "read" }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
+      h("td", { class: "read", title: level.text }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
       h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }
 

@@ -5,9 +5,12 @@ Read on: `kernels_core/inspect/derivation.py`, `visualizers/stack.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from visualizers.stack import StackView
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
+from workbench.provenance.crumbs import Crumbs, crumbs
 from workbench.session import Change
 
 __all__ = ["StackPanel"]
@@ -24,7 +27,20 @@ class StackPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: StackView = StackView()
+        self._crumbs: tuple[object, dict[str, Crumbs]] = None, {}
 
     def update(self, change: Change | None) -> None:
         found = self.session.call_stack()
-        self.view.show(found, pointers(self.session, (level.begin for level in found.levels)))
+        places = pointers(self.session, (level.begin for level in found.levels))
+        self.view.show(found, places, self._named(places))
+
+    def _named(self, places: Sequence[str | None]) -> dict[str, Crumbs]:
+        """The names of places in the source; those of this source are kept."""
+        source = self.session.document
+        if self._crumbs[0] is not source:
+            self._crumbs = source, {}
+        known = self._crumbs[1]
+        for place in places:
+            if place is not None and place not in known:
+                known[place] = crumbs(source.value, place)
+        return known
