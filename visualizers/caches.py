@@ -19,7 +19,7 @@ from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import SharedSet, Sharing, Use
 from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.inspect.trace import FillKind
-from visualizers.glyphs import clip, glyph, html_escape, written_name
+from visualizers.glyphs import clip, glyph, html_escape, size, written_name
 from visualizers.live_base import LiveView, Traits, synced
 
 if TYPE_CHECKING:
@@ -364,7 +364,7 @@ def _static_sharing(found: Sharing | None) -> str:
         )
     return (
         f"<details><summary>who shares token sets with whom: {_many(len(found.sets), 'token set')}, "
-        f"pool {found.pool_bytes / 1e6:,.1f} MB</summary><table><tr><th>rule</th><th>bytes</th><th>made by</th>"
+        f"pool {size(found.pool_bytes)}</summary><table><tr><th>rule</th><th>bytes</th><th>made by</th>"
         f"<th>used by</th></tr>{''.join(rows)}</table></details>"
     )
 

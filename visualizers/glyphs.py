@@ -26,6 +26,7 @@ __all__ = [
     "glyph",
     "html_escape",
     "parse",
+    "size",
     "split_dot",
     "split_rules",
 ]
@@ -209,6 +210,13 @@ def _in_class(code: int) -> str:
 def clip(text: str, width: int) -> str:
     """`text` in at most `width` characters; `…` marks the cut."""
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+def size(count: float) -> str:
+    """A number of bytes for a person, in binary units (1 KiB is 1,024 bytes); as `bytes` in `esm/common.js`."""
+    if count < 1024:
+        return f"{round(count):,} B"
+    return f"{count / 1024:.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"
 
 
 def columns(text: str) -> int:

@@ -18,7 +18,7 @@ from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.caches import NAMES, said
 from visualizers.dot import lengths_label, repeat_label
 from visualizers.folds import Folds
-from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
+from visualizers.glyphs import clip, glyph, html_escape, size, split_dot, split_rules
 from visualizers.layout import plan
 from visualizers.marks import marks
 from visualizers.png import data_uri, mask_png
@@ -124,9 +124,9 @@ def token_sets(snapshot: TokenSets, *, limit: int = MAX_CHIPS) -> str:
             "<br>".join(_dotted(clip(rule, 90)) for rule in split_rules(entry.dot)[:MAX_DOTS]),
             f"{len(entry.accepted):,}",
             f"{int(entry.uncertain.allowed.sum()):,} of {len(entry.uncertain):,}",
-            f"{entry.rejected_count:,}",
+            f"{index.rejected_by(entry):,}",
             html_escape(entry.made_by) or "not made",
-            f"{html_escape(entry.storage)}, {_bytes(entry.nbytes)}" if entry.storage else "",
+            f"{html_escape(entry.storage)}, {size(entry.nbytes)}" if entry.storage else "",
         ]
         for entry in snapshot.states[:MAX_RULES]
     ]
@@ -190,7 +190,7 @@ def events(snapshot: Events, *, limit: int = MAX_ITEMS) -> str:
         if isinstance(event, FillEvent):
             made = f"{_many(event.token_sets_made, 'token set')} made" if event.token_sets_made else ""
             badge = _badge(said(event.kind), "uncertain" if NAMES[event.kind][0] == "made" else "accepted")
-            rows.append([f"{event.position:,}", "mask", badge, micros, _bytes(event.nbytes), made])
+            rows.append([f"{event.position:,}", "mask", badge, micros, size(event.nbytes), made])
             continue
         text = _chip(clip(glyph(event.text), MAX_GLYPH) or "∅", "active", f"token {event.token}", struck=False)
         counts: dict[str, int] = {}
@@ -214,7 +214,7 @@ def cache_stats(snapshot: CacheStats) -> str:
         hits, misses = values[f"{name}_hits"], values[f"{name}_misses"]
         share = f"{100 * hits / (hits + misses):.1f} %" if hits + misses else "–"
         rates.append([label, f"{hits:,}", f"{misses:,}", share])
-    memory = [[name.replace("_", " "), _bytes(values[f"{name}_bytes"])] for name in ("arena", "mask", "token_set")]
+    memory = [[name.replace("_", " "), size(values[f"{name}_bytes"])] for name in ("arena", "mask", "token_set")]
     tables = (
         _table(
             ["interned", ""], [[name.replace("_", " "), f"{values[name]:,}"] for name in plain], align="lr", mono=(1,)
@@ -297,7 +297,7 @@ def compiled_grammar(compiled: CompiledLike) -> str:
         f"root <b>{html_escape(snapshot.root)}</b>",
         f"{snapshot.state_count():,} states",
         f"{compiled.tokenizer_info.vocab_size:,} tokens",
-        _bytes(compiled.memory_size_bytes),
+        size(compiled.memory_size_bytes),
     ]
     body = _details("automaton", automaton(snapshot), shown=True)
     body += _details("counters", cache_stats(compiled.cache_stats()), shown=False)
@@ -380,9 +380,3 @@ def _many(count: int, what: str) -> str:
 
 def _after(position: int) -> str:
     return f"after {_many(position, 'byte')}"
-
-
-def _bytes(count: int) -> str:
-    if count < 1024:
-        return f"{count:,} B"
-    return f"{count / 1024:,.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):,.1f} MiB"

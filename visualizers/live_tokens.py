@@ -199,6 +199,7 @@ class TokenTable(_TokenView):
 
 
 def _state_list(index: TokenIndex) -> list[Traits]:
+    whole = index if index.state is None else token_index(index.sets)
     return [
         {
             "state": entry.state,
@@ -206,7 +207,7 @@ def _state_list(index: TokenIndex) -> list[Traits]:
             "dot": clip(entry.dot, DOT_WIDTH),
             "accepted": len(entry.accepted),
             "uncertain": len(entry.uncertain),
-            "rejected": entry.rejected_count,
+            "rejected": whole.rejected_by(entry),
         }
         for entry in index.sets.states
     ]

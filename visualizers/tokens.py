@@ -107,11 +107,15 @@ class TokenIndex:
             accepted = self._checked(entry.accepted)
             self.kinds[accepted] = _ACCEPTED
             self.allowed[accepted] = True
-        if self.state is None:
-            stray = self._checked(self.sets.allowed)
-            stray = stray[~self.allowed[stray]]
-            self.kinds[stray] = _STOP
-            self.allowed[stray] = True
+        # Whichever state is asked about: no state reads a stop token, so that none rejects one that the mask allows.
+        read = np.zeros_like(self.allowed)
+        for entry in self.sets.states:
+            read[entry.accepted] = True
+            read[entry.uncertain.ids[entry.uncertain.allowed]] = True
+        stray = self._checked(self.sets.allowed)
+        stray = stray[~read[stray]]
+        self.kinds[stray] = _STOP
+        self.allowed[stray] = True
 
     def _checked(self, ids: npt.NDArray[np.int32]) -> Ids:
         array = ids.astype(np.int64)
@@ -133,6 +137,11 @@ class TokenIndex:
             kind: int(np.count_nonzero(self.kinds == number)) for number, kind in enumerate(KINDS)
         }
         return {"all": self.sets.vocab_size, **counts, "allowed": int(np.count_nonzero(self.allowed))}
+
+    def rejected_by(self, entry: StateTokens) -> int:
+        """How many tokens a state of the step rejects: stop tokens that the mask allows are no matter of states."""
+        stops = self.ids("stop")
+        return entry.rejected_count - int((~np.isin(stops, entry.uncertain.ids)).sum())
 
     def ids(self, tab: Tab = "all", query: str = "", within: npt.NDArray[np.bool_] | None = None) -> Ids:
         """Token ids under `tab` that match `query`: ascending, and uncertain tokens that were let through first.

@@ -19,6 +19,7 @@ from kernels_core.inspect.snapshots import (
     EarleyItem,
     Frontier,
     RuleAutomaton,
+    StateTokens,
     TokenSets,
 )
 from kernels_core.inspect.trace import Events, FillEvent, Operation, StepEvent
@@ -121,6 +122,15 @@ def test_events_are_told_in_order() -> None:
     assert "2 transitions made" in text
     assert "1 scan, 1 token, 1 predict" in text
     assert "2 more events" in survives(html.events(events, limit=1))
+
+
+def test_a_state_rejects_no_stop_token_that_the_mask_allows() -> None:
+    vocab = (b"a", b"b", b"\0", b"")
+    state = StateTokens(7, "root", "root ::= •[ab]*", (0, 1), (), 2, "list", 0)
+    page = html.token_sets(TokenSets(1, (state,), (0, 1, 3), True, 4, vocab))
+    text = re.sub("<[^>]*>", " ", page)
+    assert re.search(r"rejected\s+1\b", text), "the tab"
+    assert re.search(r"\b2\s+0 of 0\s+1\b", text), "the state: accepted, uncertain taken, rejected"
 
 
 def test_token_sets_show_counts_chips_and_the_mask() -> None:

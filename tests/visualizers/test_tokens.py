@@ -57,6 +57,10 @@ def test_kinds_partition_the_vocabulary_and_agree_with_the_mask(sets: TokenSets)
         assert sorted(ids) == (sorted(sets.allowed) if tab == "allowed" else expected)
         odd = np.arange(sets.vocab_size) % 2 == 1
         assert index.ids(tab, within=odd).tolist() == [token for token in ids if token % 2]
+    for entry in sets.states:
+        alone = TokenIndex(sets, entry.state).counts
+        assert alone["stop"] == counts["stop"], "no state reads or rejects it"
+        assert alone["rejected"] == index.rejected_by(entry)
     bits = np.unpackbits(np.frombuffer(index.mask_bits(), np.uint8), bitorder="little")
     assert np.flatnonzero(bits).tolist() == list(sets.allowed)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.project.tree import ROOT
 from visualizers.caches import KINDS, NAMES
-from visualizers.glyphs import STOP_TOKEN
+from visualizers.glyphs import STOP_TOKEN, size
 from visualizers.next import STATES
 
 PAGE = (ROOT / "docs" / "concepts" / "words.md").read_text()
@@ -36,6 +36,20 @@ def test_members_go_by_the_same_words_in_the_browser() -> None:
     script = (ROOT / "visualizers" / "esm" / "next.js").read_text()
     for state, said in STATES.items():
         assert f'["{state}", "{said}"]' in script
+
+
+def test_sizes_are_written_in_one_place_and_in_one_unit() -> None:
+    assert [size(count) for count in (0, 1023, 1024, 1_500_000, 2**31)] == [
+        "0 B",
+        "1,023 B",
+        "1.0 KiB",
+        "1.4 MiB",
+        "2048.0 MiB",
+    ]
+    files = [file for folder in ("visualizers", "workbench") for file in (ROOT / folder).rglob("*.*")]
+    files = [file for file in files if file.suffix in (".py", ".js")]
+    units = {file.name for file in files if re.search(r"(?<!\w)\d*[kM]B\b|[}\]] [KM]iB", file.read_text())}
+    assert units == {"glyphs.py", "common.js"}
 
 
 def test_the_token_that_ends_the_text_has_one_name() -> None:

@@ -132,11 +132,11 @@ function render({ model, el }) {
   function foot(picture) {
     const about = model.get("about") || {};
     const part = picture.all ? "drawn: all states" : picture.shown ? `drawn: ${many(picture.shown, "state")}` : "";
-    const waits = about.waiting ? `; ${many(about.waiting, "more rule")} when the parser first predicts ${about.waiting === 1 ? "it" : "them"}` : "";
+    const waits = about.waiting ? `; ${many(about.waiting, "more rule")} when predicted` : "";
     const made = `the engine has made ${many(about.states || 0, "state")} of ${many(about.rules || 0, "rule")}${waits}`;
     note.textContent = [part, made,
       picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
-    note.title = `${note.textContent}\nThese are the engine's rules, not those that were written: it makes rules of a schema, and writes small rules into those that call them.`;
+    note.title = `${note.textContent}\nthe engine's rules: it makes some of a schema, and writes small ones into their callers`;
   }
 
   function place() {

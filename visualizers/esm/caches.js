@@ -1,6 +1,6 @@
 // The cache observatory: how each mask was found, visits of parser states, memory, and who shares token sets with whom.
 // Read on: visualizers/caches.py (what the traits hold).
-import { h, many, mount, number, soon } from "./common.js";
+import { bytes, h, many, mount, number, soon } from "./common.js";
 
 const TABS = [["timeline", "Timeline"], ["last", "Last masks"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
 const LEFT = 76, LAST = 10, PLACE = 30; // masks in the table of the last ones, characters of their places
@@ -15,8 +15,6 @@ const svg = (tag, props = {}, ...children) => {
   node.append(...children);
   return node;
 };
-const bytes = (value) => value < 1024 ? `${number(Math.round(value))} B`
-  : value < 1048576 ? `${(value / 1024).toFixed(1)} KiB` : `${(value / 1048576).toFixed(1)} MiB`;
 const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
 
 function render({ model, el }) {

@@ -37,6 +37,9 @@ export function again(make, say = JSON.stringify) {
   };
 }
 
+// Sizes in binary units (1 KiB is 1,024 bytes), as `size` in visualizers/glyphs.py writes them.
+export const bytes = (value) => value < 1024 ? `${number(Math.round(value))} B` : value < 1048576 ? `${(value / 1024).toFixed(1)} KiB` : `${(value / 1048576).toFixed(1)} MiB`;
+
 export const many = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
 
 // A text with words in `backticks`, which become code.

@@ -1,6 +1,6 @@
 // The engine's counters, with what changed since the last step.
 // Read on: visualizers/live.py (CounterView).
-import { h, number, mount } from "./common.js";
+import { bytes, h, mount, number } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "counters", "counter-view");
@@ -8,7 +8,6 @@ function render({ model, el }) {
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Counters"),
     h("span", { class: "ms-muted" }, "change since the last step beside each")), cards);
 
-  const bytes = (value) => value < 1024 ? `${number(value)} B` : value < 1048576 ? `${(value / 1024).toFixed(1)} KiB` : `${(value / 1048576).toFixed(1)} MiB`;
 
   let known = new Set();
 

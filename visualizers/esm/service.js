@@ -1,7 +1,7 @@
 // The page of a server: what runs, and of one request the text, the frontier and the last mask.
 // Texts are set as text, never as markup.  Read on: workbench/serving/watching.py (what comes), frontier.js.
 import frontier from "./frontier.js";
-import { h, many, number, put } from "./common.js";
+import { bytes, h, many, number, put } from "./common.js";
 
 const place = document.getElementById("service");
 const list = h("tbody", {});
@@ -127,6 +127,5 @@ function seen({ sight, running, tokens }) {
     h("span", { class: "ms-muted" }, `(${(100 * sight.share).toPrecision(2)} % of the vocabulary)`), ...strategy];
 }
 
-const bytes = (count) => (count < 1e6 ? `${number(Math.round(count / 1e3))} kB` : `${number(Math.round(count / 1e6))} MB`);
 
 connect();
