@@ -13,26 +13,23 @@ from libcpp.vector cimport vector
 
 cimport cython
 
-from kernels_core.clock cimport Clock, start_clock, stop_clock
-from kernels_core.earley.machine cimport Machine
+from kernels_core.clock cimport Clock, rest, start_clock, stop_clock
+from kernels_core.drafts cimport DraftTree
 from kernels_core.earley.records cimport SPENT, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
 from kernels_core.earley.token_limits cimport crossed
 from kernels_core.forced cimport forced_text
 from kernels_core.masks.cache cimport MaskCache, ms_count
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport get_row, needs_masking, row_at
+from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_of
 
 from kernels_core.compiled import CompiledGrammar
 from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError
 
 __all__ = ["GrammarMatcher"]
 
-
-@cython.final
-@cython.freelist(1024)
-@cython.trashcan(True)      # chains are as long as texts: they are freed without recursion
-cdef class _Step:
-    """One accepted token or string."""
+cdef object _BLANK = object()
+cdef str DRAFT = "the masks of a draft tree"
 
 
 @cython.final
@@ -55,6 +52,8 @@ cdef class GrammarMatcher:
     # In `__cinit__`, so that no matcher exists without the pointers that its methods follow.
     def __cinit__(self, compiled_grammar, *, override_stop_tokens=None, bint terminate_without_stop_token=False,
                   int max_rollback_tokens=-1, str on_dead_end="error"):
+        if compiled_grammar is _BLANK:      # `fork` fills it
+            return
         if on_dead_end not in ("error", "empty"):
             raise ValueError(f'on_dead_end is "error" or "empty", not {on_dead_end!r}')
         if not isinstance(compiled_grammar, CompiledGrammar):
@@ -75,11 +74,11 @@ cdef class GrammarMatcher:
         self._own_stops = override_stop_tokens is not None and list(self._stops) != sorted(set(info.stop_token_ids))
         self.terminate_without_stop_token = terminate_without_stop_token
         self.on_dead_end = on_dead_end
-        self._last = _root(self._machine)
+        self._last = root(self._machine)
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
-    def accept_token(self, int token_id):
+    cpdef bint accept_token(self, int token_id) except -1:
         """Take a token; False, and nothing changed, if the grammar does not allow it here.
 
         A stop token is taken when the text may end, or where the grammar names it by id; the text has then ended,
@@ -107,7 +106,7 @@ cdef class GrammarMatcher:
         cdef int32_t size = self._trie.spelling_first[token_id + 1] - first
         if here.limits:
             source = self._crossed(here, True)
-        if self._is_stop(token_id):
+        if is_among(self._stops, token_id):
             may_stop = here.completed and not self.terminate_without_stop_token
             if here.tokens:
                 target = self._token_step(source, token_id, target, False)
@@ -149,7 +148,7 @@ cdef class GrammarMatcher:
 
     def rollback(self, int num_tokens=1):
         """Undo the last `num_tokens` steps; `ValueError` if there are fewer.  Zero or less does nothing."""
-        cdef _Step at = self._last
+        cdef Step at = self._last
         if num_tokens > at.count:
             raise ValueError(f"cannot roll back {num_tokens} steps: only {at.count} were taken")
         for _ in range(num_tokens):
@@ -160,15 +159,15 @@ cdef class GrammarMatcher:
 
     def reset(self):
         """Back to the beginning, with an empty history."""
-        self._last = _root(self._machine)
+        self._last = root(self._machine)
         self.rollback(0)
 
     def fork(self):
         """An independent matcher at the same place, sharing the past."""
-        cdef GrammarMatcher other = GrammarMatcher(
-            self.compiled, override_stop_tokens=self.stop_token_ids,
-            terminate_without_stop_token=self.terminate_without_stop_token, on_dead_end=self.on_dead_end)
-        other._masks, other._machine, other._last = self._masks, self._machine, self._last
+        cdef GrammarMatcher other = GrammarMatcher.__new__(GrammarMatcher, _BLANK)
+        other.compiled, other._masks, other._machine, other._trie = self.compiled, self._masks, self._machine, self._trie
+        other._last, other._stops, other._own_stops = self._last, self._stops, self._own_stops
+        other.terminate_without_stop_token, other.on_dead_end = self.terminate_without_stop_token, self.on_dead_end
         other.cancel_token = self.cancel_token
         return other
 
@@ -191,7 +190,7 @@ cdef class GrammarMatcher:
     cdef bint _move(self, MaskCache masks, size_t limit) except -1:
         """Read the text again in `masks` and stay there; False, and nothing changed, if that needs over `limit` bytes."""
         cdef GrammarMatcher probe
-        cdef _Step step = self._last
+        cdef Step step = self._last
         cdef list steps = []
         if masks is None:
             return False
@@ -199,7 +198,7 @@ cdef class GrammarMatcher:
             steps.append(step)
             step = step.parent
         probe = self.fork()
-        probe._masks, probe._machine, probe._last = masks, masks.machine, _root(masks.machine)
+        probe._masks, probe._machine, probe._last = masks, masks.machine, root(masks.machine)
         try:
             for step in reversed(steps):
                 if not (probe._accept_token(step.token) if step.token >= 0 else probe._accept_string(step.spelling)):
@@ -248,10 +247,11 @@ cdef class GrammarMatcher:
 
     cdef void _start(self, Clock* clock) noexcept:
         """Let `clock` run for what one step, or one mask, may take."""
-        cdef const int* cancelled = NULL
-        if self.cancel_token is not None:
-            cancelled = &self.cancel_token.flag
-        start_clock(clock, self._masks.max_fill_ms, cancelled, <PyObject*>self._machine.where)
+        start_clock(clock, self._masks.max_fill_ms, self.cancelled(), <PyObject*>self._machine.where)
+
+    cdef const int* cancelled(self) noexcept:
+        """What becomes 1 when the cancel token is used; NULL without one."""
+        return <const int*>NULL if self.cancel_token is None else &self.cancel_token.flag
 
     cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL:
         """`Machine.token_step` from `source`."""
@@ -266,7 +266,7 @@ cdef class GrammarMatcher:
         return target
 
     cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1:
-        cdef _Step step = _Step.__new__(_Step)
+        cdef Step step = Step.__new__(Step)
         if target.limits & SPENT:
             target = self._crossed(target, False)
         step.set, step.parent, step.token, step.spelling, step.stop = target, self._last, token, spelling, stop
@@ -283,13 +283,6 @@ cdef class GrammarMatcher:
             with nogil:
                 found = self._machine.names(source, token)
         return found
-
-    cdef bint _is_stop(self, int token) noexcept:
-        cdef int32_t stop
-        for stop in self._stops:
-            if stop == token:
-                return True
-        return False
 
     cdef bint _terminated(self) noexcept:
         return self._last.stop or (self.terminate_without_stop_token and self._last.set.completed)
@@ -369,8 +362,8 @@ cdef class GrammarMatcher:
         """
         return None if self._terminated() else self.whole_mask().number
 
-    cdef MaskRec* whole_mask(self) except NULL:
-        """The mask here with the stop tokens that may come; `DeadEndError` where it would be empty."""
+    cdef MaskRec* whole_mask(self, bint may_be_empty=False) except NULL:
+        """The mask here with the stop tokens that may come; `DeadEndError` where it would be empty, unless it may."""
         cdef MaskRec* mask = self._mask()
         cdef MaskRec* whole = mask
         cdef SetRec* here = self._last.set
@@ -390,21 +383,19 @@ cdef class GrammarMatcher:
                     whole = self._masks.with_stops(mask, allowed, refused)
                 if usual:
                     ms_store(&mask.ended, whole)
-        if whole.population == 0 and self.on_dead_end == "error":
+        if whole.population == 0 and self.on_dead_end == "error" and not may_be_empty:
             self._dead_end()
         return whole
 
     cdef MaskRec* _mask(self) except NULL:
         cdef MaskRec* mask
-        cdef const int* cancelled = NULL
+        cdef const int* cancelled = self.cancelled()
         if self._tracing is not None:
             return self._traced_mask()
         mask = <MaskRec*>ms_load(&self._last.set.mask)
         if mask != NULL:
             ms_count(&self._masks.mask_hits)
             return mask
-        if self.cancel_token is not None:
-            cancelled = &self.cancel_token.flag
         try:
             try:
                 if self._masks.held() > self._machine.max_bytes:
@@ -444,7 +435,7 @@ cdef class GrammarMatcher:
         """`accept_token`, or `accept_string` if there is a `text`, with an event; refusals make none."""
         cdef object tracing = self._tracing
         cdef MaskCache masks = self._masks
-        cdef _Step before = self._last
+        cdef Step before = self._last
         cdef int64_t made = self._machine.step_misses_, started = ms_clock(), spent
         cdef bint taken
         self._tracing = None
@@ -452,7 +443,7 @@ cdef class GrammarMatcher:
             taken = self.accept_token(token_id) if text is None else self.accept_string(text)
             spent = ms_clock() - started
             if taken and self._last is not before:
-                tracing.step(self._shown(self._last), spent, self._machine.step_misses_ - made)
+                tracing.step(shown(self._last, self._trie, self._stops), spent, self._machine.step_misses_ - made)
         except BaseException:
             self._masks, self._machine, self._last = masks, masks.machine, before
             raise
@@ -559,9 +550,12 @@ cdef class GrammarMatcher:
 
     def find_forced_tokens(self, int max_tokens=256):
         """Token ids that must come next: as long as the mask allows one token only, and the text may not end."""
-        from kernels_core.drafts import forced_tokens
-
-        return forced_tokens(self.fork(), max_tokens)
+        cdef GrammarMatcher probe = self.fork()
+        cdef list forced = []
+        while len(forced) < max_tokens and not probe._terminated() and probe.whole_mask(True).population == 1:
+            forced += probe.allowed_token_ids()
+            probe.accept_token(forced[-1])
+        return forced
 
     def traverse_draft_tree(self, retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask,
                             double time_threshold=-1.0):
@@ -571,10 +565,52 @@ cdef class GrammarMatcher:
         `retrieve_next_sibling[i]`, -1 for none; node 0 is the root, whose token was accepted.  Row i of `token_bitmask`
         gets the mask after the path to node i; rows below a token that is refused, and at a path that has ended, are
         cleared; rows not reached in time stay.  Arrays are one-dimensional, of one length.  The matcher is as it was.
+        `ValueError` for what is no tree or has no rows; then, and where a budget ends or the matcher is called off, no
+        row is written.  Budgets are those of each token and each mask.
         """
-        from kernels_core.drafts import fill_tree
+        cdef int64_t started = ms_clock()
+        cdef DraftTree tree = DraftTree(retrieve_next_token, retrieve_next_sibling, draft_tokens)
+        cdef int32_t words = self._trie.words
+        cdef bint finished
+        tree.open_rows(token_bitmask, words)
+        owners = self._find_masks(tree, started, time_threshold)
+        with nogil:
+            finished = tree.write(words)
+        del owners              # until here they kept the masks
+        return finished
 
-        return fill_tree(self, retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask, time_threshold)
+    cdef list _find_masks(self, DraftTree tree, int64_t started, double seconds):
+        """The masks of the nodes, depth first, as many as are found in time; NULL behind refused tokens and at ends.
+
+        Returns what keeps them: where parser states have no room, a node is in others than its parent.
+        """
+        cdef GrammarMatcher probe = self.fork()
+        cdef Py_ssize_t count = <Py_ssize_t>tree.parents.size()
+        cdef list steps = [None] * count, owners = [None] * count   # by node; None where nothing is behind its token
+        cdef int64_t token
+        cdef int32_t node, parent
+        cdef Clock clock
+        start_clock(&clock, 0, self.cancelled(), <PyObject*>DRAFT)
+        try:
+            for node in tree.order:
+                if seconds >= 0 and (ms_clock() - started) * 1e-9 >= seconds:
+                    break
+                rest(4)
+                parent, token = tree.parents[node], tree.tokens[node]
+                tree.masks.push_back(NULL)
+                if parent >= 0:
+                    if steps[parent] is None or not 0 <= token < self._trie.vocab_size:
+                        continue
+                    probe._masks, probe._last = owners[parent], steps[parent]
+                    probe._machine = probe._masks.machine
+                    if not probe.accept_token(<int>token):
+                        continue
+                if not probe._terminated():
+                    tree.masks[tree.masks.size() - 1] = probe.whole_mask(True)
+                steps[node], owners[node] = probe._last, probe._masks       # a mask may have moved it, too
+        finally:
+            stop_clock(&clock)
+        return owners
 
     @property
     def stop_token_ids(self):
@@ -611,52 +647,16 @@ cdef class GrammarMatcher:
     @property
     def text(self):
         """The bytes read."""
-        cdef list pieces = []
-        cdef _Step at = self._last
-        while at.parent is not None:
-            if at.token < 0:
-                pieces.append(at.spelling)
-            elif at.position > at.parent.position:
-                pieces.append(self._trie.token_bytes(at.token))
-            at = at.parent
-        return b"".join(reversed(pieces))
+        return text_of(self._last, self._trie)
 
     @property
     def history(self):
         """The steps taken: token ids, and bytes for strings."""
-        cdef list steps = []
-        cdef _Step at = self._last
-        while at.parent is not None:
-            steps.append(at.spelling if at.token < 0 else at.token)
-            at = at.parent
-        steps.reverse()
-        return steps
+        return history_of(self._last)
 
     def steps(self):
         """The steps taken as `inspect.classic.Step`, without the stop token that ended the text."""
-        cdef list taken = []
-        cdef _Step at = self._last
-        while at.parent is not None:
-            step = self._shown(at)
-            if step is not None:
-                taken.append(step)
-            at = at.parent
-        taken.reverse()
-        return taken
-
-    cdef object _shown(self, _Step at):
-        """A step as `inspect.classic.Step`; None for a stop token that ended the text."""
-        from kernels_core.inspect.classic import Step
-
-        cdef int token = at.token
-        cdef bint spelt, has_text
-        if token < 0:
-            return Step(at.spelling)
-        if at.stop and at.set == at.parent.set:
-            return None
-        spelt = (self._trie.everything[token >> 5] >> (token & 31)) & 1 and not self._is_stop(token)
-        has_text = (self._trie.spelt[token >> 5] >> (token & 31)) & 1 and not self._is_stop(token)
-        return Step(self._trie.token_bytes(token), token, bool(spelt), bool(has_text))
+        return all_shown(self._last, self._trie, self._stops)
 
     def frontier(self):
         """The Earley items here, textbook style (`inspect.snapshots.Frontier`)."""
@@ -687,12 +687,5 @@ cdef class GrammarMatcher:
     def __repr__(self):
         state = "terminated" if self._terminated() else "may end" if self._last.set.completed else "unfinished"
         text = self.text
-        shown = repr(text if len(text) <= 40 else b"..." + text[-37:])[1:]
-        return f"<GrammarMatcher {shown} ({self._last.position} bytes, {self._last.count} steps, {state})>"
-
-
-cdef _Step _root(Machine machine):
-    cdef _Step step = _Step.__new__(_Step)
-    step.set = machine.initial
-    step.token = -1
-    return step
+        end = repr(text if len(text) <= 40 else b"..." + text[-37:])[1:]
+        return f"<GrammarMatcher {end} ({self._last.position} bytes, {self._last.count} steps, {state})>"

@@ -1,4 +1,4 @@
-"""Forced text and tokens, draft trees, batches and explanations, against the plain matcher."""
+"""Forced text and tokens, batches and explanations, against the plain matcher."""
 
 from __future__ import annotations
 
@@ -59,49 +59,24 @@ def test_forced_text_stops_at_tokens_and_incomplete_characters() -> None:
 def test_forced_tokens() -> None:
     matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "c" "a" ("a" | "b")'), [b"a", b"b", b"c"]))
     assert matcher.find_forced_tokens() == [2, 0]
+    assert matcher.find_forced_tokens(1) == [2]
     assert matcher.num_steps == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(grammars().map(productive), vocabularies(), st.data())
-def test_draft_trees(ir: GrammarIR, vocab: list[bytes], data: st.DataObject) -> None:
-    """Each row is the mask of the path to its node; no token at all behind a refused one or an end."""
-    grammar = compiled(ir, vocab)
-    size = grammar.tokenizer_info.vocab_size
-    count = data.draw(st.integers(1, 8))
-    parents = [-1] + [data.draw(st.integers(0, i - 1)) for i in range(1, count)]
-    tokens = [0] + [data.draw(st.integers(0, size - 1)) for _ in range(1, count)]
-    first, sibling = [-1] * count, [-1] * count
-    for node in range(count - 1, 0, -1):
-        sibling[node] = first[parents[node]]
-        first[parents[node]] = node
-    rows = allocate_token_bitmask(count, size)
-    matcher = GrammarMatcher(grammar)
-    assert matcher.traverse_draft_tree(np.array(first), np.array(sibling), np.array(tokens), rows)
-    assert matcher.num_steps == 0
-    for node in range(count):
-        path = []
-        at = node
-        while at > 0:
-            path.append(tokens[at])
-            at = parents[at]
-        probe = GrammarMatcher(grammar)
-        alive = all(probe.accept_token(token) for token in reversed(path)) and not probe.is_terminated()
-        bits = np.unpackbits(rows[node].view(np.uint8), bitorder="little")[:size]
-        assert set(np.flatnonzero(bits).tolist()) == (mask(probe) if alive else set())
-
-
-def test_a_draft_tree_out_of_time_leaves_rows_alone() -> None:
-    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"*'), [b"a"]))
-    rows = allocate_token_bitmask(2, 2)
-    assert not matcher.traverse_draft_tree([1, -1], [-1, -1], [0, 0], rows, time_threshold=0.0)
-    assert (rows == -1).all()
-
-
-def test_a_draft_tree_with_a_cycle_is_refused() -> None:
-    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"*'), [b"a"]))
-    with pytest.raises(ValueError, match="twice"):
-        matcher.traverse_draft_tree([1, 0], [-1, -1], [0, 0], allocate_token_bitmask(2, 2))
+def test_forced_tokens_are_those_of_the_masks(ir: GrammarIR, vocab: list[bytes], data: st.DataObject) -> None:
+    """Each is alone in its mask, and behind the last one there is a choice, an end or nothing at all."""
+    matcher = GrammarMatcher(compiled(ir, vocab))
+    for _ in range(data.draw(st.integers(0, 3))):
+        if allowed := matcher.allowed_token_ids():
+            matcher.accept_token(data.draw(st.sampled_from(allowed)))
+    forced = matcher.find_forced_tokens(6)
+    probe = matcher.fork()
+    for token in forced:
+        assert mask(probe) == {token}
+        assert probe.accept_token(token)
+    assert len(forced) == 6 or probe.is_terminated() or len(mask(probe)) != 1
 
 
 @settings(max_examples=40, deadline=None)

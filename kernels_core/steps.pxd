@@ -1,0 +1,24 @@
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from kernels_core.earley.machine cimport Machine
+from kernels_core.earley.records cimport SetRec
+from kernels_core.masks.trie cimport TokenTrie
+
+
+cdef class Step:
+    cdef SetRec* set
+    cdef Step parent
+    cdef bytes spelling
+    cdef int token        # -1 for a string, whose bytes are then in `spelling`
+    cdef int position     # bytes read, this step included
+    cdef int count        # steps, this one included
+    cdef bint stop        # a stop token: the text has ended
+
+
+cdef Step root(Machine machine)
+cdef bint is_among(const vector[int32_t]& stops, int32_t token) noexcept
+cdef bytes text_of(Step at, TokenTrie trie)
+cdef list history_of(Step at)
+cdef object shown(Step at, TokenTrie trie, const vector[int32_t]& stops)
+cdef list all_shown(Step at, TokenTrie trie, const vector[int32_t]& stops)
