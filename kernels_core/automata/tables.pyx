@@ -250,7 +250,7 @@ cdef class Tables:
         with nogil:
             self.lock.lock()
         try:
-            return members_at(self, state) == NULL or _holds(members_at(self, state), CLOSES, counter)
+            return members_at(self, state) == NULL or _some_hold(members_at(self, state), (CLOSES,), counter)
         finally:
             self.lock.unlock()
 
@@ -296,24 +296,38 @@ cdef object _with_member(Tables tables, int32_t state, counter):
     if tables.gate_of[state] < 0:
         return counter
     gate = tables.gates[tables.gate_of[state]]
-    if not any([_holds(members, tables.guards[k], counter) for k in range(gate.first, gate.past)]):
+    if not _some_hold(members, [tables.guards[k] for k in range(gate.first, gate.past)], counter):
         return None
     if gate.update < 0:
         return counter
-    count, seen = counter >> members.count, counter & (1 << members.count) - 1
-    return min(count + 1, members.cap) << members.count | seen | (gate.update < members.count) << gate.update
+    count, seen = counter >> members.count, counter & _bits(members.count)
+    if gate.update < members.count:
+        seen |= _bits(gate.update) + 1
+    return <object>min(count + 1, members.cap) << members.count | seen
 
 
-cdef bint _holds(const MemberSet* members, int32_t guard, counter) except -1:
-    """Whether `guard` holds for members as `Tables.seen_members` has them; as `../earley/registers.pyx` says it."""
-    cdef int32_t i, missing = 0, optional = 0
+cdef object _bits(int32_t count):
+    """So many ones: a number of Python's, for there may be thousands."""
+    cdef object one = 1
+    return (one << count) - 1
+
+
+cdef bint _some_hold(const MemberSet* members, guards, counter) except -1:
+    """Whether one of `guards` holds for members as `Tables.seen_members` has them; as `../earley/registers.pyx` says
+    it."""
+    cdef int32_t i
+    cdef object word, required = 0
+    for i in range((members.count + 63) >> 6):
+        word = members.required[i]
+        required |= word << 64 * i
+    missing = (required & ~counter).bit_count()
+    optional = members.count - missing - (counter & _bits(members.count)).bit_count()
+    return any([_holds(members, guard, counter, missing, optional) for guard in guards])
+
+
+cdef bint _holds(const MemberSet* members, int32_t guard, counter, int32_t missing, int32_t optional) except -1:
+    """Whether `guard` holds; so many required and optional members were not seen."""
     count = counter >> members.count
-    for i in range(members.count):
-        if not counter >> i & 1:
-            if members.required[i >> 6] >> (i & 63) & 1:
-                missing += 1
-            else:
-                optional += 1
     room = members.most < 0 or count + missing < members.most
     if guard == CLOSES:
         return count == 0 or missing == 0 and count >= members.least

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from ..clock import look
 from ..errors import GrammarSyntaxError
 from . import charset
 from .ir import MAX_CODE_POINT
@@ -98,6 +99,7 @@ def _set(source: str, start: int, end: int, *, raw: bool) -> charset.Ranges:
         i += 1
     pairs: list[tuple[int, int]] = []
     while i < end:
+        look(10)
         begin = i
         if source[i] == "\\" and source[i + 1] in "dwsDWS":
             pairs += _named(source[i + 1], raw)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from ..clock import look
 from ..errors import GrammarSyntaxError
 from . import escapes
 
@@ -45,6 +46,7 @@ class Tokens:
         self.starts: list[int] = []
         self.ends: list[int] = []
         for match in _TOKEN.finditer(source):
+            look(10)
             kind = match.lastgroup or "bad"
             if kind != "blank":
                 # Operators are told apart by their own character, everything else by the group's name.

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from kernels_core.clock import TimeLimit, look
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dots import DOT, FREE_TEXT
 from kernels_core.inspect.layout import StateTable, byte_label
@@ -27,6 +28,7 @@ from kernels_core.inspect.snapshots import EarleyItem
 __all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
+MAX_MS = 1_000  # of processor time, for reading on: an ambiguous text of n bytes takes n³ operations
 
 Operation: TypeAlias = Literal["scan", "token", "predict", "dispatch", "complete", "iteration"]
 
@@ -73,6 +75,10 @@ class Step(NamedTuple):
     has_text: bool = True
 
 
+def _limit() -> TimeLimit:
+    return TimeLimit(MAX_MS, where="chart for inspection")
+
+
 class _Column:
     """One position's items in order of discovery, and who waits here for which rule.
 
@@ -91,7 +97,8 @@ class Chart:
     """The chart of one text under one grammar.  `seek(steps)` makes it the chart of that text; `read` goes on.
 
     `record`: a list for the operations before the first byte.  More than `max_items` items in all (by default
-    `MAX_ITEMS`) raise `BudgetExceededError`.
+    `MAX_ITEMS`) raise `BudgetExceededError`, and so does reading on for more than `MAX_MS`: whole
+    steps that were read are kept, and `seek` goes on from there.
     """
 
     def __init__(
@@ -107,7 +114,8 @@ class Chart:
         first = _Column()
         self._columns = [first]
         self._size = 0
-        self._close(first, 0, [ChartItem(table.entered(0), 0, 0)])
+        with _limit():
+            self._close(first, 0, [ChartItem(table.entered(0), 0, 0)])
         self._record = None
 
     def seek(self, steps: Sequence[Step]) -> None:
@@ -121,14 +129,16 @@ class Chart:
         for column in self._columns[kept:]:
             self._size -= len(column.items)
         del self._columns[kept:], self._ends[shared + 1 :], self._steps[shared:], self._dropped[shared + 1 :]
-        for step in steps[shared:]:
-            self._read(step)
+        with _limit():
+            for step in steps[shared:]:
+                self._read(step)
 
     def read(self, step: Step, record: list[ParserEvent]) -> None:
         """Read one step on, with its operations into `record`.  If it raises, `seek` before the next `read`."""
         self._record = record
         try:
-            self._read(step)
+            with _limit():
+                self._read(step)
         finally:
             self._record = None
 
@@ -205,6 +215,7 @@ class Chart:
         asked = set(work)
         tops = []
         while work:
+            look(10)
             item = work.pop()
             rule = rule_of[item.state]
             if item.origin <= spent.get(rule, -1):
@@ -303,9 +314,11 @@ class Chart:
         pending = deque(kernel)
         while pending:
             item = pending.popleft()
+            look(4)
             if item in column.items:
                 continue
             column.items[item] = None
+            self._size += 1
             row = table.row(item.state)
             for rule, target in row.call_edges:
                 counter = table.counted(target, item.counter)
@@ -333,10 +346,10 @@ class Chart:
                         continue
                 resumed = self.not_dropped(self._columns[item.origin].waiting.get(rule, ()))
                 pending += resumed
+                look(len(resumed))
                 if self._record is not None:
                     for other in resumed:
                         self._note("complete", position, other, table.rule_name(item.state))
-        self._size += len(column.items)
         limit = MAX_ITEMS if self._max_items is None else self._max_items
         if self._size > limit:
             raise BudgetExceededError("Earley items", limit, "chart for inspection")

@@ -5,7 +5,11 @@ What could hang runs in a process of its own, with a limit on its time.
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +25,9 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 from tests.engine.driver import compiled, mask
-from tests.engine.test_hostile import run
 
+ROOT = Path(__file__).resolve().parents[2]
+BYTES = 3 << 30  # of address space
 VOCAB = [b"a", b"b", b"ab", b"ba", b"{", b'{"', b'"', b":", b'":', b"1", b"12", b",", b"}", b"[", b"]", b"x"]
 # Its automaton would have millions of states if somebody asked for all of them.
 LARGE = 'root ::= [ab]* "a" ' + "[ab] " * 22 + '"c"'
@@ -284,6 +289,26 @@ except KeyboardInterrupt:
     print("done" if late < 10 else f"after {late} s")
 """
 )
+
+
+def run(script: str, seconds: int) -> str:
+    """What a process prints that has `seconds` of processor time and `BYTES` of memory."""
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        cwd=ROOT,
+        check=False,
+        preexec_fn=limited,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.strip()
 
 
 @pytest.mark.parametrize(

@@ -605,3 +605,18 @@ def test_the_chart_tells_the_members() -> None:
         assert matcher.accept_string(', "b": 2}')
         assert matcher.frontier().completed
         assert STOP
+
+
+def test_the_chart_tells_members_far_behind() -> None:
+    names = [f"n{i}" for i in range(200)]
+    schema = {"type": "array", "uniqueItems": True, "items": {"enum": names}}
+    matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema), BYTES, WAYS[0]))
+    assert matcher.accept_string('["n100", "n3", "n150"')
+    (seen,) = {item.seen for item in matcher.frontier().items if item.seen is not None}
+    assert {name.strip('"') for name in seen} == {"n100", "n3", "n150"}
+    schema = {"properties": {name: {"const": 1} for name in names}, "required": names[::2]}
+    matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema, any_order=True), BYTES, WAYS[0]))
+    assert matcher.accept_string('{"n199": 1, "n40": 1, "n64": 1')
+    ((seen, missing),) = {(item.seen, item.missing) for item in matcher.frontier().items if item.seen is not None}
+    assert set(seen) == {"n199", "n40", "n64"}
+    assert set(missing) == {*names[::2]} - {"n40", "n64"}

@@ -2,10 +2,12 @@
 
 import pickle
 import time
+from collections.abc import Callable
 
 import pytest
 
-from kernels_core.errors import GrammarError, GrammarSyntaxError
+from kernels_core import TimeLimit
+from kernels_core.errors import BudgetExceededError, GrammarError, GrammarSyntaxError
 from kernels_core.grammar import Grammar, analysis
 from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, Seq
 
@@ -144,3 +146,23 @@ def test_a_hundred_kilobytes_are_read_well_under_a_second() -> None:
     text = "root ::= rule-0\n" + "\n".join(lines) + '\nrule-1600 ::= "x"'
     assert len(text) > 100_000
     assert min(seconds(text) for _ in range(3)) < 0.8
+
+
+LONG = {
+    "EBNF": lambda: Grammar.from_ebnf("root ::= " + '"b" ' * 500_000),
+    "one class of EBNF": lambda: Grammar.from_ebnf("root ::= [" + "abcdefgh" * 250_000 + "]"),
+    "Lark": lambda: Grammar.from_lark("start: " + '"b" ' * 300_000 + "\n"),
+    "comments of Lark": lambda: Grammar.from_lark('start: "b"\n' + "// b\n" * 500_000),
+    "a regex": lambda: Grammar.from_regex("a|b" * 500_000),
+    "one class of a regex": lambda: Grammar.from_regex("[" + "a-z" * 700_000 + "]"),
+    "numbers of a schema": lambda: str(Grammar.from_json_schema('{"enum": [' + "1," * 1_000_000 + "2]}")),
+}
+
+
+@pytest.mark.parametrize("read", LONG.values(), ids=LONG)
+def test_reading_ends_at_its_limit(read: Callable[[], object]) -> None:
+    """All that is done before the first node is made looks at the clock, too."""
+    start = time.process_time()
+    with pytest.raises(BudgetExceededError, match="100 milliseconds"), TimeLimit(100):
+        read()
+    assert time.process_time() - start < 1  # some of each takes no look: JSON is read at once

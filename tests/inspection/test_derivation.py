@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -26,6 +27,7 @@ from kernels_core.grammar.ir import (
     RuleRef,
     Seq,
 )
+from kernels_core.inspect import classic
 from kernels_core.inspect.derivation import Derivation, call_stack, chain, derivation
 from tests.engine.driver import compiled
 from tests.reference import Recogniser
@@ -301,6 +303,22 @@ class TestTree:
         assert time.perf_counter() - begun < 0.2
         matcher.reset()
         assert derivation(matcher).nodes
+
+    def test_reading_on_has_a_limit_and_goes_on_from_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An ambiguous text of n bytes takes n³ operations; whoever asks again gets further."""
+        matcher = matcher_of('root ::= root root | "a"', b"")
+        for _ in range(150):
+            assert matcher.accept_string(b"a")
+        expected = matcher.fork().frontier()
+        monkeypatch.setattr(classic, "MAX_MS", 40)
+        with pytest.raises(BudgetExceededError, match="chart for inspection"):
+            matcher.frontier()
+        assert matcher.text == b"a" * 150
+        for _ in range(300):
+            with suppress(BudgetExceededError):
+                assert matcher.frontier().items == expected.items
+                return
+        pytest.fail("it does not get any further")
 
     def test_what_is_open_over_a_finished_rule_is_no_cycle(self) -> None:
         matcher = matcher_of(SUMS, b"1+2*3")

@@ -140,8 +140,10 @@ def test_a_format_beside_tools_that_cannot_be(client: Client) -> None:
         (b"[1]", "object"),
         (b'{"model": "\xff"}', "UTF-8"),
         (b"[" * 200_000, ""),
+        (b'{"model": "demo", "temperature": NaN}', "NaN"),
+        (b'{"response_format": {"schema": {"minimum": -Infinity}}}', "Infinity"),
     ],
-    ids=["empty", "comma", "array", "not UTF-8", "deep"],
+    ids=["empty", "comma", "array", "not UTF-8", "deep", "not a number", "infinity"],
 )
 def test_what_is_no_json(client: Client, data: bytes, said: str) -> None:
     told = refused(client.post(data))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pydantic
 import pytest
 
 from kernels_core import Grammar, GrammarMatcher
-from kernels_core.errors import GrammarSyntaxError, UnsupportedSchemaError
+from kernels_core.errors import BudgetExceededError, GrammarSyntaxError, UnsupportedSchemaError
 from kernels_core.grammar.templates import get_model_structural_tag
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.explorer import explore
 from workbench.languages import NOTHING, Draft, Source
+from workbench.languages.layout import lay_out
 from workbench.languages.positions import JsonSyntaxError
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
@@ -248,3 +250,16 @@ def test_a_new_vocabulary_looks_tokens_up_again() -> None:
     session.set_tokenizer(infos[1])
     assert list(session.allowed_ids()) == [0]
     assert GrammarMatcher(session.compiled).accept_token(0)
+
+
+@pytest.mark.parametrize("inner", [{"const": 1}, {"const": Decimal(1)}, ()], ids=["plain", "decimal", "empty"])
+def test_a_value_that_holds_a_part_many_times_is_no_text(inner: Any) -> None:
+    value: Any = inner
+    for _ in range(23):
+        value = {"anyOf": [value, {"items": value}]}
+    with pytest.raises(BudgetExceededError, match="16,777,216"):
+        lay_out(value)
+    circle: dict[str, Any] = {}
+    circle["a"] = circle
+    with pytest.raises(TypeError, match="nested deeper"):
+        lay_out(circle)

@@ -13,42 +13,52 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from kernels_core.errors import BudgetExceededError
+from kernels_core.grammar.canonical_json import write_text
 from workbench.languages.positions import child
 
 __all__ = ["lay_out"]
 
 WIDTH = 88
 MAX_DEPTH = 400
+MAX_CHARACTERS = 1 << 24  # of the JSON text of one value, as in the engine; two for each value and its comma
 
 
 def lay_out(value: Any) -> str:
     """`value` as JSON text, at most 88 columns wide where that can be.
 
-    Raises `TypeError` for what is no JSON, with its JSON pointer.
+    Raises `TypeError` for what is no JSON, with its JSON pointer, and `BudgetExceededError` for a value whose text
+    would be longer than 16 MiB: it may hold a part many times.
     """
-    return _written(value, "#", 0, 0)
+    write_text(value)  # the engine's own limit, which is found sooner
+    return _written(value, "#", 0, 0, [MAX_CHARACTERS])
 
 
-def _written(value: Any, pointer: str, indent: int, used: int) -> str:
-    """`used`: columns that are taken on the line before the value and behind it."""
+def _written(value: Any, pointer: str, indent: int, used: int, left: list[int]) -> str:
+    """`used`: columns that are taken on the line before the value and behind it; `left`: characters that may come."""
     if indent > 2 * MAX_DEPTH:
         raise TypeError(f"{pointer}: nested deeper than {MAX_DEPTH}")
+    left[0] -= 2
+    if left[0] < 0:
+        raise BudgetExceededError("characters of JSON text", MAX_CHARACTERS, f"the value, read as far as {pointer}")
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"{pointer}: the keys of JSON objects are strings, not {key!r}")
         inner = [
-            f"{_quoted(key)}: " + _written(item, child(pointer, key), indent + 2, indent + len(key) + 7)
+            f"{_quoted(key)}: " + _written(item, child(pointer, key), indent + 2, indent + len(key) + 7, left)
             for key, item in value.items()
         ]
-        return _joined("{", inner, "}", indent, used)
+        return _joined("{", inner, "}", indent, used, left)
     if isinstance(value, list | tuple):
-        inner = [_written(item, child(pointer, i), indent + 2, indent + 3) for i, item in enumerate(value)]
-        return _joined("[", inner, "]", indent, used)
-    return _scalar(value, pointer)
+        inner = [_written(item, child(pointer, i), indent + 2, indent + 3, left) for i, item in enumerate(value)]
+        return _joined("[", inner, "]", indent, used, left)
+    written = _scalar(value, pointer)
+    left[0] -= len(written)
+    return written
 
 
-def _joined(opening: str, inner: list[str], closing: str, indent: int, used: int) -> str:
+def _joined(opening: str, inner: list[str], closing: str, indent: int, used: int, left: list[int]) -> str:
     if not inner:
         return opening + closing
     flat = f"{opening}{', '.join(inner)}{closing}"
@@ -56,6 +66,7 @@ def _joined(opening: str, inner: list[str], closing: str, indent: int, used: int
     if "\n" not in flat and used + len(flat) <= (WIDTH if indent else 40):
         return flat
     blanks = " " * (indent + 2)
+    left[0] -= len(inner) * len(blanks)
     return f"{opening}\n{blanks}" + f",\n{blanks}".join(inner) + f"\n{' ' * indent}{closing}"
 
 

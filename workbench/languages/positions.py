@@ -125,8 +125,12 @@ def _outer_first(item: tuple[str, tuple[int, int]]) -> tuple[int, int]:
     return start, -end
 
 
+MAX_DEPTH = 5_000  # objects and arrays, one in the other
+MAX_POINTERS = 1 << 27  # characters of all pointers: a long name stands in that of each value below it
+
+
 def read_json(text: str) -> JsonText:
-    """Read `text`; raises `JsonSyntaxError` at the first character that is wrong."""
+    """Read `text`; raises `JsonSyntaxError` at the first character that is wrong, or past a limit."""
     return _Reader(text).read()
 
 
@@ -145,6 +149,7 @@ class _Reader:
         self.at = 0
         self.entries: dict[str, Entry] = {}
         self.stack: list[_Open] = []
+        self.left = MAX_POINTERS
 
     def read(self) -> JsonText:
         """The loop: one value, then what may follow it, until the stack is empty."""
@@ -155,6 +160,10 @@ class _Reader:
             start, first = self.at, self._peek()
             if first in ("{", "["):
                 self.at += 1
+                if len(self.stack) >= MAX_DEPTH:
+                    self._fail(
+                        "nested too deeply", f"at most {MAX_DEPTH:,} objects and arrays stand in each other", at=start
+                    )
                 self.stack.append(_Open(pointer, start, key))
                 self._blanks()
                 if self._peek() != ("}" if first == "{" else "]"):
@@ -211,6 +220,9 @@ class _Reader:
     def _member(self, index: int) -> tuple[str, tuple[int, int] | None]:
         """The pointer and key of the member or item that begins here; stands at its value afterwards."""
         top = self.stack[-1]
+        self.left -= len(top.pointer)
+        if self.left < 0:
+            self._fail("the names are too long for so many values below them", "use shorter names, or fewer values")
         if self.text[top.start] == "[":
             return child(top.pointer, index), None
         self._blanks()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["rule_places", "spans_of_rules"]
 
 MAX_ITEMS = 200
+MAX_PLACES = 1_000  # far more than anybody looks at; a state of many optional parts stands in front of each
 
 
 def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[EarleyItem]) -> list[Place]:
@@ -38,6 +39,8 @@ def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[Ear
     for item in items:
         known = False
         for position in tables.positions(item.state):
+            if len(found) >= MAX_PLACES:
+                return found
             rule = ir.rules[position.rule]
             if isinstance(rule, DeferredRule) or position.offset == AFTER:
                 continue

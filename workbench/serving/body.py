@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
@@ -32,7 +32,7 @@ class Body:
             message = f"the body is not UTF-8 at byte {error.start}: {error.reason}"
             raise RequestError(400, message, code="invalid_json") from None
         try:
-            self.value: Any = json.loads(self.text)
+            self.value: Any = json.loads(self.text, parse_constant=_no_number)
         except RecursionError:
             raise RequestError(400, "the body is nested too deeply", code="invalid_json") from None
         except ValueError as error:
@@ -96,6 +96,10 @@ class Body:
     def _at(self, offset: int) -> tuple[int, int]:
         before = self.text.rfind("\n", 0, offset) + 1
         return self.text.count("\n", 0, offset) + 1, offset - before + 1
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def dotted(pointer: str) -> str:

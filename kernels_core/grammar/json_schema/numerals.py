@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
+from ...clock import look
 from ..ir import Node, RuleRef
 from ..rulebook import RuleBook
 from .number_text import integer_text, number_text
@@ -63,7 +64,11 @@ class Numerals:
 
     def these(self, values: list[object], numbers: Numbers) -> Node:
         """The spellings of those of some JSON numbers that are in `numbers`, one of the constants."""
-        found = [value for value in map(to_fraction, values) if value is not None]
+        found = []
+        for value in map(to_fraction, values):
+            look(20)
+            if value is not None:
+                found.append(value)
         return self.text(numbers & points(found))
 
     def text(self, numbers: Numbers) -> Node:

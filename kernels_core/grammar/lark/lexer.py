@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any, NoReturn
 
+from ...clock import look
 from ...errors import GrammarSyntaxError, UnsupportedFeatureError
 
 __all__ = ["LANGUAGE", "Tokens", "text_value"]
@@ -50,6 +51,7 @@ class Tokens:
         self.values: dict[int, Any] = {}
         depth = at = 0
         while at < len(source):
+            look(10)
             match = _TOKEN.match(source, at)
             assert match is not None
             kind, start, at = match.lastgroup or "bad", at, match.end()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from ...clock import look
 from ...errors import GrammarSyntaxError, UnsupportedFeatureError
 from .. import charset
 from ..charset import Ranges
@@ -133,6 +134,7 @@ def set_at(source: str, start: int, *, ignore_case: bool, strict: bool) -> tuple
         i += 1
     pairs: list[tuple[int, int]] = []
     while True:
+        look(10)
         if i >= len(source):
             fail('the character class is never closed: no "]"', source, start)
         if source[i] == "]":

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from ...clock import look
 from ...errors import UnsupportedFeatureError
 from .. import charset, nodes
 from ..analysis import MAX_NESTING
@@ -112,6 +113,7 @@ class _Parser:
         source = self.source
         i = self._front_flags()
         while i < len(source):
+            look(10)
             character = source[i]
             if character == "(":
                 i = self._open(i)

@@ -1,0 +1,80 @@
+"""Requests made to hurt, under the limits that everybody has: each is answered, or refused by name, and soon.
+
+Each has a process of its own, with little processor time and memory, so that a loop that is not under a limit, or one
+that eats memory, is a failure and no stuck run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels_core import BudgetExceededError, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
+from kernels_core.errors import TokenizerError
+from tests.hostile.cases import CASES, SLOW
+
+ROOT = Path(__file__).resolve().parents[2]
+# The limit on compiling and that on some masks, and what a busy machine adds.
+SECONDS, MIB = 16, 1200
+
+
+@cache
+def outcomes(door: str) -> dict[str, dict[str, Any]]:
+    """What came of each request at a door, by its name."""
+    named = [name for name in CASES if door == "engine" or name not in SLOW]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.hostile.doors", door, *named],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+        timeout=1800,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return dict(json.loads(line) for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_engine_answers_or_refuses_by_name(name: str) -> None:
+    found = outcomes("engine")[name]
+    assert re.match(CASES[name].answer, found["said"]), found
+    assert found["seconds"] < SECONDS
+    assert found["mib"] < MIB
+
+
+@pytest.mark.parametrize("door", ["explorer", "drop-in", "server"])
+def test_every_door_answers_or_refuses_by_name(door: str) -> None:
+    pytest.importorskip("torch")
+    found = outcomes(door)
+    assert len(found) > 60
+    for name, outcome in found.items():
+        assert re.match(r"done|4\d\d |\w+(Error|Exception) ", outcome["said"]), (name, outcome)
+        assert outcome["seconds"] < SECONDS, (name, outcome)
+        assert outcome["mib"] < MIB, (name, outcome)
+
+
+def test_a_vocabulary_of_a_hundred_million_ids() -> None:
+    with pytest.raises(TokenizerError, match="vocab_size is 100,000,000"):
+        TokenizerInfo([b"a"], vocab_size=100_000_000)
+
+
+def test_the_limits_that_everybody_has_and_a_millisecond() -> None:
+    assert (Options().max_compile_ms, Options().max_fill_ms) == (5_000, 1_000)
+    info = TokenizerInfo([bytes((byte,)) for byte in range(256)], stop_token_ids=[0])
+    slow = {"patternProperties": {f"a{{{i},{i + 9}}}.*b": {"minimum": i} for i in range(40)}}
+    compiler = GrammarCompiler(info, options=Options(max_compile_ms=1))
+    with pytest.raises(BudgetExceededError, match="more than 1 milliseconds"):
+        compiler.compile_json_schema(slow)
+    compiler = GrammarCompiler(info, options=Options(max_fill_ms=1))
+    matcher = GrammarMatcher(compiler.compile_grammar(Grammar.from_ebnf('root ::= root root | "a"')))
+    with pytest.raises(BudgetExceededError, match="more than 1 milliseconds"):
+        matcher.accept_string("a" * 900)
+    assert matcher.text == b""
+    assert matcher.accept_string("aaa")
