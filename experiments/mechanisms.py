@@ -1,8 +1,8 @@
 """The mechanisms of making masks, compiling and accepting, one by one: how each is left out, and its lines of code.
 
 A mechanism is left out by a switch of the laboratory (`kernels_core.laboratory`), or by values of
-`kernels_core.Options`.  Its lines are those that would go with it: whole files, and functions in files that have other
-work as well, comments and blank lines not counted.  Lines at the places where it is used are not counted either, so the
+`kernels_core.Options.laboratory`.  Its lines are those that would go with it: whole files, and functions in files that
+have other work as well, comments and blank lines not counted.  Lines at the places where it is used are not counted either, so the
 number is a little low.  A file that several mechanisms need counts where most of it belongs.
 
 Read on: `leave_one_out.py`.
@@ -29,7 +29,7 @@ NOTHING: Final = "nothing"
 @dataclass(frozen=True, slots=True)
 class Mechanism:
     """name: in tables, and in the laboratory if that has it.  parts: `file`, or `file: function, function`, by paths in
-    `kernels_core` without the ending.  options: values of `Options` that leave it out."""
+    `kernels_core` without the ending.  options: values of `Options.laboratory` that leave it out."""
 
     name: str
     parts: tuple[str, ...]

@@ -5,7 +5,8 @@ so nothing else may compile or make masks meanwhile, and what was made before st
 `GrammarCompiler`, and with a new vocabulary where what a vocabulary keeps matters.
 
 The masks are the same with any mechanism left out (`tests/engine/test_laboratory.py`); `experiments/leave_one_out.py`
-says what each takes and buys.  A new mechanism gets a name here, a `has(...)` where it is used, and a line there.
+says what each takes and buys.  A new mechanism gets a name here, a `has(...)` where it is used, and a line in
+`experiments/mechanisms.py`.
 """
 
 from contextlib import contextmanager

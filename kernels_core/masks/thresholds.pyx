@@ -2,7 +2,7 @@
 
 A mask does not depend on any of them: they say where one way becomes quicker than another on vocabularies of a hundred
 thousand tokens.  On a small vocabulary many of these ways are never taken, so tests set them to other values
-(`kernels_core.laboratory.with_thresholds`).  `Options` has those that users may choose: `direct_limit`,
+(`kernels_core.laboratory.with_thresholds`).  `Mechanisms` has those that experiments vary: `direct_limit`,
 `differential_from`, `unroll_limit`.
 
 A threshold is read where it decides, so a new value counts at once, but for what was made before.

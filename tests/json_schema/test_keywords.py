@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from kernels_core.grammar.json_schema import explain_schema
 from kernels_core.grammar.json_schema.dialect import dialect_of
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, QUICK, TABLE, Quick, blamed
 from kernels_core.grammar.json_schema.keywords.entry import ARRAY, NUMBER, OBJECT, STRING
+from kernels_core.grammar.json_schema.keywords.quick import QuickTable
 from tests.json_schema.driver import texts
 from workbench.languages.keywords import KEYWORDS as MEANINGS
 
@@ -54,6 +56,14 @@ def test_entries_name_each_other() -> None:
             assert not KEYWORDS[entry.beside].beside
             assert entry.drafts & KEYWORDS[entry.beside].drafts == entry.drafts
     assert set(MEANINGS) == set(KEYWORDS)
+
+
+@pytest.mark.parametrize("way", [Quick.BOUND, Quick.LENGTH, Quick.ITEM_COUNT])
+def test_a_word_that_no_reader_in_c_asks_for_is_refused(way: Quick) -> None:
+    """It would be checked and then forgotten, and masks would be too wide."""
+    entry = dataclasses.replace(next(entry for entry in TABLE if entry.quick == way), name="unheardOf")
+    with pytest.raises(ValueError, match=f"no reader in C asks for 'unheardOf': quick={way.name} is for"):
+        QuickTable((entry,), 0)
 
 
 def test_what_is_read_at_a_glance() -> None:

@@ -20,6 +20,7 @@ FILE_BYTES = 5_000_000  # the demo model's weights are the largest thing kept
 # A folder of one person's machine. System programs (/usr/bin/...) and the loopback's paths are not meant.
 OWN_FOLDER = re.compile(r"(?<![\w.~:/}-])/(?:work|home|root|Users|opt|mnt|srv)/\w")
 HISTORY = re.compile(r"\b(?:issue|ticket|session|milestone)\s+#?\d+\b", re.IGNORECASE)
+CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 INDEX_HOST = re.compile(r"https?://[^\s\"'<>)]*\b(?:pypi|mirror|proxy|wheels?)\b", re.IGNORECASE)
 
 
@@ -32,7 +33,9 @@ def text_files() -> list[tuple[Path, str]]:
     return found
 
 
-@pytest.mark.parametrize("pattern", [OWN_FOLDER, HISTORY, INDEX_HOST], ids=["folders", "history", "index hosts"])
+@pytest.mark.parametrize(
+    "pattern", [OWN_FOLDER, HISTORY, INDEX_HOST, CONFLICT], ids=["folders", "history", "index hosts", "conflicts"]
+)
 def test_files_speak_of_the_project_alone(pattern: re.Pattern[str]) -> None:
     wrong = [
         f"{shown(file)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
@@ -49,6 +52,7 @@ def test_the_patterns_find_what_they_should() -> None:
     assert not OWN_FOLDER.search("/usr/bin/chromium, ./mnt/x, https://example.org/mnt/x, {root}/home/x")
     assert HISTORY.search("see issue #12")
     assert not HISTORY.search("Session(grammar, tokenizer)")
+    assert CONFLICT.search("text\n" + "<" * 7 + " HEAD\n")
     assert INDEX_HOST.search("https://files.pypi.example/simple")
 
 

@@ -2,15 +2,9 @@
 compat | doctor`.
 
 Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
-<<<<<<< HEAD
-(check, mask, explain), `comparing`, `making` (generate, serve-notebook), `compatibility` (compat), `doctor` (what this
-machine lacks).
-`experiment`, `bench` and `soak` are of the package `experiments`, which stands on this one and is found by its name.
-=======
 (check, mask, explain), `comparing`, `making` (generate, serve-notebook), `serving` (serve), `compatibility` (compat),
 `doctor` (what this machine lacks).
-`experiment` and `bench` are of the package `experiments`, which stands on this one and is found by its name.
->>>>>>> 21368d8 (workbench serve: a server for OpenAI's clients, with limits for every request and a page that looks on)
+`experiment`, `bench` and `soak` are of the package `experiments`, which stands on this one and is found by its name.
 """
 
 from __future__ import annotations

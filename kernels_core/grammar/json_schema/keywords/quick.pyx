@@ -24,6 +24,13 @@ cdef frozenset GLANCED = frozenset((
     Quick.NOTE, Quick.TYPE, Quick.CONSTANTS, Quick.MEMBERS, Quick.NAMES, Quick.OTHER_MEMBERS, Quick.ITEMS,
 ))
 
+# What the readers ask for by its name: another word with one of these ways would be checked, and then forgotten.
+cdef dict BY_NAME = {
+    Quick.BOUND: frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
+    Quick.LENGTH: frozenset(("minLength", "maxLength")),
+    Quick.ITEM_COUNT: frozenset(("minItems", "maxItems")),
+}
+
 
 cdef class QuickTable:
     """The numbers of `entries`, which are those of the keyword table in its order."""
@@ -35,6 +42,9 @@ cdef class QuickTable:
         self.glance, self.numbers, self.by_dialect = {}, {}, {}
         self.names, self.why = [], []
         for number, entry in enumerate(entries):
+            if entry.name not in BY_NAME.get(entry.quick, (entry.name,)):
+                raise ValueError(f"no reader in C asks for {entry.name!r}: quick={entry.quick.name} is for "
+                                 f"{', '.join(sorted(BY_NAME[entry.quick]))}; say why= instead, or teach the readers")
             self.names.append(entry.name)
             self.why.append(entry.why)
             self.numbers[entry.name] = number
