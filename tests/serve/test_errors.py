@@ -30,7 +30,9 @@ def refused(answer: Any, status: int = 400) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"n": 2}, "n"),
+        ({"n": 0}, "n"),
+        ({"n": 9}, "n"),
+        ({"n": True}, "n"),
         ({"logprobs": True}, "logprobs"),
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
         ({"presence_penalty": False}, "presence_penalty"),

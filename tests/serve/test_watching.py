@@ -90,6 +90,6 @@ def test_a_request_that_failed_is_listed(client: Client) -> None:
     line = Watcher(client.service).requests()[0]
     assert line["state"] == "error"
     assert line["title"] == "user: weather in Lund"
-    assert client.chat(n=2).status_code == 400
-    assert Watcher(client.service).requests()[0]["title"].startswith("n: 2 is not supported")
+    assert client.chat(logprobs=True).status_code == 400
+    assert Watcher(client.service).requests()[0]["title"].startswith("logprobs: true is not supported")
     assert RequestError(400, "x").body()["error"]["code"] is None

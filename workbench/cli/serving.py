@@ -35,7 +35,7 @@ def serve(
         typer.Option(help="How the model writes calls: qwen_3, llama, ...; guessed by its family.", show_default=False),
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Texts written side by side.")] = 16,
-    max_waiting: Annotated[int, typer.Option(min=0, help="Requests that may wait; more are answered 429.")] = 64,
+    max_waiting: Annotated[int, typer.Option(min=0, help="Answers that may wait; more are answered 429.")] = 64,
     max_tokens: Annotated[int, typer.Option(min=1, help="Of one answer.")] = 1024,
     max_length: Annotated[int, typer.Option(min=2, help="Tokens of one text, prompt included.")] = 4096,
     max_body_bytes: Annotated[int, typer.Option(min=1, help="Of one request.")] = 1 << 20,

@@ -19,7 +19,7 @@ from workbench.generation.engine import Chunk, Row
 from workbench.serving.calls import Called, CallReader, Piece, Said
 from workbench.serving.constraint import Constraint
 
-__all__ = ["DONE", "Writer", "event"]
+__all__ = ["DONE", "Answer", "Writer", "event"]
 
 DONE: Final = b"data: [DONE]\n\n"
 
@@ -31,7 +31,7 @@ def event(value: Any) -> bytes:
 
 @dataclass
 class Writer:
-    """One answer of `model` under `constraint`.  `stop`: its stop strings.
+    """One choice of an answer of `model` under `constraint`.  `stop`: its stop strings.  `index`: its number.
 
     `text` is what was said so far, `calls` the tool calls; `take` gives what a chunk adds.
     """
@@ -40,14 +40,13 @@ class Writer:
     constraint: Constraint
     info: TokenizerInfo
     stop: tuple[str, ...] = ()
+    index: int = 0
     text: str = ""
     calls: list[dict[str, Any]] = field(default_factory=list)
     finish_reason: str | None = None
     row: Row | None = None
 
     def __post_init__(self) -> None:
-        self.id = f"chatcmpl-{secrets.token_hex(12)}"
-        self.created = int(time.time())
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         form = self.constraint.calls
         self._reader = None if form is None else CallReader(form, first=self.constraint.calls_first)
@@ -124,28 +123,45 @@ class Writer:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def delta(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
+    def delta(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+        """The choice in an event of a stream."""
+        return {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+
+    def whole(self) -> dict[str, Any]:
+        """The choice in one piece."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text or (None if self.calls else "")}
+        message["refusal"] = None
+        if self.calls:
+            message["tool_calls"] = self.calls
+        return {"index": self.index, "message": message, "logprobs": None, "finish_reason": self.finish_reason}
+
+
+class Answer:
+    """All choices of an answer, by the writers of which there is at least one."""
+
+    def __init__(self, writers: Sequence[Writer]) -> None:
+        self.writers = writers
+        self.id = f"chatcmpl-{secrets.token_hex(12)}"
+        self.created = int(time.time())
+
+    def event(self, *choices: dict[str, Any]) -> bytes:
         """One event of a stream."""
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return event({**self._head("chat.completion.chunk"), "choices": [choice]})
+        return event({**self._head("chat.completion.chunk"), "choices": list(choices)})
 
     def usage_event(self) -> bytes:
         """The event that a stream ends with where it was asked for."""
         return event({**self._head("chat.completion.chunk"), "choices": [], "usage": self.usage()})
 
     def usage(self) -> dict[str, int]:
-        """Numbers of tokens; a stop token counts."""
-        prompt, written = (0, 0) if self.row is None else (len(self.row.prompt), len(self.row.tokens))
+        """Numbers of tokens; a stop token counts, and the prompt counts once."""
+        rows = [writer.row for writer in self.writers if writer.row is not None]
+        prompt, written = len(rows[0].prompt) if rows else 0, sum(len(row.tokens) for row in rows)
         return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
 
     def whole(self) -> dict[str, Any]:
         """The answer in one piece."""
-        message: dict[str, Any] = {"role": "assistant", "content": self.text or (None if self.calls else "")}
-        message["refusal"] = None
-        if self.calls:
-            message["tool_calls"] = self.calls
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self.finish_reason}
-        return {**self._head("chat.completion"), "choices": [choice], "usage": self.usage()}
+        choices = [writer.whole() for writer in self.writers]
+        return {**self._head("chat.completion"), "choices": choices, "usage": self.usage()}
 
     def _head(self, kind: str) -> dict[str, Any]:
-        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.writers[0].model}

@@ -23,8 +23,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from workbench.serving import page
-from workbench.serving.answers import DONE, event
+from workbench.serving.answers import DONE, Answer, event
 from workbench.serving.errors import RequestError
+from workbench.serving.runner import together
 from workbench.serving.service import Running, Service
 from workbench.serving.watching import Watcher
 
@@ -157,35 +158,37 @@ class _App:
 
     async def _whole(self, one: Running) -> dict[str, Any]:
         """The answer in one piece."""
-        assert one.job is not None
-        assert one.writer is not None
+        answer = Answer(one.writers)
         try:
-            async for chunk in one.job:
-                one.writer.take(chunk)
-                if (error := self.service.failed(one, chunk)) is not None:
-                    raise error
+            async with aclosing(together(one.jobs)) as chunks:
+                async for index, chunk in chunks:
+                    one.writers[index].take(chunk)
+                    if (error := self.service.failed(one, chunk)) is not None:
+                        raise error
         except Exception as error:
             raise self.service.trouble(one, error) from error
-        one.done(one.writer.finish_reason or "stop")
-        return one.writer.whole()
+        one.done(one.writers[0].finish_reason or "stop")
+        return answer.whole()
 
     async def _stream(self, one: Running) -> AsyncIterator[bytes]:
         """The answer as events."""
-        assert one.job is not None
-        assert one.writer is not None
         assert one.request is not None
-        writer = one.writer
-        yield writer.delta({"role": "assistant", "content": ""})
+        answer = Answer(one.writers)
+        for writer in one.writers:
+            yield answer.event(writer.delta({"role": "assistant", "content": ""}))
         try:
-            async for chunk in one.job:
-                for delta in writer.take(chunk):
-                    yield writer.delta(delta)
-                if (error := self.service.failed(one, chunk)) is not None:
-                    raise error
-            yield writer.delta({}, writer.finish_reason)
+            async with aclosing(together(one.jobs)) as chunks:
+                async for index, chunk in chunks:
+                    writer = one.writers[index]
+                    for delta in writer.take(chunk):
+                        yield answer.event(writer.delta(delta))
+                    if (error := self.service.failed(one, chunk)) is not None:
+                        raise error
+                    if writer.finish_reason is not None:
+                        yield answer.event(writer.delta({}, writer.finish_reason))
             if one.request.wants_usage:
-                yield writer.usage_event()
-            one.done(writer.finish_reason or "stop")
+                yield answer.usage_event()
+            one.done(one.writers[0].finish_reason or "stop")
         except Exception as error:
             told = self.service.trouble(one, error)
             one.done("error", told.message)

@@ -17,11 +17,11 @@ from workbench.serving.errors import Place, RequestError
 
 __all__ = ["ChatRequest", "read_request"]
 
+MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16
 MAX_STOP_CHARACTERS: Final = 1_000
 # What is not built, and the values that ask for nothing of it.
 NOT_BUILT: Final[dict[str, tuple[Any, ...]]] = {
-    "n": (1,),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "logit_bias": ({},),
@@ -107,6 +107,7 @@ class ChatRequest(_Strict):
     top_k: int | None = Field(None, ge=1)
     min_p: float | None = Field(None, ge=0, le=1)
     seed: int | None = None
+    n: int | None = Field(None, ge=1, le=MAX_CHOICES)
     stop: str | list[str] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -119,6 +120,11 @@ class ChatRequest(_Strict):
     def stops(self) -> tuple[str, ...]:
         """The stop strings."""
         return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+
+    @property
+    def choices(self) -> int:
+        """How many answers are asked for."""
+        return self.n or 1
 
     @property
     def turns(self) -> list[dict[str, Any]]:

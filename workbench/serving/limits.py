@@ -17,7 +17,7 @@ class Limits:
     """`ValueError` for a limit that lets nothing through.
 
     rows: texts that are written side by side.
-    max_waiting: requests that may wait behind those, while their grammar compiles too; more are answered 429.
+    max_waiting: answers that may wait behind those, while their grammar compiles too; more are answered 429.
     max_tokens: of one answer, and what it gets where it asks for no number.
     max_length: tokens of one text, prompt included.
     max_body_bytes: of one request; larger ones are answered 413.

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -30,7 +30,7 @@ from workbench.generation.model import LanguageModel, fit_threads
 from workbench.generation.sampling import Sampling
 from workbench.serving.limits import Limits
 
-__all__ = ["Draw", "Job", "Runner", "Sight", "TimeIsUpError"]
+__all__ = ["Draw", "Job", "Runner", "Sight", "TimeIsUpError", "together"]
 
 Event: TypeAlias = Chunk | Exception
 IDLE_SECONDS: Final = 0.5  # after which an idle thread looks whether it should end
@@ -95,6 +95,27 @@ class Job:
             yield event
             if event.finish_reason is not None:
                 return
+
+
+async def together(jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, Chunk], None]:
+    """The chunks of all jobs as they come, each with its job's number; raises what ends the first of them."""
+    waiting: dict[asyncio.Future[Chunk], tuple[int, AsyncIterator[Chunk]]] = {}
+    for number, job in enumerate(jobs):
+        chunks = aiter(job)
+        waiting[asyncio.ensure_future(anext(chunks))] = number, chunks
+    try:
+        while waiting:
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for future in [future for future in waiting if future in done]:
+                number, chunks = waiting.pop(future)
+                chunk = future.result()
+                if chunk.finish_reason is None:
+                    waiting[asyncio.ensure_future(anext(chunks))] = number, chunks
+                yield number, chunk
+    finally:
+        for future in waiting:
+            future.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 class Runner:

@@ -41,6 +41,7 @@ class Running:
     """A request that was taken, until its answer has ended, and a while after it.
 
     `state`: "reading", "waiting", "running", or how it ended: a finish reason, "error" or "gone"; `trouble` says why.
+    `writers` and `jobs`: one for each choice that was asked for; those who look on see the first.
     """
 
     number: int
@@ -48,12 +49,17 @@ class Running:
     cancel: CancelToken = field(default_factory=CancelToken)
     request: ChatRequest | None = None
     constraint: Constraint | None = None
-    writer: Writer | None = None
-    job: Job | None = None
+    writers: list[Writer] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
     prompt: str = ""
     trouble: str = ""
     ended: float | None = None
     outcome: str = ""
+
+    @property
+    def job(self) -> Job | None:
+        """The first choice's; None until the request was read."""
+        return self.jobs[0] if self.jobs else None
 
     @property
     def state(self) -> str:
@@ -112,19 +118,25 @@ class Service:
         """Take a request in; `RequestError` 429 where too many are there, 503 where the server is ending."""
         if self._draining:
             raise RequestError(503, "the server is ending", code="shutting_down")
-        most = self.limits.rows + self.limits.max_waiting
-        if len(self.running) >= most:
-            raise RequestError(429, f"{most} requests are running or waiting: try again later", code="queue_full")
+        self._check_room(1)
         one = Running(next(self._numbers), time.monotonic())
         self.running[one.number] = one
         return one
+
+    def _check_room(self, wanted: int) -> None:
+        """`RequestError` 429 where with so many more answers too many would run or wait; a request is at least one."""
+        most = self.limits.rows + self.limits.max_waiting
+        taken = sum(max(1, len(one.jobs)) for one in self.running.values())
+        if taken + wanted > most:
+            message = f"{taken} of at most {most} answers are running or waiting: try again later"
+            raise RequestError(429, message, code="queue_full")
 
     def leave(self, one: Running, outcome: str = "gone", trouble: str = "") -> None:
         """The request is over, whatever its state; its row is free at the next step."""
         one.done(outcome, trouble)
         one.cancel.cancel()
-        if one.job is not None:
-            self.runner.cancel(one.job)
+        for job in one.jobs:
+            self.runner.cancel(job)
         if self.running.pop(one.number, None) is not None:
             self.ended.appendleft(one)
             self.answered += 1
@@ -133,16 +145,18 @@ class Service:
         """Read and compile the request, and hand it to the runner; `RequestError` for what is wrong with it."""
         loop = asyncio.get_running_loop()
         try:
-            prompt, draw = await loop.run_in_executor(self._threads, self._prepare, one, data)
+            prompt, draws = await loop.run_in_executor(self._threads, self._prepare, one, data)
         except OperationCancelledError:
             raise RequestError(503, "the request was called off", code="cancelled") from None
         if one.outcome:
             raise RequestError(503, "the request was called off", code="cancelled")
         assert one.constraint is not None
+        self._check_room(len(draws) - 1)
         until = one.began + self.limits.max_seconds
-        one.job = self.runner.submit(prompt, one.constraint.compiled, draw, until=until)
+        for draw in draws:
+            one.jobs.append(self.runner.submit(prompt, one.constraint.compiled, draw, until=until))
 
-    def _prepare(self, one: Running, data: bytes) -> tuple[list[int], Draw]:
+    def _prepare(self, one: Running, data: bytes) -> tuple[list[int], list[Draw]]:
         """In a thread: what takes processor time."""
         one.cancel.check()
         body = Body(data)
@@ -158,7 +172,10 @@ class Service:
         one.constraint = constraint_of(
             request, body, self.compiler, self.tool_format, self.limits.max_blanks, one.cancel
         )
-        one.writer = Writer(self.name, one.constraint, self.model.tokenizer.info, request.stops)
+        info = self.model.tokenizer.info
+        one.writers = [
+            Writer(self.name, one.constraint, info, request.stops, index) for index in range(request.choices)
+        ]
         defaults = Sampling()
         sampling = Sampling(
             temperature=defaults.temperature if request.temperature is None else request.temperature,
@@ -167,7 +184,8 @@ class Service:
             min_p=request.min_p,
         )
         most = asked or self.limits.max_tokens
-        return prompt, Draw(sampling=sampling, max_tokens=most, seed=request.seed, stop=request.stops)
+        seeds = [None if request.seed is None else request.seed + index for index in range(request.choices)]
+        return prompt, [Draw(sampling=sampling, max_tokens=most, seed=seed, stop=request.stops) for seed in seeds]
 
     def _encoded(self, one: Running, body: Body, request: ChatRequest) -> list[int]:
         tools = request.tools if request.tool_choice != "none" else None
@@ -189,7 +207,7 @@ class Service:
 
     def trouble(self, one: Running, error: Exception) -> RequestError:
         """What a request is told whose answer failed."""
-        partial = one.writer.text if one.writer is not None else None
+        partial = one.writers[0].text if one.writers else None
         if isinstance(error, RequestError):
             return error
         if isinstance(error, TimeIsUpError):
