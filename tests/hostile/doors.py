@@ -236,7 +236,12 @@ def _server(case: Case) -> tuple[Callable[[], str | None], Callable[[], None]]:
 
     service = Service(_demo())
     client = Client(service)
-    ordinary = {"response_format": {"type": "regex", "pattern": "a"}, "max_tokens": 4, "seed": 1, "temperature": 0}
+    ordinary: dict[str, Any] = {
+        "response_format": {"type": "regex", "pattern": "a"},
+        "max_tokens": 4,
+        "seed": 1,
+        "temperature": 0,
+    }
     before = client.chat(**ordinary).json()["choices"]
 
     def body() -> bytes:

@@ -207,10 +207,21 @@ SCHEMAS: Final = [
         "exactly one of two hundred patterns",
         lambda: {"oneOf": [{"type": "string", "pattern": f"a{i}.*b"} for i in range(200)]},
         "",
-        "BudgetExceededError compiling a JSON schema: more than",
+        "UnsupportedSchemaError .* #, oneOf: its conditions on strings take too much work"
+        "|BudgetExceededError compiling a JSON schema: more than",
     ),
-    ("a schema in a circle", lambda: _circle(dict), "", "UnsupportedSchemaError|GrammarError|BudgetExceededError"),
-    ("a list in a circle", lambda: _circle(list), "", "UnsupportedSchemaError|GrammarError|BudgetExceededError"),
+    (
+        "a schema in a circle",
+        lambda: _circle(dict),
+        "",
+        "GrammarSyntaxError JSON, line 1, column 1: this is no JSON: Circular",
+    ),
+    (
+        "a list in a circle",
+        lambda: _circle(list),
+        "",
+        "GrammarSyntaxError JSON, line 1, column 1: this is no JSON: Circular",
+    ),
     ("not a number", lambda: {"const": float("nan")}, "", "UnsupportedSchemaError|GrammarError"),
     ("a bound of infinity", lambda: {"minimum": float("inf")}, "", "UnsupportedSchemaError|GrammarError"),
     (

@@ -6,6 +6,7 @@ both, so `except RuntimeError`, `except ValueError` and `except kernels_core.Gra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,6 +30,12 @@ __all__ = [
 
 _PLACES = {"EBNF": "EBNF parser error", "Lark": "Lark error"}
 """How messages about a place in a text begin."""
+_PHRASES = (
+    (re.compile(r" there is no rule called '([^']*)'"), r' Rule "\1" is not defined:\g<0>'),
+    (re.compile(r" the rule '([^']*)' is already defined"), r' Rule "\1" is defined multiple times:\g<0>'),
+    (re.compile(r" there is no root rule called '([^']*)'"), r' The root rule with name "\1" is not found:\g<0>'),
+)
+"""What programs look for in messages about EBNF, and in front of what it stands."""
 
 
 class DeserializeFormatError(RuntimeError):
@@ -51,7 +58,11 @@ class GrammarError(errors.GrammarError, RuntimeError):
         here = f"{self.language}, line {self.line}, column {self.column}:"
         if self.language not in _PLACES or not text.startswith(here):
             return text
-        return f"{_PLACES[self.language]} at line {self.line}, column {self.column}:{text.removeprefix(here)}"
+        said = text.removeprefix(here)
+        if self.language == "EBNF":
+            for words, phrase in _PHRASES:
+                said = words.sub(phrase, said, count=1) if words.match(said) else said
+        return f"{_PLACES[self.language]} at line {self.line}, column {self.column}:{said}"
 
 
 class GrammarSyntaxError(errors.GrammarSyntaxError, GrammarError):

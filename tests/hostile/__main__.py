@@ -1,0 +1,87 @@
+"""`python -m tests.hostile`: bring every hostile request to every door; with `--write` the page is written anew."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from experiments.machine import describe_machine
+from tests.hostile.cases import CASES, SLOW
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "hostile-inputs.md"
+SHOWN = ("engine", "explorer", "drop-in", "server")
+INTRODUCTION = """# Hostile inputs, measured
+
+Each row is a request made to hurt, brought to four doors with the options that everybody has: the engine (compile, a
+mask and a step for each byte of a text, an explanation), `explore` (opened, stepped, drawn), the drop-in module, the
+server. `python -m tests.hostile --write` runs them and writes this page; `tests/hostile/test_hostile.py` has a test of
+each row's name. A cell has the answer, seconds of processor time and MiB above what the door itself takes, in a process
+of its own. Behind each request a matcher of the same compiler, or a request to the same server, goes on as before.
+“-”: a value of Python's that nobody can write down, or a door that was not asked.
+
+Machine: {machine}, with others at work on it.
+
+| request | engine | explorer | drop-in | server |
+| --- | --- | --- | --- | --- |
+"""
+ELSEWHERE = {
+    "a vocabulary of 100,000,000 ids; the default limits, and limits of a millisecond": ["hostile/test_hostile"],
+    "dead ends, fills that were called off or ran out of time, and whoever shares with them": [
+        "engine/test_bystanders"
+    ],
+    "forks while others fill, and a batch in the child; 10,000 interrupts of compiles; Ctrl-C": [
+        "engine/test_bystanders"
+    ],
+    "every error pickles, and comes out of a process pool": ["project/test_errors"],
+    "half-built matchers, objects that pretend, lists that change; a fork keeps its cancel token": [
+        "engine/test_untrusted_calls"
+    ],
+    "the pool keeps no entry above its budget": ["engine/test_first_visits"],
+    "texts of megabytes end at their limit, in every language": ["grammar/test_limits"],
+    "values that hold a part many times; names and nesting that fill memory": [
+        "workbench/test_languages",
+        "workbench/test_positions",
+    ],
+}
+
+
+def cell(outcome: dict[str, Any] | None) -> str:
+    """What came of one request at one door."""
+    if outcome is None:
+        return "-"
+    said = outcome["said"]
+    limit = re.search(r"more than ([\d,]+ \w+)", said)
+    short = re.match(r"done|4\d\d|\w+", said)
+    answer = short[0] if short else "?"
+    if answer == "BudgetExceededError" and limit:
+        answer = f"more than {limit[1]}"
+    return f"{answer}, {outcome['seconds']:.2f} s, {outcome['mib']:.0f} MiB"
+
+
+def page(results: dict[str, dict[str, dict[str, Any]]]) -> str:
+    """The page; `results` by door and request."""
+    lines = [f"| {name} | {' | '.join(cell(results[door].get(name)) for door in SHOWN)} |" for name in CASES]
+    lines += ["", "## What is no request for a grammar", "", "| row | test |", "| --- | --- |"]
+    lines += [f"| {row} | {', '.join(f'`tests/{name}.py`' for name in names)} |" for row, names in ELSEWHERE.items()]
+    return INTRODUCTION.format(machine=describe_machine()) + "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    results: dict[str, dict[str, dict[str, Any]]] = {}
+    for door in SHOWN:
+        command = [sys.executable, "-m", "tests.hostile.doors", door, *CASES]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+        results[door] = dict(json.loads(line) for line in done.stdout.splitlines())
+        for name, outcome in results[door].items():
+            print(f"{door:9} {name}{' (slow)' * (name in SLOW)}: {cell(outcome)}", flush=True)
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
