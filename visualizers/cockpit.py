@@ -116,7 +116,8 @@ class CockpitShot:
     `place` tokens have been taken: the last of them is the one in detail, step `place` as the text numbers its steps,
     and step 1 where none was taken.  `running`: tokens are still being added.  `can_branch`: whether one can go on from
     a step.  `apart`: the number of the first run's first token that is not in the present text, None where all are; the
-    text ends there (`cut`) or goes on otherwise, and then `place` goes no further than that token.
+    text ends there (`cut`) or goes on otherwise, and then `place` goes no further than that token.  `call`: what a cell
+    calls for a run, where there is none.
     """
 
     runs: Sequence[CockpitRun]
@@ -127,6 +128,7 @@ class CockpitShot:
     message: str = ""
     apart: int | None = None
     cut: bool = False
+    call: str = ""
 
 
 class CockpitView(LiveView[CockpitShot]):
@@ -162,6 +164,7 @@ class CockpitView(LiveView[CockpitShot]):
                 "message": snapshot.message,
                 "apart": snapshot.apart,
                 "cut": snapshot.cut,
+                "call": snapshot.call,
                 "clocks": [[name, told] for name, told in CLOCKS.items()],
             },
             "runs": [_run(run, snapshot.runs[0]) for run in snapshot.runs],

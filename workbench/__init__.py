@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from workbench.languages import Source
     from workbench.observatory import Caches, caches
+    from workbench.opened import last
     from workbench.reading import Candidate, Reading, StepError
     from workbench.session import Session
     from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -68,6 +69,7 @@ __all__ = [
     "generate",
     "generate_side_by_side",
     "hunt",
+    "last",
     "load_model",
     "load_tokenizer",
 ]
@@ -100,6 +102,7 @@ _HOMES = {
     "generate": "workbench.generation",
     "generate_side_by_side": "workbench.generation",
     "hunt": "workbench.comparing",
+    "last": "workbench.opened",
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
 }

@@ -20,6 +20,7 @@ from visualizers.twin import display_with_twin
 from workbench.desk import Desk
 from workbench.keepsake import desk_page
 from workbench.languages.examples import EXAMPLES
+from workbench.opened import note_closed, note_opened
 from workbench.panels.base import Panel
 from workbench.session import Session
 from workbench.strip import save_html
@@ -58,6 +59,7 @@ class Explorer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.desk = Desk(session)
+        note_opened(self)
 
     # -- what a person calls -----------------------------------------------------------------------------------------
 
@@ -108,6 +110,7 @@ class Explorer:
 
     def close(self) -> None:
         """Let go of the session and of the widget; the session lives on."""
+        note_closed(self)
         self.desk.close()
 
     def __enter__(self) -> Explorer:

@@ -76,7 +76,8 @@ function render({ model, el }) {
       });
       return line;
     }));
-    if (!strips.children.length) strips.append(h("span", { class: "ms-muted" }, "Attach a model: ", code('`await explorer.generate(wb.load_model("demo"), "...")`')));
+    const { call } = model.get("about") || {};
+    if (!strips.children.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, ...(call ? ["No model has written here.  In any cell: ", code(`\`${call}\``)] : ["No generation is shown."])));
   }
 
   function stepPage() {

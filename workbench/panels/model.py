@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView
 from workbench.cockpit import cockpit_run, cockpit_steps
+from workbench.opened import generate_call
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
 
@@ -63,7 +64,7 @@ class ModelPanel(Panel):
             agree = self._agreeing(generation)
             place, refused_from = min(session.index, agree + 1), trace.refused_from  # the first that differs, at most
         else:
-            self.view.show(CockpitShot((), message=self._message))
+            self.view.show(CockpitShot((), message=self._message, call=generate_call(session)))
             return
         if refused_from is not None:
             shown = shown.refused(refused_from)

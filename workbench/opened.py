@@ -1,0 +1,61 @@
+"""The explorer that was opened last in this kernel, and how a cell can call on one.
+
+    await wb.last().generate(model, "...")     # works in any cell, whatever the explorer is called there
+
+Read on: `workbench/explorer.py`, `workbench/panels/model.py` (whose hint says it).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.explorer import Explorer
+    from workbench.session import Session
+
+__all__ = ["generate_call", "last", "note_closed", "note_opened"]
+
+_last: Explorer | None = None
+
+
+def note_opened(explorer: Explorer) -> None:
+    """`explorer` is the last one from now on; it stays alive until another is, or until it is closed."""
+    global _last
+    _last = explorer
+
+
+def note_closed(explorer: Explorer) -> None:
+    """`explorer` is no longer the last one."""
+    global _last
+    if _last is explorer:
+        _last = None
+
+
+def last() -> Explorer:
+    """The explorer that was opened last and is not closed; `LookupError` where there is none."""
+    if _last is None:
+        raise LookupError("no explorer is open in this kernel: wb.explore(...) opens one")
+    return _last
+
+
+def generate_call(session: Session) -> str:
+    """The call that lets a model write in the explorer of `session`, for a cell of this notebook as it is.
+
+    It uses the name that the notebook has for the explorer or the session, else `last()`.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    names: dict[str, Any] = {} if shell is None else dict(shell.user_ns)
+    named = [(name, value) for name, value in names.items() if not name.startswith("_")]
+    package = next((name for name, value in named if value is sys.modules["workbench"]), None)
+    found = next((name for name, value in reversed(named) if value is session or _explores(value, session)), None)
+    importing = "" if package else "import workbench as wb; "
+    module = package or "wb"
+    return f'{importing}await {found or f"{module}.last()"}.generate({module}.load_model("demo"), "...")'
+
+
+def _explores(value: Any, session: Session) -> bool:
+    from workbench.explorer import Explorer
+
+    return isinstance(value, Explorer) and value.session is session
