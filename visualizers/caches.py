@@ -9,6 +9,7 @@ Read on: `visualizers/esm/caches.js` (the browser's side), `workbench/observator
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -107,7 +108,8 @@ class CacheShot:
     """What the view shows: a record, the sharing (None: not asked for), and the step one stands at.
 
     `tokens[k]` is the text of the token taken after the mask of step k, where it is known.  `stats`: the engine's
-    counters.  `places[k]`: where in the source the text stood at step k, where that is known.
+    counters.  `places[k]`: where in the source the text stood at step k, where that is known.  `tools` are the names of
+    the source's tools: what belongs to one goes by its name, however its rules are called.
     """
 
     record: CacheRecord
@@ -116,6 +118,7 @@ class CacheShot:
     tokens: Sequence[bytes] = ()
     stats: CacheStats | None = None
     places: Mapping[int, str] = field(default_factory=dict)
+    tools: Sequence[str] = ()
 
 
 class CacheView(LiveView[CacheShot]):
@@ -150,7 +153,7 @@ class CacheView(LiveView[CacheShot]):
             "visits": _visits(record, snapshot.tokens, snapshot.places),
             "states": _states(record, snapshot.places),
             "held": _held(record),
-            "sharing": {} if snapshot.sharing is None else _sharing(snapshot.sharing),
+            "sharing": {} if snapshot.sharing is None else _sharing(snapshot.sharing, snapshot.tools),
             "stats": {} if snapshot.stats is None else asdict(snapshot.stats),
             "counters": [] if snapshot.stats is None else [list(row) for row in COUNTERS],
             "step": snapshot.step,
@@ -240,13 +243,22 @@ def _place(where: Sequence[str]) -> str:
     return " › ".join(clip(name, 32) for k, name in enumerate(names) if not k or name != names[k - 1])
 
 
-def _sharing(found: Sharing) -> Traits:
+def _part(part: str, tools: Sequence[str]) -> str:
+    """The tool that the rule `part` belongs to, else the rule as it was written."""
+    for tool in sorted(tools, key=len, reverse=True):
+        written = re.escape(re.sub(r"\W", "_", tool))
+        if re.search(rf"(?<![^\W_]){written}(?![^\W_])", part):
+            return tool
+    return written_name(part)
+
+
+def _sharing(found: Sharing, tools: Sequence[str]) -> Traits:
     return {
         "grammars": [
             [share.number, share.root, share.about, share.token_sets, share.made, share.found, share.nbytes]
             for share in found.grammars
         ],
-        "sets": [_set_row(one) for one in found.sets[:MAX_SETS]],
+        "sets": [_set_row(one, tools) for one in found.sets[:MAX_SETS]],
         "hidden": max(0, len(found.sets) - MAX_SETS),
         "pool": {
             "sets": found.pool_sets,
@@ -261,7 +273,7 @@ def _sharing(found: Sharing) -> Traits:
     }
 
 
-def _set_row(one: SharedSet) -> Traits:
+def _set_row(one: SharedSet, tools: Sequence[str]) -> Traits:
     first = one.uses[0]
     return {
         "number": one.number,
@@ -275,7 +287,7 @@ def _set_row(one: SharedSet) -> Traits:
         "uses": [
             [
                 use.grammar,
-                clip(use.part, 40),
+                clip(_part(use.part, tools), 40),
                 clip(use.rule, 40),
                 use.state,
                 use.relation,
@@ -311,7 +323,8 @@ def static(shot: CacheShot) -> str:
         f"{total / 1e3:,.1f} µs in all</div>"
     )
     kinds = f"<table><tr><th>the mask was</th><th>masks</th><th>µs, median</th><th></th></tr>{rows}</table>"
-    return f'<div style="font-size:13px">{head}{kinds}{_static_visits(shot)}{_static_sharing(shot.sharing)}</div>'
+    shared = _static_sharing(shot.sharing, shot.tools)
+    return f'<div style="font-size:13px">{head}{kinds}{_static_visits(shot)}{shared}</div>'
 
 
 def said(kind: FillKind) -> str:
@@ -350,13 +363,19 @@ def _static_visits(shot: CacheShot) -> str:
     )
 
 
-def _static_sharing(found: Sharing | None) -> str:
+def _static_sharing(found: Sharing | None, tools: Sequence[str]) -> str:
     if found is None or not found.sets:
         return ""
     rows = []
     for one in found.sets[:MAX_STATIC]:
-        made = f"{one.uses[0].part} (grammar {one.uses[0].grammar})" if one.origin == "a grammar" else one.origin
-        uses = ", ".join(dict.fromkeys(f"{use.part} (grammar {use.grammar}, {use.relation})" for use in one.uses))
+        made = (
+            f"{_part(one.uses[0].part, tools)} (grammar {one.uses[0].grammar})"
+            if one.origin == "a grammar"
+            else one.origin
+        )
+        uses = ", ".join(
+            dict.fromkeys(f"{_part(use.part, tools)} (grammar {use.grammar}, {use.relation})" for use in one.uses)
+        )
         rows.append(
             f'<tr><td style="text-align:left">{html_escape(clip(one.uses[0].rule, 40))}</td><td>{one.nbytes:,}</td>'
             f'<td style="text-align:left">{html_escape(made)}</td>'

@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.workbench.vocabulary import GRAMMAR
+from visualizers.caches import _part
 from workbench.desk import Desk
 from workbench.panels.caches import CachesPanel
 from workbench.panels.text import TextPanel
@@ -40,6 +41,23 @@ def test_the_picture_counts_what_the_engine_counts(desk: Desk) -> None:
     assert view.held["masks"][-1] == stats.masks
     assert view.step == session.index
     assert desk.troubles == {}
+
+
+def test_a_tool_goes_by_its_name() -> None:
+    """Rules of a call are called after the whole format, and those of a schema after the tool."""
+    for part in ("get_weather", "function_get_weather", "tool_call_name_get_weather_arguments", "get_weather_1"):
+        assert _part(part, ["get", "get_weather", "get-time"]) == "get_weather"
+    assert _part("call_get_time_arguments", ["get_weather", "get-time"]) == "get-time"
+    assert _part("forget_weathers", ["get_weather"]) == "forget_weathers"
+    tool = {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
+    desk = Desk(Session([{"type": "function", "function": tool}], "tekken"), [TextPanel, CachesPanel])
+    desk.show("caches")
+    desk.session.set_prefix('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lu')
+    desk.views["caches"].tab = "sharing"
+    parts = {use[1] for one in desk.views["caches"].sharing["sets"] for use in one["uses"]}
+    assert "get_weather" in parts
+    assert not [part for part in parts - {"get_weather"} if "get_weather" in part]
+    desk.close()
 
 
 def test_looking_adds_no_masks(desk: Desk) -> None:

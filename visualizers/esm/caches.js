@@ -15,6 +15,9 @@ const svg = (tag, props = {}, ...children) => {
   node.append(...children);
   return node;
 };
+const WARM = "warm start: token sets that all JSON grammars need, made with the first compiler of the vocabulary";
+const POOL = "the pool: token sets that all grammars on one vocabulary share, found again where automaton states are equal";
+const FOLLOWED = "any caller: whatever goes on behind the rule; else verdicts are kept for callers that go on so";
 const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
 
 function render({ model, el }) {
@@ -43,7 +46,7 @@ function render({ model, el }) {
     const [, told] = kinds()[v.kind[k]];
     return [
       h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, said(v.kind[k])), ` · step ${number(v.step[k])}`,
-        v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · set ${state[0]}`,
+        v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · parser state ${state[0]}`,
         v.made[k] ? ` · ${many(v.made[k], "token set")} computed` : "", v.pool[k] ? ` · ${number(v.pool[k])} from the pool` : ""),
       h("div", { class: "ms-muted" }, told, v.place[k] || state[4] ? ` · in ${v.place[k] || state[4]}` : ""),
     ];
@@ -116,7 +119,7 @@ function render({ model, el }) {
     const heat = (visits) => most === 1 ? 0.15 : 0.1 + 0.6 * Math.log(visits) / Math.log(most);
     const cells = found.map(([id, visits, first, kind, where, us]) => {
       const cell = h("button", { type: "button", "data-testid": "state-cell", "data-set": id,
-        title: `set ${id}: ${many(visits, "visit")}, first at step ${first} (${said(kind)}), ${micros(us)} in all\nin ${where || "the beginning"}`,
+        title: `parser state ${id}: ${many(visits, "visit")}, first at step ${first} (${said(kind)}), ${micros(us)} in all\nin ${where || "the beginning"}`,
         onclick: () => go(first) }, h("b", {}, number(visits)), h("i", { class: `k${kind}` }));
       cell.style.setProperty("--heat", heat(visits));
       return cell;
@@ -181,18 +184,18 @@ function render({ model, el }) {
       const chips = one.uses.filter(([g, p, , , relation]) => !seen.has(`${g} ${p} ${relation}`) && seen.add(`${g} ${p} ${relation}`)).map(([g, p, rule, state, relation, inside]) =>
         h("span", { class: `chip ${relation}`, title: `${RELATIONS[relation]}\nstate ${state} of ${rule}\ninside ${inside || p}` }, label(g, p)));
       return h("tr", { "data-testid": "shared-set", "data-parts": chips.length },
-        h("td", { title: `${one.storage}; ${one.followed}` }, h("span", { class: "ms-mono" }, one.rule), h("span", { class: "ms-muted" }, ` ${one.followed}`)),
-        h("td", { class: "ms-num" }, bytes(one.bytes)), h("td", {}, made, one.us == null ? "" : h("span", { class: "ms-muted" }, ` in ${micros(one.us)}`)),
+        h("td", { title: `${one.storage}; ${FOLLOWED}` }, h("span", { class: "ms-mono" }, one.rule), h("span", { class: "ms-muted" }, ` ${one.followed}`)),
+        h("td", { class: "ms-num" }, bytes(one.bytes)), h("td", { title: one.origin === "warm start" ? WARM : "" }, made, one.us == null ? "" : h("span", { class: "ms-muted" }, ` in ${micros(one.us)}`)),
         h("td", { class: "uses" }, ...chips, one.more ? `and ${number(one.more)} more` : ""));
     });
     const pool = found.pool;
     return [
-      h("div", { class: "ms-muted", "data-testid": "pool-line" }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; ${number(pool.hits)} found and used as they are, `
+      h("div", { class: "ms-muted", "data-testid": "pool-line", title: POOL }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; ${number(pool.hits)} found and used as they are, `
         + `${number(pool.partial)} found and then filtered, ${number(pool.misses)} not found; ${many(pool.evictions, "eviction")}; ${number(pool.idle)} not used by this grammar.`),
       several ? h("div", {}, ...found.grammars.map(([i, root, about, sets, made, got]) =>
         h("div", { class: "ms-muted" }, `grammar ${i}: `, h("span", { class: "ms-mono" }, about || root), ` · ${many(sets, "token set")}, ${number(made)} made, ${number(got)} found`))) : "",
       h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", { title: "whose state the accepted, rejected and uncertain tokens are for" }, "token set of"),
-        h("th", { class: "ms-num" }, "size"), h("th", { title: "warm start: made with the first compiler of the vocabulary; unknown: a file, or a grammar that is gone" }, "made first by"),
+        h("th", { class: "ms-num" }, "size"), h("th", { title: `${WARM}; unknown: a file, or a grammar that is gone` }, "made first by"),
         h("th", {}, "used by  (", h("span", { class: "chip made" }, "made"), h("span", { class: "chip perfect" }, "found"), h("span", { class: "chip partial" }, "found, then filtered"), ")"))), h("tbody", {}, ...rows)),
       found.hidden ? h("div", { class: "ms-note" }, `${many(found.hidden, "more token set")} not listed`) : "",
     ];

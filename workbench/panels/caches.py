@@ -37,7 +37,9 @@ class CachesPanel(Panel):
         record = session.cache_record(last=MAX_SHOWN)
         tokens = [step.data for step in session.steps]
         shared = self._shared() if self.view.tab == "sharing" else None
-        self.view.show(CacheShot(record, shared, session.index, tokens, session.cache_stats(), self._places(record)))
+        self.view.show(
+            CacheShot(record, shared, session.index, tokens, session.cache_stats(), self._places(record), self._tools())
+        )
 
     def _places(self, record: CacheRecord) -> dict[int, str]:
         """Where in the source the present text stood at each step that `record` tells of, as far as that is known."""
@@ -48,6 +50,11 @@ class CachesPanel(Panel):
         steps = [step for step in dict.fromkeys(visit.event.step for visit in record.visits) if step in at]
         found = zip(steps, pointers(self.session, [at[step] for step in steps]), strict=True)
         return {step: pointer for step, pointer in found if pointer is not None}
+
+    def _tools(self) -> tuple[str, ...]:
+        """The names of the source's tools."""
+        document = self.session.document
+        return tuple(document.tool_tag.names.values()) if document.language == "tools" else ()
 
     def _shared(self) -> Sharing | None:
         """Who shares what; asked again only after something was made or found."""
@@ -66,6 +73,7 @@ class CachesPanel(Panel):
 
     def static_html(self) -> str:
         session = self.session
+        record, stats = session.cache_record(last=MAX_SHOWN), session.cache_stats()
         return CacheView(
-            CacheShot(session.cache_record(last=MAX_SHOWN), self._shared(), session.index, stats=session.cache_stats())
+            CacheShot(record, self._shared(), session.index, stats=stats, tools=self._tools())
         ).static_html()
