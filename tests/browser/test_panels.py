@@ -1,5 +1,6 @@
 """Every panel of the desk on inputs of real size: a schema of forty properties, two tools with free text, and an
-ambiguous grammar, in a real JupyterLab of 1440 x 900.  Each panel paints, without an error, inside its dock.
+ambiguous grammar, in a real JupyterLab of 1440 x 900 with its file browser open.  Each panel paints, without an error,
+inside its dock, and nothing of its heads is cut without an ellipsis.
 
 Screenshots of every panel on every input are left in `build/screenshots/`, for people to look at.
 """
@@ -26,6 +27,17 @@ LEFT, RIGHT_TOP, RIGHT_BOTTOM = (
     ("tokens", "mask", "caches", "model", "compare"),
 )
 OVERFLOWS = "node => node.scrollWidth > node.clientWidth + 1"
+# Texts of a panel's heads that end at its edge, or in a box too small for them, without a sign.
+CUT = """node => [...node.querySelectorAll(".ms-view > .ms-bar:not([hidden]), .ms-view > .crumbs")].flatMap((bar) => {
+  const edge = bar.getBoundingClientRect().right + 1, all = [...bar.querySelectorAll("*")];
+  const said = (one) => getComputedStyle(one).textOverflow === "ellipsis";
+  return all.filter((one) => {
+    if (!one.textContent || !one.getClientRects().length || one.matches("option, select")) return false;
+    if (all.some((other) => other !== one && other.contains(one) && said(other))) return false;
+    const small = one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1;
+    return one.getBoundingClientRect().right > edge || (small && !said(one));
+  }).map((one) => one.textContent);
+})"""
 
 
 @pytest.mark.parametrize("kind", INPUTS)
@@ -44,7 +56,6 @@ def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kin
     page.on("pageerror", lambda error: desk.errors.append(str(error)))
     try:
         open_notebook(page, lab, write_notebook(lab, f"panels-{kind}.ipynb", code))
-        desk.command("application:toggle-left-area")
         run_all(page)
         desk.to_top()
         for name in (*LEFT, *RIGHT_TOP, *RIGHT_BOTTOM):
@@ -58,6 +69,7 @@ def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kin
                 expect(desk.find("why-verdict")).to_have_text("cannot come")
                 expect(desk.find("why-fatal")).not_to_be_empty()
             assert not panel.evaluate(OVERFLOWS), f"{name} is wider than its dock"
+            assert panel.evaluate(CUT) == [], f"the head of {name} is cut"
             desk.shoot(f"{kind}-{name}.png")
         assert desk.errors == []
     finally:

@@ -324,6 +324,45 @@ class TestWhy:
 class TestHelp:
     """Keys, clicks and colours; a key for each tab."""
 
+    def test_all_of_the_list_is_in_sight_where_the_desk_is_not(self, opened: Opened) -> None:
+        opened.page.set_viewport_size({"width": 900, "height": 480})
+        opened.page.evaluate("() => { document.body.style.paddingTop = '200px'; scrollTo(0, 400); }")
+        opened.find("explorer").focus()
+        opened.page.keyboard.press("?")
+        box = opened.find("keys").bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["y"] >= 0
+        assert box["x"] + box["width"] <= 900
+        assert box["y"] + box["height"] <= 480
+        last = opened.find("keys").locator("dd").last
+        last.scroll_into_view_if_needed()
+        expect(last).to_be_in_viewport(ratio=1)
+        opened.page.keyboard.press("Escape")
+        expect(opened.find("keys")).to_be_hidden()
+        opened.page.keyboard.press("w")  # the whole window is in the top layer, too: the list lies above it
+        opened.page.keyboard.press("?")
+        title = opened.find("keys").locator("h4").first
+        top = """node => {
+          const { left, top } = node.getBoundingClientRect(), found = document.elementFromPoint(left + 3, top + 3);
+          return found && (found.className || found.tagName);
+        }"""
+        assert title.evaluate(top) == "H4"
+
+    def test_what_is_cut_tells_the_whole_of_itself(self, opened: Opened) -> None:
+        opened.page.set_viewport_size({"width": 1000, "height": 800})
+        opened.find("dock-tab-mask").click()
+        count = opened.find("mask-count")
+        expect(count).to_contain_text("allowed")
+        whole = count.inner_text()
+        assert count.evaluate("node => node.scrollWidth > node.clientWidth")
+        count.hover()
+        expect(count).to_have_attribute("title", whole)
+        opened.page.set_viewport_size({"width": 1800, "height": 800})
+        opened.page.mouse.move(5, 5)
+        count.hover()
+        expect(count).to_have_attribute("title", "")
+
     def test_the_list_tells_keys_clicks_and_colours(self, opened: Opened) -> None:
         opened.find("explorer").focus()
         opened.page.keyboard.press("?")

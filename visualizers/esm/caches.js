@@ -43,12 +43,12 @@ function render({ model, el }) {
 
   function detail(k) {
     const v = model.get("visits"), state = (model.get("states") || [])[v.state[k]] || [];
-    const [, told] = kinds()[v.kind[k]];
+    const [, told] = kinds()[v.kind[k]], place = v.place[k] || state[4];
     return [
       h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, said(v.kind[k])), ` · step ${number(v.step[k])}`,
         v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · parser state ${state[0]}`,
         v.made[k] ? ` · ${many(v.made[k], "token set")} computed` : "", v.pool[k] ? ` · ${number(v.pool[k])} from the pool` : ""),
-      h("div", { class: "ms-muted" }, told, v.place[k] || state[4] ? ` · in ${v.place[k] || state[4]}` : ""),
+      h("div", { class: "ms-muted", title: place ? `in ${place}\n${told}` : told }, ...(place ? ["in ", h("span", { class: "ms-mono" }, place.length > 2 * PLACE ? `…${place.slice(1 - 2 * PLACE)}` : place), " · "] : []), told),
     ];
   }
 
@@ -138,7 +138,7 @@ function render({ model, el }) {
   function memory() {
     const held = model.get("held") || {}, count = (held.sets || []).length;
     if (!count) return empty();
-    measure(28);
+    measure(50);   // what it says above the picture may take two lines
     const room = HEIGHT - 54, tall = Math.round(0.62 * room), low = 38 + tall, small = room - tall;
     const x = (k) => LEFT + (WIDTH - LEFT) * (count === 1 ? 1 : k / (count - 1));
     const parts = [["arena_bytes", "parser states", "--k2"], ["mask_bytes", "masks", "--k4"], ["token_set_bytes", "token sets", "--k1"]];
@@ -235,7 +235,7 @@ function render({ model, el }) {
           h("td", { class: "word" }, h("i", { class: `key k${v.kind[k]}` }), word),
           h("td", {}, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
           h("td", { class: "ways", title: v.strategies[k] }, v.strategies[k]),
-          h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono", title: where(k) }, where(k).length > PLACE ? `…${where(k).slice(1 - PLACE)}` : where(k)));
+          h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono where", title: where(k) }, where(k).length > 12 && where(k).includes("/") ? `…/${where(k).split("/").pop()}` : where(k)));
       }));
     };
     move();

@@ -17,9 +17,8 @@ function render({ model, el }) {
 
   function draw() {
     const rows = model.get("rows") || [], chosen = model.get("chosen") || [];
-    head.replaceChildren(...[h("span", { class: "ms-title" }, "How it got there"),
+    head.replaceChildren(...[h("span", { class: "ms-title", title: many(rows.length, "operation") }, "How it got there"),
       h("span", { class: "ms-mono clip" }, ...dotted(chosen[0])), h("span", { class: "ms-grow" }),
-      rows.length ? h("span", { class: "ms-muted" }, many(rows.length, "operation")) : null,
       h("button", { type: "button", title: "back to the operations of the last step", "data-testid": "chain-close", onclick: close }, "×")].filter(Boolean));
     head.hidden = !rows.length;
     view.root.classList.toggle("some", rows.length > 0);

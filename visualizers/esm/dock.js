@@ -224,6 +224,18 @@ async function render({ model, host, root, parts, draw }) {
     busy.textContent = "";
   }
 
+  // What is cut with an ellipsis tells the whole of itself where one points at it: only then its size is looked at.
+  function whole(event) {
+    for (let node = event.target, up = 0; node instanceof HTMLElement && node !== desk && up < 3; node = node.parentElement, up += 1) {
+      const cut = node.scrollWidth > node.clientWidth + 1, ours = "cut" in node.dataset;
+      if (node.title && !ours) return;
+      if (!ours && !(cut && getComputedStyle(node).textOverflow === "ellipsis")) continue;
+      node.title = cut ? node.textContent : "";
+      if (cut) { node.dataset.cut = ""; return; }
+      delete node.dataset.cut;
+    }
+  }
+
   // -- the whole window, and the keys -------------------------------------------------------------------------------
   function fill(value) {
     full = value;
@@ -303,6 +315,7 @@ async function render({ model, host, root, parts, draw }) {
   host.on("refused", () => { busy.textContent = host.gone ? "the kernel is gone" : "not in this page"; });
   host.on("placed", () => { if (!host.pending) busy.textContent = ""; });
   desk.addEventListener("keydown", pressed);
+  desk.addEventListener("pointerover", whole);
   undo.push(() => { model.off("change:arrangement", onArrangement); model.off("change:troubles", tell); desk.removeEventListener("keydown", pressed); document.removeEventListener("pointerdown", outside, true); });
   const kept = arrangement().touched ? null : remembered(arrangement());
   if (kept) commit(kept);

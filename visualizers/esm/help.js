@@ -60,7 +60,7 @@ export function tabOf(event) {
 // `tabs()` gives [{name, title}] in the order of their keys; `bring(name)` shows one.  { node, toggle(shown), shown }.
 export function help(tabs, bring) {
   const rows = (list) => h("dl", {}, ...list.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]));
-  const node = h("div", { class: "ms-view ms-keys", role: "dialog", tabindex: "-1", "aria-label": "keys, clicks and colours", "data-testid": "keys", hidden: true });
+  const node = h("div", { class: "ms-view ms-keys", role: "dialog", popover: "manual", tabindex: "-1", "aria-label": "keys, clicks and colours", "data-testid": "keys", hidden: true });
   const content = () => [
     h("section", {}, ...Object.entries(KEYS).flatMap(([title, list]) => [h("h4", {}, title), rows(list)])),
     h("section", {}, h("h4", {}, "Panels"), h("dl", {}, ...tabs().flatMap(({ name, title }, number) => [h("dt", {}, tabKey(number)),
@@ -73,7 +73,8 @@ export function help(tabs, bring) {
     toggle(shown = node.hidden) {
       node.replaceChildren(...(shown ? content() : []));
       node.hidden = !shown;
-      if (shown) node.focus({ preventScroll: true });
+      if (shown === node.matches(":popover-open")) return;
+      if (shown) { node.showPopover(); node.scrollTop = 0; node.focus({ preventScroll: true }); } else node.hidePopover();
     },
   };
 }

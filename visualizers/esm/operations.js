@@ -21,9 +21,8 @@ function render({ model, el }) {
     const about = model.get("about") || {};
     const rows = model.get("rows") || [];
     const span = about.position ? `bytes ${number(about.begin)} to ${number(about.position)}` : "before the first byte";
-    head.replaceChildren(h("span", { class: "ms-title" }, "Operations"),
-      h("span", { class: "ms-mono", "data-testid": "operation-span" }, span),
-      h("span", { class: "ms-muted" }, about.total ? `${number(about.total)} in all` : ""));
+    head.replaceChildren(h("span", { class: "ms-title" }, about.total ? many(about.total, "operation") : "Operations"),
+      h("span", { class: "ms-mono", "data-testid": "operation-span" }, span));
     body.replaceChildren(...rows.map((row, index) => line(row, index && rows[index - 1].position === row.position)));
     const hidden = (about.total ?? 0) - rows.length;
     note.textContent = hidden > 0 ? `${number(hidden)} more operations` : rows.length ? "" : "Nothing was read or predicted.";

@@ -57,12 +57,13 @@ function render({ model, el }) {
   const kept = h("div", { class: "mx-kept", role: "status", "data-testid": "kept" });
   const chosen = h("div", { class: "mx-chosen", "data-testid": "chosen" });
   const next = h("span", { class: "mx-next", "data-testid": "next-bytes" });
+  const others = h("span", { class: "ms-muted mx-others", title: "allowed tokens that have no button here: the table has all" });
   const chips = h("div", { class: "mx-chips", "aria-label": "allowed tokens", "data-testid": "candidates" });
   view.root.append(
     h("div", { class: "ms-bar" }, h("span", { class: "ms-group" }, ...Object.values(controls)), h("span", { class: "ms-group" }, edits.undo, edits.redo), stop, place, vocabulary),
     h("div", { class: "mx-lines" }, box, ribbon),
     h("div", { class: "mx-line" }, status, kept, chosen),
-    h("div", { class: "mx-line mx-offer" }, next, chips));
+    h("div", { class: "mx-line mx-offer" }, next, chips, others));
 
   // The box has the height that its style sheet or a person gives it: nothing below moves while one types or steps.
   let written = false; // by a step, not by hand: then the end is what one wants to see
@@ -104,8 +105,6 @@ function render({ model, el }) {
   }, true);
 
   const offered = []; // the buttons of allowed tokens, kept from step to step
-  const others = h("span", { class: "ms-muted" });
-  chips.append(others);
   const before = h("span", { class: "ms-muted" }), after = h("span", { class: "ms-muted" });
   const refused = h("span", { class: "mx-step mx-refused", role: "listitem", tabindex: "0" });
   const pieces = new Map(); // the ribbon's buttons by step: a step keeps its button while it is in the ribbon
@@ -155,7 +154,7 @@ function render({ model, el }) {
       if (at === offered.length) {
         const made = h("button", { type: "button" });
         made.addEventListener("click", () => send({ kind: "token", id: Number(made.dataset.token) }));
-        chips.insertBefore(made, others);
+        chips.append(made);
         offered.push(made);
       }
       const chip = offered[at];
@@ -166,7 +165,7 @@ function render({ model, el }) {
       chip.title = `token ${candidate.id}`;
     });
     for (const chip of offered.splice(state.candidates.length)) chip.remove();
-    put(others, state.more ? `and ${state.more} more in the table` : "");
+    put(others, state.more ? `+${state.more} more` : "");
   }
 
   // A text that went on otherwise is one click away.
