@@ -2,8 +2,8 @@
 
 A mechanism is left out by a switch of the laboratory (`kernels_core.laboratory`), or by values of
 `kernels_core.Options.laboratory`.  Its lines are those that would go with it: whole files, and functions in files that
-have other work as well, comments and blank lines not counted.  Lines at the places where it is used are not counted either, so the
-number is a little low.  A file that several mechanisms need counts where most of it belongs.
+have other work as well, comments and blank lines not counted.  Lines at the places where it is used are not counted
+either, so the number is a little low.  A file that several mechanisms need counts where most of it belongs.
 
 Read on: `leave_one_out.py`.
 """
