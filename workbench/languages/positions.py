@@ -126,7 +126,7 @@ def _outer_first(item: tuple[str, tuple[int, int]]) -> tuple[int, int]:
 
 
 MAX_DEPTH = 5_000  # objects and arrays, one in the other
-MAX_POINTERS = 1 << 27  # characters of all pointers: a long name stands in that of each value below it
+MAX_POINTERS = 1 << 27  # bytes of all places: a million, or fewer below long names
 
 
 def read_json(text: str) -> JsonText:
@@ -220,9 +220,9 @@ class _Reader:
     def _member(self, index: int) -> tuple[str, tuple[int, int] | None]:
         """The pointer and key of the member or item that begins here; stands at its value afterwards."""
         top = self.stack[-1]
-        self.left -= len(top.pointer)
+        self.left -= len(top.pointer) + 128
         if self.left < 0:
-            self._fail("the names are too long for so many values below them", "use shorter names, or fewer values")
+            self._fail("too many values, or names too long for those below them", "use shorter names, or fewer values")
         if self.text[top.start] == "[":
             return child(top.pointer, index), None
         self._blanks()
