@@ -20,7 +20,8 @@ __all__ = ["CASES", "SLOW", "VALUES", "Case"]
 class Case:
     """`request` makes the grammar, anew each time; `text` is followed by bytes; `answer` is a regular expression.
 
-    Those in `SLOW` take seconds at each door: the limit on compiling.  Tests bring them to the engine alone.
+    Those in `SLOW` take seconds at each door: the limit on compiling.  Tests bring all to the engine, and a sample of
+    the others to the other doors.
     """
 
     name: str

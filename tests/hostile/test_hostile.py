@@ -25,10 +25,14 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS, MIB = 16, 1200
 
 
+# What the doors are asked here; `python -m tests.hostile` asks them everything.
+SAMPLE = [name for name in CASES if name not in SLOW][::6]
+
+
 @cache
 def outcomes(door: str) -> dict[str, dict[str, Any]]:
     """What came of each request at a door, by its name."""
-    named = [name for name in CASES if door == "engine" or name not in SLOW]
+    named = list(CASES) if door == "engine" else SAMPLE
     done = subprocess.run(
         [sys.executable, "-m", "tests.hostile.doors", door, *named],
         capture_output=True,
@@ -53,7 +57,7 @@ def test_the_engine_answers_or_refuses_by_name(name: str) -> None:
 def test_every_door_answers_or_refuses_by_name(door: str) -> None:
     pytest.importorskip("torch")
     found = outcomes(door)
-    assert len(found) > 60
+    assert len(found) > 10
     for name, outcome in found.items():
         assert re.match(r"done|4\d\d |\w+(Error|Exception) ", outcome["said"]), (name, outcome)
         assert outcome["seconds"] < SECONDS, (name, outcome)

@@ -19,7 +19,7 @@ from tests.workbench.test_positions import LAYOUTS, PATIENT, VALUES
 from workbench.languages import Source, parts_of, read_json
 from workbench.provenance import forbidding, place_at, provenance
 from workbench.provenance.branches import Oracles
-from workbench.provenance.formats import FormatWalk
+from workbench.provenance.formats import MAX_STEPS, MAX_THREADS, FormatWalk
 from workbench.provenance.prefix import read_prefix
 from workbench.provenance.schema import SchemaWalk
 from workbench.session import Session
@@ -384,3 +384,12 @@ def test_a_search_can_be_called_off() -> None:
     assert forbidding(session, "5", cancel=token) == ()
     assert forbidding(session, "5", budget_ms=0) == ()
     assert forbidding(session, "5", budget_ms=5_000) != ()
+
+
+def test_a_thousand_ways_to_go_on_cost_no_more_than_those_that_are_kept() -> None:
+    """Every element may be left out, so behind each byte all that follow can begin, and so on for each reading."""
+    element = {"type": "optional", "content": {"type": "const_string", "value": "ab"}}
+    walk = FormatWalk({"type": "sequence", "elements": [element] * 5_000}, "#/format", INFO, Oracles())
+    for text in (b"a", b"ab", b"aba", b"abab"):
+        assert 0 < len(walk.read(text)) <= MAX_THREADS
+        assert MAX_STEPS - walk._left < 5 * MAX_THREADS

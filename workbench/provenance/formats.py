@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Literal, NamedTuple
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
@@ -29,6 +30,8 @@ LEAVES: Final = frozenset({"json_schema", "regex", "grammar"})
 FREE: Final = frozenset({"any_tokens", "exclude_token"})
 """Formats that are read as free text."""
 MAX_THREADS = 400
+MAX_STEPS = 20_000
+"""Of what can begin behind one byte, over all threads: beyond these, readings are left out."""
 _SNAPSHOTS = 200
 
 
@@ -105,7 +108,8 @@ class FormatWalk:
         self._info = info
         self._oracles = oracles
         self._text = b""
-        first = list(self._start(_Todo(_Format(value, pointer, ()), None), 0))
+        self._left = MAX_STEPS
+        first = list(islice(self._start(_Todo(_Format(value, pointer, ()), None), 0), MAX_THREADS))
         self._snapshots: dict[int, list[_Thread]] = {0: first}
 
     def read(self, text: bytes) -> tuple[Standing, ...]:
@@ -128,7 +132,10 @@ class FormatWalk:
 
     def _step(self, threads: list[_Thread], byte: int, at: int) -> list[_Thread]:
         """The threads after `byte`; `at` is the offset behind it."""
-        found: list[_Thread] = []
+        self._left = MAX_STEPS
+        return list(islice(self._stepped(threads, byte, at), MAX_THREADS))
+
+    def _stepped(self, threads: list[_Thread], byte: int, at: int) -> Iterator[_Thread]:
         for thread in threads:
             item = thread.item
             if isinstance(item, _Text):
@@ -136,16 +143,15 @@ class FormatWalk:
                     continue
                 thread.done += 1
                 if thread.done == len(item.data):
-                    found += self._start(thread.rest, at)
+                    yield from self._start(thread.rest, at)
                 else:
-                    found.append(thread)
+                    yield thread
             elif isinstance(item, _Free):
-                found += self._free(thread, item, byte, at)
+                yield from self._free(thread, item, byte, at)
             elif thread.matcher is None or thread.matcher.accept_string(bytes((byte,))):
-                found.append(thread)
+                yield thread
                 if thread.matcher is None or thread.matcher.is_completed():
-                    found += self._start(thread.rest, at)
-        return found[:MAX_THREADS]
+                    yield from self._start(thread.rest, at)
 
     def _free(self, thread: _Thread, item: _Free, byte: int, at: int) -> Iterator[_Thread]:
         longest = max((len(text) for text in (*item.deadly, *(text for text, _ in item.switches))), default=1)
@@ -166,11 +172,8 @@ class FormatWalk:
     def _start(self, todo: _Todo | None, at: int) -> Iterator[_Thread]:
         """The threads that wait at the beginning of `todo`, at offset `at`."""
         waiting = [todo]
-        steps = 0
-        while waiting:
-            steps += 1
-            if steps > 20 * MAX_THREADS:
-                return
+        while waiting and self._left:
+            self._left -= 1
             todo = waiting.pop()
             if todo is None:
                 continue
