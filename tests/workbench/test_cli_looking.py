@@ -211,7 +211,7 @@ def test_explain_a_token(schema: str) -> None:
     stop = tokenizer.info.stop_token_ids[0]
     result = run("explain", schema, "--token", str(stop))
     assert result.exit_code == 1
-    assert "control token" in result.stdout
+    assert "the stop token, not text" in result.stdout
 
 
 def test_help_has_examples() -> None:
