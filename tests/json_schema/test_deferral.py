@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kernels_core.grammar.json_schema import SchemaOptions
@@ -51,8 +51,17 @@ documents = st.one_of(
 )
 
 
+# No string is 1: the member may be declared, and never comes.
+NEVER_THERE = {
+    "type": "object",
+    "properties": {"a": {"type": ["string"], "enum": [1]}, "b": {"type": "string"}},
+    "additionalProperties": False,
+}
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(documents, st.booleans(), st.booleans())
+@example(NEVER_THERE, False, True)
 def test_what_is_plain_is_deferrable(document: Any, strict: bool, any_order: bool) -> None:
     if is_plain(document, strict_mode=strict, any_order=any_order):
         assert is_deferrable(document, strict_mode=strict, any_order=any_order)

@@ -196,11 +196,11 @@ class DeferrableTerms:
         plain_order = not self._any_order or len(kinds.named) < 2
         counted = members.least or members.most is not None
         if not members.needs and (not plain_order or all(kinds.required) or not counted):
-            # An expression, of any number of members; what never occurs is left out of it.
+            # An expression, of any number of members; what never occurs is left out of it, in any order too.
             below += (
                 kind.term
                 for kind, needed in zip(kinds.named, kinds.required, strict=True)
-                if needed or self._any_order or not self._is_void(kind.term)
+                if needed or not self._is_void(kind.term)
             )
             below += (kind.term for kind in kinds.others)
             way = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if needed]
