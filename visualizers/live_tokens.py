@@ -199,7 +199,6 @@ class TokenTable(_TokenView):
 
 
 def _state_list(index: TokenIndex) -> list[Traits]:
-    whole = index if index.state is None else token_index(index.sets)
     return [
         {
             "state": entry.state,
@@ -207,7 +206,7 @@ def _state_list(index: TokenIndex) -> list[Traits]:
             "dot": clip(entry.dot, DOT_WIDTH),
             "accepted": len(entry.accepted),
             "uncertain": len(entry.uncertain),
-            "rejected": whole.rejected_by(entry),
+            "rejected": index.rejected_by(entry),
         }
         for entry in index.sets.states
     ]

@@ -107,15 +107,16 @@ class TokenIndex:
             accepted = self._checked(entry.accepted)
             self.kinds[accepted] = _ACCEPTED
             self.allowed[accepted] = True
-        # Whichever state is asked about: no state reads a stop token, so that none rejects one that the mask allows.
-        read = np.zeros_like(self.allowed)
-        for entry in self.sets.states:
-            read[entry.accepted] = True
-            read[entry.uncertain.ids[entry.uncertain.allowed]] = True
-        stray = self._checked(self.sets.allowed)
-        stray = stray[~read[stray]]
-        self.kinds[stray] = _STOP
-        self.allowed[stray] = True
+        self.stops = self._stops()
+        self.kinds[self.stops] = _STOP
+        self.allowed[self.stops] = True
+
+    def _stops(self) -> Ids:
+        """What the mask allows and no state of the step reads, whichever state is asked about: none rejects it."""
+        if self.state is not None:
+            return token_index(self.sets).stops
+        allowed = self._checked(self.sets.allowed)
+        return allowed[~self.allowed[allowed]]
 
     def _checked(self, ids: npt.NDArray[np.int32]) -> Ids:
         array = ids.astype(np.int64)
@@ -140,8 +141,7 @@ class TokenIndex:
 
     def rejected_by(self, entry: StateTokens) -> int:
         """How many tokens a state of the step rejects: stop tokens that the mask allows are no matter of states."""
-        stops = self.ids("stop")
-        return entry.rejected_count - int((~np.isin(stops, entry.uncertain.ids)).sum())
+        return entry.rejected_count - int((~np.isin(self.stops, entry.uncertain.ids)).sum())
 
     def ids(self, tab: Tab = "all", query: str = "", within: npt.NDArray[np.bool_] | None = None) -> Ids:
         """Token ids under `tab` that match `query`: ascending, and uncertain tokens that were let through first.
