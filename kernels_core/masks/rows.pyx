@@ -3,24 +3,10 @@
 Read on: `bitmask.py` (the layout), `../matcher.pyx` (who writes them).
 """
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t
-from libc.string cimport memset
 
-__all__ = ["clear_row"]
-
-
-def clear_row(bitmask, int index):
-    """Allow nothing in row `index`."""
-    cdef Py_buffer view
-    cdef int64_t words
-    cdef uint32_t* row
-    get_row(bitmask, &view)
-    try:
-        row = row_at(&view, index, 0, &words)
-        memset(row, 0, words * sizeof(uint32_t))
-    finally:
-        PyBuffer_Release(&view)
+__all__ = []
 
 
 cdef int get_row(bitmask, Py_buffer* view) except -1:
