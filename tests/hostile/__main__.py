@@ -56,7 +56,7 @@ def cell(outcome: dict[str, Any] | None) -> str:
         return "-"
     said = outcome["said"]
     limit = re.search(r"more than ([\d,]+ \w+)", said)
-    short = re.match(r"done|4\d\d|\w+", said)
+    short = re.match(r"done|4\d\d|the process ended with \d+|not an answer|\w+", said)
     answer = short[0] if short else "?"
     if answer == "BudgetExceededError" and limit:
         answer = f"more than {limit[1]}"
