@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from kernels_core.clock import TimeLimit, look
+from kernels_core.clock import look
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dots import DOT, FREE_TEXT
 from kernels_core.inspect.layout import StateTable, byte_label
@@ -28,7 +28,9 @@ from kernels_core.inspect.snapshots import EarleyItem
 __all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
-MAX_MS = 1_000  # of processor time, for reading on: an ambiguous text of n bytes takes n³ operations
+# Of reading on, at most a few seconds: an ambiguous text of n bytes takes n³ operations.  They are counted, and no clock is read,
+# since Python's garbage collector may take a second of its own meanwhile where a process holds much.
+MAX_OPERATIONS = 4_000_000
 
 Operation: TypeAlias = Literal["scan", "token", "predict", "dispatch", "complete", "iteration"]
 
@@ -75,10 +77,6 @@ class Step(NamedTuple):
     has_text: bool = True
 
 
-def _limit() -> TimeLimit:
-    return TimeLimit(MAX_MS, where="chart for inspection")
-
-
 class _Column:
     """One position's items in order of discovery, and who waits here for which rule.
 
@@ -97,8 +95,8 @@ class Chart:
     """The chart of one text under one grammar.  `seek(steps)` makes it the chart of that text; `read` goes on.
 
     `record`: a list for the operations before the first byte.  More than `max_items` items in all (by default
-    `MAX_ITEMS`) raise `BudgetExceededError`, and so does reading on for more than `MAX_MS`: whole
-    steps that were read are kept, and `seek` goes on from there.
+    `MAX_ITEMS`) raise `BudgetExceededError`, and so does reading on by more than
+    `MAX_OPERATIONS`: whole steps that were read are kept, and `seek` goes on from there.
     """
 
     def __init__(
@@ -114,8 +112,8 @@ class Chart:
         first = _Column()
         self._columns = [first]
         self._size = 0
-        with _limit():
-            self._close(first, 0, [ChartItem(table.entered(0), 0, 0)])
+        self._left = MAX_OPERATIONS
+        self._close(first, 0, [ChartItem(table.entered(0), 0, 0)])
         self._record = None
 
     def seek(self, steps: Sequence[Step]) -> None:
@@ -129,16 +127,15 @@ class Chart:
         for column in self._columns[kept:]:
             self._size -= len(column.items)
         del self._columns[kept:], self._ends[shared + 1 :], self._steps[shared:], self._dropped[shared + 1 :]
-        with _limit():
-            for step in steps[shared:]:
-                self._read(step)
+        self._left = MAX_OPERATIONS
+        for step in steps[shared:]:
+            self._read(step)
 
     def read(self, step: Step, record: list[ParserEvent]) -> None:
         """Read one step on, with its operations into `record`.  If it raises, `seek` before the next `read`."""
-        self._record = record
+        self._record, self._left = record, MAX_OPERATIONS
         try:
-            with _limit():
-                self._read(step)
+            self._read(step)
         finally:
             self._record = None
 
@@ -179,6 +176,13 @@ class Chart:
         self._ends.append(len(self._columns) - 1)
         self._dropped.append(self._settle() if self._table.limits_tokens else self._dropped[-1])
 
+    def _count(self, operations: int) -> None:
+        """So many more; `BudgetExceededError` past `MAX_OPERATIONS`, and whatever else ends a request."""
+        self._left -= operations
+        if self._left < 0:
+            raise BudgetExceededError("operations", MAX_OPERATIONS, "chart for inspection")
+        look(4 * operations)
+
     # -- limits in tokens -------------------------------------------------------------------------------------------
 
     def _settle(self) -> dict[int, int]:
@@ -215,7 +219,7 @@ class Chart:
         asked = set(work)
         tops = []
         while work:
-            look(10)
+            self._count(2)
             item = work.pop()
             rule = rule_of[item.state]
             if item.origin <= spent.get(rule, -1):
@@ -314,7 +318,7 @@ class Chart:
         pending = deque(kernel)
         while pending:
             item = pending.popleft()
-            look(4)
+            self._count(1)
             if item in column.items:
                 continue
             column.items[item] = None
@@ -346,7 +350,7 @@ class Chart:
                         continue
                 resumed = self.not_dropped(self._columns[item.origin].waiting.get(rule, ()))
                 pending += resumed
-                look(len(resumed))
+                self._count(len(resumed))
                 if self._record is not None:
                     for other in resumed:
                         self._note("complete", position, other, table.rule_name(item.state))

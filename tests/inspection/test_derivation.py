@@ -310,7 +310,7 @@ class TestTree:
         for _ in range(150):
             assert matcher.accept_string(b"a")
         expected = matcher.fork().frontier()
-        monkeypatch.setattr(classic, "MAX_MS", 40)
+        monkeypatch.setattr(classic, "MAX_OPERATIONS", 60_000)
         with pytest.raises(BudgetExceededError, match="chart for inspection"):
             matcher.frontier()
         assert matcher.text == b"a" * 150
