@@ -28,8 +28,8 @@ from kernels_core.inspect.snapshots import EarleyItem
 __all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
-# Of reading on, at most a few seconds: an ambiguous text of n bytes takes n³ operations.  They are counted, and no clock is read,
-# since Python's garbage collector may take a second of its own meanwhile where a process holds much.
+# Of reading on, at most a few seconds: an ambiguous text of n bytes takes n³ operations.  They are counted, and no
+# clock is read, since Python's garbage collector may take a second of its own meanwhile where a process holds much.
 MAX_OPERATIONS = 4_000_000
 
 Operation: TypeAlias = Literal["scan", "token", "predict", "dispatch", "complete", "iteration"]

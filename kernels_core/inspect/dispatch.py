@@ -497,6 +497,9 @@ class _Reader:
         return shown if len(shown) <= _MAX_LABEL else shown[: _MAX_LABEL - 1] + "…"
 
 
+_Over: TypeAlias = tuple[tuple[ChartItem, int], ...]
+
+
 class _Segments:
     """Segments as they are found, from left to right."""
 
@@ -525,14 +528,18 @@ class _Segments:
         return tuple(self._found)
 
     def add(self, done: _Done | None, around: tuple[str, ...]) -> None:
-        """What one rule has read, with the rules in it."""
+        """What one rule has read, with the rules in it.
+
+        A rule that reads itself, all else in it being empty, would go on for ever: it is not looked into again.
+        """
         reader = self._reader
-        pending: list[tuple[_Done, tuple[str, ...]]] = [(one, around) for one in _listed(done)]
+        # With each piece, the rules around it that read no more than it does.
+        pending: list[tuple[_Done, tuple[str, ...], _Over]] = [(one, around, ()) for one in _listed(done)]
         pending.reverse()
         name = ""  # of the tag whose trigger came last, by the tags around it
         names: dict[tuple[str, ...], str] = {}
         while pending:
-            one, around = pending.pop()
+            one, around, over = pending.pop()
             if one.mode == "trigger":
                 text = reader.places[one.place].watch.texts[one.pattern].decode(errors="replace")
                 names[around] = reader.name(one.place, one.pattern, one.end)
@@ -543,10 +550,12 @@ class _Segments:
             if one.mode == "tag":
                 name = names[around]
                 inside = (*around, name)
-            if one.child is not None:
+            if one.child is not None and (one.child, one.end) not in over:
                 at = reader.at(one.child, one.end)
                 at = reader.cut(at, one.end)
-                below = [(part, inside) for part in _listed(at.done)]
+                over = (*over, (one.child, one.end))
+                alike = one.begin, one.end
+                below = [(part, inside, over if (part.begin, part.end) == alike else ()) for part in _listed(at.done)]
                 pending += reversed(below)
                 continue
             if one.mode == "stop":

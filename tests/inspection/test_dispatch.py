@@ -239,6 +239,14 @@ def test_a_grammar_without_free_text_says_so() -> None:
     assert told(found, b"a") == [("plain", b"a", ())]
 
 
+def test_a_rule_that_reads_itself_is_looked_into_once() -> None:
+    """`root` may be `root` with nothing before and behind it, and so on for ever."""
+    source = 'root ::= (a | root) (root | a) a?\na ::= [ab] | TagDispatch(("<", [a])) | ""'
+    text = b"b<abb"
+    found = at(Grammar.from_ebnf(source), text)
+    assert b"".join(text[one.begin : one.end] for one in found.segments) == text
+
+
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_segments_cover_the_text_whatever_the_grammar(data: st.DataObject) -> None:
