@@ -22,7 +22,11 @@ from setuptools.command.build_ext import build_ext
 
 DEBUG, TRACE = (os.environ.get(f"MASKSCOPE_{name}") == "1" for name in ("DEBUG", "TRACE"))
 SANITIZE = {
-    "1": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"],
+    # C2y (N3322) lets nothing be copied from a null pointer, which is where an empty vector may be.
+    "1": [
+        *("-fsanitize=address,undefined", "-fno-sanitize=nonnull-attribute"),
+        *("-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
+    ],
     "thread": ["-fsanitize=thread", "-fno-omit-frame-pointer"],
 }.get(os.environ.get("MASKSCOPE_SANITIZE", ""), [])
 COMPILE = ["-std=c++17", "-fno-strict-aliasing", *(["-O1", "-g"] if DEBUG or SANITIZE else ["-O3", "-g0"])]
@@ -60,7 +64,16 @@ HEADERS = (
     "unordered_map",
     "vector",
 )
-PRELUDE = "#define PY_SSIZE_T_CLEAN\n" + "".join(f"#include <{name}>\n" for name in HEADERS)
+# A function that cannot raise and fails nonetheless, for want of memory, has left its work half done, and Cython would
+# have the caller go on with that: a mask could be wrong.  The process ends instead, and says where.
+FAIL = """
+static inline void maskscope_fail(PyObject* where) {
+    PyErr_WriteUnraisable(where);
+    Py_FatalError("maskscope: what cannot raise has failed, and nobody may go on with what it left");
+}
+#define PyErr_WriteUnraisable maskscope_fail
+"""
+PRELUDE = "#define PY_SSIZE_T_CLEAN\n" + "".join(f"#include <{name}>\n" for name in HEADERS) + FAIL
 SHARED = "kernels_core._cyshared"
 RECORD = CACHE / "settings"
 BUILDING = frozenset({"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"})

@@ -107,7 +107,10 @@ cdef class LazyTables(Tables):
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
         cdef int32_t rule = self.rule_of[state], last
-        cdef const WordTrie* tree = self.nfas[rule].nfa.words
+        cdef const WordTrie* tree
+        if rule < 0:                # the end of the text, which is of no rule
+            return False
+        tree = self.nfas[rule].nfa.words
         if tree == NULL or self.subset_first[state] == self.subset_past[state]:
             return False
         last = self.members[self.subset_past[state] - 1]    # the states of prefixes are the highest

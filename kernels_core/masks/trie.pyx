@@ -217,7 +217,7 @@ cdef class TokenTrie:
             while <int32_t>open_nodes.size() > at.depth:
                 self.class_trie.nodes[open_nodes.back()].skip = <int32_t>self.class_trie.nodes.size()
                 open_nodes.pop_back()
-            parents.push_back(open_nodes.back() if at.depth else 0)
+            parents.push_back(<int32_t>open_nodes.back() if at.depth else <int32_t>0)
             open_nodes.push_back(<int32_t>self.class_trie.nodes.size())
             node.byte, node.depth, node.height, node.parts = at.class_, <uint16_t>at.depth, 0, at.parts
             node.skip, node.child_first, node.below = 0, class_of(at.class_), -1

@@ -45,6 +45,6 @@ cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetR
                    TrieWalk& found) except -1 nogil
 cdef void accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil
 cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil
-cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,
-                       vector[Suffix]& suffixes) noexcept nogil
+cdef int add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,
+                      vector[Suffix]& suffixes) except -1 nogil
 cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil

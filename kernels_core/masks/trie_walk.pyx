@@ -229,8 +229,8 @@ cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
         ends.pop_back()
 
 
-cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,
-                       vector[Suffix]& suffixes) noexcept nogil:
+cdef int add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,
+                      vector[Suffix]& suffixes) except -1 nogil:
     """Suffixes, after each end above `node`, of all tokens below it."""
     cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
     cdef int32_t k
@@ -240,9 +240,10 @@ cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, cons
         if follow == NULL or follow[text[ends[e]] >> 6] >> (text[ends[e]] & 63) & 1:
             for k in range(first, past):
                 suffixes.push_back(suffix_of(trie, trie.ids[k], ends[e]))
+    return 0
 
 
-cdef void _add_class_runs(TokenTrie trie, int32_t node, TrieWalk& found) noexcept nogil:
+cdef int _add_class_runs(TokenTrie trie, int32_t node, TrieWalk& found) except -1 nogil:
     """`add_suffixes` for a node of the byte-class trie: its tokens have bytes of the same classes on the way."""
     cdef const TrieNode* nodes = trie.class_trie.nodes.data()
     cdef int32_t k, token
@@ -254,6 +255,7 @@ cdef void _add_class_runs(TokenTrie trie, int32_t node, TrieWalk& found) noexcep
             byte = trie.spelling[trie.spelling_first[token] + found.ends[e]]
             if found.follow == NULL or found.follow[byte >> 6] >> (byte & 63) & 1:
                 found.suffixes.push_back(suffix_of(trie, token, found.ends[e]))
+    return 0
 
 
 cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil:

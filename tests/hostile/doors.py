@@ -31,11 +31,11 @@ from kernels_core import (
 )
 from tests.hostile.cases import VALUES, Case
 
-__all__ = ["DOORS", "Outcome", "meet", "meet_all"]
+__all__ = ["DOORS", "Outcome", "address_space", "meet", "meet_all"]
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SECONDS: Final = 60  # of processor time: some times the sum of all limits that one case may use up
-BYTES: Final = 6 << 30  # of address space, of which libraries reserve much
+BYTES: Final = 6 << 30  # of address space, of which libraries reserve much, beyond what the door itself has
 BYSTANDER: Final = 'root ::= [a-z]+ ("," [a-z]+)* "!"'
 COMPILE: Final = {
     "ebnf": "compile_grammar",
@@ -302,9 +302,16 @@ def meet_all(door: str, cases: Iterable[Case]) -> Iterator[tuple[Case, Outcome]]
         yield case, Outcome(**json.loads(said)) if said else Outcome(f"the process ended with {status}", 0.0, 0.0)
 
 
+def address_space() -> int:
+    """Bytes that this process has of it; threads of libraries, of which there are as many as cores, reserve much."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
+
+
 def _child(case: Case, door: str, out: int) -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    limit = address_space() + BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     try:
         outcome = meet(case, door)
     except BaseException:
