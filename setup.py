@@ -25,7 +25,7 @@ SANITIZE = {
     # C2y (N3322) lets nothing be copied from a null pointer, which is where an empty vector may be.
     "1": [
         *("-fsanitize=address,undefined", "-fno-sanitize=nonnull-attribute"),
-        *("-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
+        *("-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-D_GLIBCXX_ASSERTIONS"),
     ],
     "thread": ["-fsanitize=thread", "-fno-omit-frame-pointer"],
 }.get(os.environ.get("MASKSCOPE_SANITIZE", ""), [])

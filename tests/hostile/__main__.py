@@ -14,20 +14,21 @@ from tests.hostile.cases import CASES, SLOW
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "hostile-inputs.md"
-SHOWN = ("engine", "explorer", "drop-in", "server")
+SHOWN = ("engine", "explorer", "check", "drop-in", "server")
 INTRODUCTION = """# Hostile inputs, measured
 
-Each row is a request made to hurt, brought to four doors with the options that everybody has: the engine (compile, a
-mask and a step for each byte of a text, an explanation), `explore` (opened, stepped, drawn), the drop-in module, the
-server. `python -m tests.hostile --write` runs them and writes this page; `tests/hostile/test_hostile.py` has a test of
+Each row is a request made to hurt, brought to five doors with the options that everybody has: the engine (compile, a
+mask and a step for each byte of a text, an explanation), `explore` (opened, stepped, drawn), `maskscope check` (a
+process, of which a second is its start), the drop-in module, the server.
+`python -m tests.hostile --write` runs them and writes this page; `tests/hostile/test_hostile.py` has a test of
 each row's name. A cell has the answer, seconds of processor time and MiB above what the door itself takes, in a process
 of its own. Behind each request a matcher of the same compiler, or a request to the same server, goes on as before.
 “-”: a value of Python's that nobody can write down, or a door that was not asked.
 
 Machine: {machine}, with others at work on it.
 
-| request | engine | explorer | drop-in | server |
-| --- | --- | --- | --- | --- |
+| request | engine | explorer | check | drop-in | server |
+| --- | --- | --- | --- | --- | --- |
 """
 ELSEWHERE = {
     "a vocabulary of 100,000,000 ids; the default limits, and limits of a millisecond": ["hostile/test_hostile"],
@@ -56,7 +57,7 @@ def cell(outcome: dict[str, Any] | None) -> str:
         return "-"
     said = outcome["said"]
     limit = re.search(r"more than ([\d,]+ \w+)", said)
-    short = re.match(r"done|4\d\d|the process ended with \d+|not an answer|\w+", said)
+    short = re.match(r"done|4\d\d|exit code \d+|the process ended with \d+|not an answer|\w+", said)
     answer = short[0] if short else "?"
     if answer == "BudgetExceededError" and limit:
         answer = f"more than {limit[1]}"

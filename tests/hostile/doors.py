@@ -83,7 +83,8 @@ def _spent() -> float:
 
 
 def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """MiB, of this process or of one that it waited for."""
+    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
 
 
 def _follow(matcher: Any, text: str, rows: Any) -> None:
@@ -168,7 +169,7 @@ def _explorer(case: Case) -> tuple[Callable[[], str | None], Callable[[], None]]
 def _check(case: Case) -> tuple[Callable[[], str | None], Callable[[], None]]:
     folder = Path(tempfile.mkdtemp())
 
-    def ask() -> str | None:
+    def ask(case: Case = case) -> str | None:
         request = case.request()
         (folder / "source").write_text(
             request if isinstance(request, str) else json.dumps(request), encoding="utf-8", errors="surrogatepass"
@@ -182,10 +183,12 @@ def _check(case: Case) -> tuple[Callable[[], str | None], Callable[[], None]]:
         return None if done.returncode == 0 else f"exit code {done.returncode}: {' '.join(done.stderr.split())}"
 
     def after() -> None:
+        assert ask(ORDINARY) is None
         for file in folder.iterdir():
             file.unlink()
         folder.rmdir()
 
+    assert ask(ORDINARY) is None  # so that the memory of a process is there before
     return ask, after
 
 
