@@ -66,6 +66,20 @@ def test_walks_find_what_the_naive_parser_finds(name: str, data: st.DataObject) 
     follow(plain, others, data, steps=6)
 
 
+@pytest.mark.parametrize(
+    "source", ['root ::= "x" | root [a-m] "-"?', 'root ::= "x" ([a-m] "-" | "n" root)*', 'root ::= "x"']
+)
+def test_a_text_may_end_where_many_words_go_on(source: str) -> None:
+    """The item of the text's end is of no rule, whose automaton is looked at where so many go on."""
+    letters = [bytes((byte,)) for byte in range(ord("a"), ord("z") + 1)]
+    info = tokenizer([*letters, b"-", *(b"x" + one + two for one in letters for two in (*letters, b"-"))])
+    grammar = Grammar.from_ebnf(source)
+    plain = GrammarMatcher(GrammarCompiler(info, options=Options(parser="naive")).compile_grammar(grammar))
+    for options in WAYS.values():
+        matcher = GrammarMatcher(GrammarCompiler(info, options=options).compile_grammar(grammar))
+        assert mask(matcher) == mask(plain)
+
+
 def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
     """In C without a list of what they call, and in Python with one: equal, or a saved pool is lost."""
     grammar = compiled(
