@@ -7,6 +7,7 @@ What broke a rule is kept beside the corpus, and said how to see it again; an in
 from __future__ import annotations
 
 import faulthandler
+import os
 import resource
 import sys
 import time
@@ -121,6 +122,11 @@ def _write_words(target: str, path: Path) -> None:
 
 
 def limit_memory() -> None:
-    """Let a loop that eats memory end in a `MemoryError`, which is a finding, and not in a stuck machine."""
+    """Let a loop that eats memory end in a `MemoryError`, which is a finding, and not in a stuck machine.
+
+    The address sanitizer takes terabytes of address space, and has a limit of its own.
+    """
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+        return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES if hard < 0 else min(MOST_BYTES, hard), hard))
