@@ -45,7 +45,8 @@ DOT_WIDTH: Final = 240
 class FrontierView(LiveView[Frontier]):
     """The Earley items of a step, one row each; `selected_item` is the row that was clicked, or None.
 
-    `pointers` of `show` say by item where in the source its rule began (None: nowhere).  Of a frontier of more than 500
+    `pointers` of `show` say by item where in the source its rule began (None: nowhere); a click on one sets
+    `selection["rule"]` and `selection["pointer"]`.  Of a frontier of more than 500
     items the first 500 are shown, and the view says so.
     """
 
@@ -56,6 +57,7 @@ class FrontierView(LiveView[Frontier]):
     about = synced(t.Dict())
     items = synced(t.List())
     selected_item = synced(t.Int(None, allow_none=True))
+    selection = synced(t.Dict())
 
     def __init__(self, frontier: Frontier | None = None) -> None:
         self._pointers: Sequence[str | None] = ()
@@ -102,6 +104,7 @@ def _item(item: EarleyItem) -> Traits:
         "counter": item.count,
         "members": item.members,
         "state": item.state,
+        "rule": item.rule,
         "scannable": item.scannable,
         "accepting": item.accepting,
     }

@@ -1,6 +1,6 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
 // Read on: visualizers/live.py (FrontierView).
-import { h, many, mount, number, soon } from "./common.js";
+import { click, h, many, mount, number, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "frontier", "frontier-view");
@@ -35,7 +35,8 @@ function render({ model, el }) {
   }
 
   function row(item, index) {
-    const rule = h("td", { class: "rule" }, h("div", { class: "where" }, item.pointer ? h("span", { title: "where in the source this rule began" }, item.pointer) : null,
+    const rule = h("td", { class: "rule" }, h("div", { class: "where" }, item.pointer ? h("button", { type: "button", class: "ms-link", title: "where in the source this rule began: show it there", "data-testid": "frontier-pointer",
+      "aria-pressed": String(here(item)), onclick: (event) => { event.stopPropagation(); point(item); } }, item.pointer) : null,
       item.scannable ? h("span", { class: "ms-badge active", title: "reads the next byte" }, "scans") : null,
       item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null), ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
       : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
@@ -46,13 +47,21 @@ function render({ model, el }) {
       h("td", { class: "ms-num" }, String(item.state)));
   }
 
+  // The place in the source that is chosen; what is chosen in other panels looks the same here.
+  const here = (item) => (model.get("selection") || {}).pointer === item.pointer;
+  const point = (item) => view.commit("selection", click(model.get("selection") || {}, item, here(item)));
+
   function choose(index) {
     view.commit("selected_item", index === model.get("selected_item") ? null : index);
   }
 
   function mark() {
     const chosen = model.get("selected_item");
-    [...body.children].forEach((line, index) => line.setAttribute("aria-selected", String(index === chosen)));
+    const items = model.get("items") || [];
+    [...body.children].forEach((line, index) => {
+      line.setAttribute("aria-selected", String(index === chosen));
+      line.querySelector(".where button")?.setAttribute("aria-pressed", String(here(items[index] || {})));
+    });
     if (chosen != null && body.children[chosen]) body.children[chosen].scrollIntoView({ block: "nearest" });
   }
 
@@ -70,7 +79,7 @@ function render({ model, el }) {
   const redraw = soon(draw);
   view.on("change:items", redraw);
   view.on("change:about", redraw);
-  view.on("change:selected_item", mark);
+  for (const trait of ["selected_item", "selection"]) view.on(`change:${trait}`, mark);
   draw();
   return () => view.clean();
 }

@@ -46,9 +46,9 @@ function render({ model, el }) {
           `stack ${at + 1} of ${number(stacks.length)}${about.total > stacks.length || !about.exact ? `; ${about.exact ? "" : "more than "}${number(about.total)} in all` : ""}`),
         h("button", { type: "button", title: "the next stack", "data-testid": "stack-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
     const stack = stacks[at] || [];
-    crumbs.replaceChildren(...trail(stack.map((place) => levels[place])));
     const on = new Set(stack);
     const is = chosen(model.get("selection"), levels);
+    crumbs.replaceChildren(...trail(stack.map((place) => levels[place]), is));
     step = Math.min(12, INDENT / Math.max(1, ...levels.map((level) => level.depth)));
     body.replaceChildren(...levels.map((level, place) => row(level, on.has(place), is(level))));
     if (about.position !== drawn) follow();
@@ -64,27 +64,33 @@ function render({ model, el }) {
 
   // The names on the way into the source (or rules), each once: what has the place of the level around it is that level,
   // as a person sees it.  The last says what type of value is read there.
-  function trail(levels) {
-    let above = [];
+  function trail(levels, is) {
     const shown = [];
+    // Levels of one place have one name in the line.
+    const pressed = (level) => levels.some((one) => is(one) && (one === level || (one.pointer != null && one.pointer === level.pointer)));
     for (const level of levels) {
-      const names = level.names || [];
-      const own = level.names ? names.slice(above.every((name, k) => name === names[k]) ? above.length : 0).map((text) => [h("span", { class: "key" }, text)])
+      const own = level.names ? (level.names.length || shown.length ? names(level) : ["#"]).map((text) => [h("span", { class: "key" }, text)])
         : !level.pointer || level.place ? [name(level)] : [];
       for (const parts of own) shown.push([level, parts]);
-      above = names;
     }
     const last = levels[levels.length - 1];
     if (last && last.kind) shown.push([last, [last.kind]]);
     if (!shown.length && last) shown.push([last, name(last)]);
     return shown.flatMap(([level, parts], depth) => [...(depth ? [h("span", { class: "ms-muted" }, level.omitted ? `› ${number(level.omitted)} more ›` : "›")] : []),
-      h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, onclick: () => choose(level),
+      h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, "aria-pressed": String(pressed(level)), onclick: () => choose(level),
         title: `${level.pointer ? `${level.pointer}: ` : ""}rule ${level.rule}; ${level.predicted ? "called here, nothing of it has been read" : `began at byte ${number(level.begin)}`}` }, ...parts)]);
   }
 
-  // What a person wrote comes first: the place in the source, or the key of the text around.
-  // The engine's own rules are told where one points at a level that has a place.
-  const name = (level) => level.pointer ? [h("span", { class: "key", title: `rule ${level.rule}` }, level.place || level.pointer.split("/").pop())]
+  // The names on the way from the place of the level around to that of this one.
+  const names = (level) => {
+    const around = (level.parent >= 0 && (model.get("levels") || [])[level.parent].names) || [];
+    return level.names.slice(around.every((name, k) => name === level.names[k]) ? around.length : 0);
+  };
+
+  // What a person wrote comes first: the place in the source by the names that the line above has, or its pointer, or the
+  // key of the text around.  The engine's own rules are told where one points at a level that has a place.
+  const name = (level) => level.names && level.names.length ? [h("span", { class: "key", title: `${level.pointer}: rule ${level.rule}` }, names(level).join(" › ") || level.names[level.names.length - 1])]
+    : level.pointer ? [h("span", { class: "key", title: `rule ${level.rule}` }, level.place || level.pointer.split("/").pop())]
     : [level.label ? h("span", { class: "key" }, `${level.label}: `) : null, h("span", {}, level.rule)];
 
   function row(level, on, selected) {
