@@ -50,7 +50,8 @@ class AutomatonView(LiveView[Frontier]):
 
     `steps_around` is how far around them is drawn, `whole` draws everything (up to 400 states), `mode` is
     "characters" or "bytes", `focus` the rules that were opened by clicking on calls (the last is drawn), `opened` the
-    stubs that were clicked.  `selected` is the id of the state that was clicked, or None, and `rule` the chosen rule.
+    stubs that were clicked.  `selected` is the id of the state that was clicked, or None, and `rule` the chosen rule
+    (`waiting`: the rule not made yet that was meant, which that one calls).
     `places` are the places in the source that rules read now, by rule, for whoever knows them; cards tell them.
     `engine` and `timeout` are those of `layout.Layouts`.
     """
@@ -73,6 +74,7 @@ class AutomatonView(LiveView[Frontier]):
     opened = synced(t.List(t.Unicode()))
     selected = synced(t.Int(None, allow_none=True))
     rule = synced(t.Unicode(None, allow_none=True))
+    waiting = synced(t.Unicode())
     pictures = synced(t.Dict())
 
     def __init__(self, automaton: Automaton, *, engine: Engine | None = None, timeout: float = TIMEOUT) -> None:
@@ -332,11 +334,17 @@ class AutomatonView(LiveView[Frontier]):
         self.settle()
         return str(self.picture.get("svg", ""))
 
-    def choose(self, state: int | None, rule: str | None) -> None:
-        """Choose a state and a rule as a click does; what the automaton lacks is no choice."""
+    def choose(self, state: int | None, rule: str | None, waiting: str = "") -> None:
+        """Choose a state and a rule as a click does; what the automaton lacks is no choice.
+
+        `waiting`: the rule that was meant, where `rule` is the one that will call it, since it is not made yet.
+        """
         with self._lock, self.hold_sync():
             self.selected = state if state in self._folds.owner else None
+            self.waiting = waiting
             self.rule = rule
+            if rule in self._folds.index and self.focus and self.focus[-1] != rule:
+                self.focus = [rule]
 
     # -- what a person does ------------------------------------------------------------------------------------------
 

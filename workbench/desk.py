@@ -32,6 +32,8 @@ REFRESH_SECONDS = 1 / 15
 """While a generation runs the panels are drawn at most this often; the session itself follows every token."""
 
 SELECTION: Final[dict[str, Any]] = {"token": None, "state": None, "rule": None, "pointer": None, "item": None}
+OF_THE_GRAMMAR: Final = ("state", "rule", "pointer")
+"""What is chosen of the grammar, at one place of the text."""
 SELECTED: Final = ("shared__selection", "shared__selected_token")
 """The host's traits for what is chosen, and for the chosen token alone."""
 
@@ -84,6 +86,7 @@ class Desk:
         self._drawn = 0.0
         self._drawing = threading.RLock()
         self._places = Places()
+        self._chosen_at = -1  # the place at which the selection was made
         self._fresh: set[str] = set()
         self._stale: set[str] = set()
         self._commands: dict[str, Command] = {
@@ -206,6 +209,7 @@ class Desk:
             self._update(set(self.panels), None)
 
     def _update(self, names: set[str], change: Change | None) -> None:
+        self._let_go()
         troubles = {name: text for name, text in self.host.troubles.items() if name not in names}
         for name, panel in self.panels.items():
             if name not in names or name in self._fresh:
@@ -257,6 +261,9 @@ class Desk:
     def _choose(self, selection: dict[str, Any]) -> None:
         if selection == self._selection:
             return
+        changed = {name for name in OF_THE_GRAMMAR if selection.get(name) != self._selection.get(name)}
+        if changed and "state" not in changed:  # another rule or place is chosen, not this state any more
+            selection = {**selection, "state": None}
         self._selection = selection
         with self.session.held(), self._drawing, self.host.hold_sync():
             for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
@@ -264,6 +271,18 @@ class Desk:
                     setattr(self.host, name, value)
             for name in sorted(self.in_sight() & self._fresh):
                 self.panels[name].chosen()
+
+    def _let_go(self) -> None:
+        """After a step of the text nothing of the grammar is chosen any more; a token still is."""
+        number = self._places.number(self.session.place, self.session.steps)
+        if number == self._chosen_at:
+            return
+        self._chosen_at = number
+        selection = {**self._selection, **dict.fromkeys(OF_THE_GRAMMAR)}
+        if selection != self._selection:
+            self._selection = selection
+            if self.host.has_trait(SELECTED[0]):
+                setattr(self.host, SELECTED[0], selection)
 
     def _do_select(self, message: dict[str, Any]) -> None:
         self.select(**message)

@@ -3,9 +3,10 @@
 // Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
 import { again, channel, fill, h, many, mount, put, soon } from "./common.js";
+import { aim, fitting } from "./following.js";
 import { dots, plate, plateLayer } from "./inside.js";
 
-const READABLE = 0.72, BOXED = 0.6, SMALLEST = 0.4; // scales: at first; least of whole boxes; least where states are far apart
+const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4; // scales: at first; least of whole boxes; least where states are far apart
 const MARKS = ["active", "waiting", "visited", "fresh"];
 
 function render({ model, el }) {
@@ -99,9 +100,9 @@ function render({ model, el }) {
     const first = key === null;
     key = picture.key;
     light(true);
-    if (first || !touched) fit();
+    if (first || (!touched && !pressed(follow))) fit();
     const after = first ? null : before.find(([id]) => byId(id));
-    if (after && (touched || !allFits())) {
+    if (after && (touched || pressed(follow) || !allFits())) {
       const now = onStage(byId(after[0]));
       x += after[1] - now.left;
       y += after[2] - now.top;
@@ -110,7 +111,9 @@ function render({ model, el }) {
     place();
     if (pressed(follow)) chase(false, true);
     select();
-    foot(picture);
+    choice();
+    drawnPart = picture;
+    foot();
   }
 
   // Elements by which the next picture can be put in place: active states first, then what is near the middle.
@@ -129,12 +132,13 @@ function render({ model, el }) {
     return one && { left: x + scale * one.left, top: y + scale * one.top, right: x + scale * one.right, bottom: y + scale * one.bottom };
   }
 
-  function foot(picture) {
-    const about = model.get("about") || {};
+  let drawnPart = {};
+  function foot() {
+    const about = model.get("about") || {}, picture = drawnPart, meant = model.get("waiting");
     const part = picture.all ? "drawn: all states" : picture.shown ? `drawn: ${many(picture.shown, "state")}` : "";
     const waits = about.waiting ? `; ${many(about.waiting, "more rule")} when predicted` : "";
     const made = `the engine has made ${many(about.states || 0, "state")} of ${many(about.rules || 0, "rule")}${waits}`;
-    note.textContent = [part, made,
+    note.textContent = [meant ? `the rule ${meant} is made when it is predicted; ${model.get("rule") || "a rule not made yet"} calls it` : "", part, made,
       picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
     note.title = `${note.textContent}\nthe engine's rules: it makes some of a schema, and writes small ones into their callers`;
   }
@@ -235,30 +239,19 @@ function render({ model, el }) {
 
   const live = () => [...stage.querySelectorAll(".state.active, .rulenode.active")];
 
-  // Brings all active states into sight: with the boxes of their rules where there is room for these, else alone, in a
-  // smaller picture if need be; of states too far apart for that as many as can be read.  A picture that was made smaller
-  // grows again when another one comes (`afresh`), not while one steps through it.
+  // Brings into sight what `aim` chooses of the active states and the boxes of their rules; the scale stays unless that does
+  // not fit.  A picture made small for states far apart grows again when another one comes (`afresh`), not while one steps.
   function chase(always = false, afresh = always) {
-    const nodes = live().filter(box), found = nodes.map(box);
-    if (!room[0] || !found.length) return;
-    if (!always && found.every(seen) && (!afresh || scale >= wish)) return;
+    const nodes = live().filter(box);
+    if (!room[0] || !nodes.length) return;
     const rules = [...new Set(nodes.map((node) => node.closest(".panel")))].filter((node) => node && box(node)).map(box);
-    const boxed = hull([...found, ...rules]);
-    const target = fitting(boxed) >= Math.min(wish, BOXED) ? boxed : hull(found);
-    scale = Math.max(Math.min(SMALLEST, wish), Math.min(afresh ? wish : scale, fitting(target)));
-    center(fitting(target) >= scale ? target : densest(found));
+    const least = Math.min(SMALLEST, wish), small = Math.min(BOXED, wish), target = aim(nodes.map(box), rules, room, least, small);
+    const grows = always ? scale < wish : afresh && scale < small;
+    if (!always && !grows && seen(target)) return;
+    scale = Math.max(least, Math.min(!grows ? scale : always ? wish : Math.min(wish, READABLE), fitting(target, room)));
+    center(target);
   }
-  const hull = (all) => ({ left: Math.min(...all.map((one) => one.left)), right: Math.max(...all.map((one) => one.right)),
-    top: Math.min(...all.map((one) => one.top)), bottom: Math.max(...all.map((one) => one.bottom)) });
-  const fitting = (one) => Math.min((room[0] - 16) / (one.right - one.left), (room[1] - 16) / (one.bottom - one.top));
   const seen = (one) => x + scale * one.left >= 4 && x + scale * one.right <= room[0] - 4 && y + scale * one.top >= 4 && y + scale * one.bottom <= room[1] - 4;
-  // As many as the stage can show at once, the innermost rule's if there is a choice.
-  function densest(all) {
-    const far = (one, other) => Math.hypot(one.left - other.left, one.top - other.top);
-    const near = (seed) => [...all].sort((one, other) => far(seed, one) - far(seed, other))
-      .reduce((group, one) => (fitting(hull([...group, one])) >= scale ? [...group, one] : group), [seed]);
-    return hull(all.slice(-60).map(near).reduce((best, group) => (group.length >= best.length ? group : best)));
-  }
 
   function center(one) {
     if (!one) return;
@@ -282,6 +275,24 @@ function render({ model, el }) {
     if (node) node.classList.add("selected");
     if (chosen == null) { card.hidden = true; return; }
     ask(chosen, (state) => { if (model.get("selected") === chosen) describe(state); });
+  }
+
+  // The rule that is chosen has a frame, and so have the calls of a rule that is meant and not made yet.
+  function choice() {
+    const rule = model.get("rule"), meant = model.get("waiting");
+    for (const one of stage.querySelectorAll(".panel, .rulenode")) one.classList.toggle("chosen", rule !== null && nameOf(one) === rule);
+    for (const one of stage.querySelectorAll("[data-call]")) one.classList.toggle("chosen", !!meant && one.dataset.call === meant && !!one.closest(".panel.chosen"));
+  }
+  const nameOf = (one) => one.dataset.rule || one.dataset.title;
+  // What was chosen elsewhere comes into sight as soon as it is drawn.
+  function chosenRule() {
+    choice();
+    foot();
+    const rule = model.get("rule");
+    if (rule === null && pressed(follow)) chase();
+    if (rule === null || wanted) return;
+    wanted = { rule, state: model.get("selected"), still: true };
+    reach();
   }
 
   function ask(id, handler) {
@@ -400,6 +411,7 @@ function render({ model, el }) {
     };
     if (node.classList.contains("state")) {
       const id = Number(node.dataset.state);
+      if (!card.hidden && id === model.get("selected")) { tip.hidden = true; return; } // the card says it all
       put(`state ${id} · ${node.closest(".panel").dataset.rule}`, "");
       return ask(id, (state) => { if (!tip.hidden && shown === node) put([`state ${id}`, state.rule, ...state.flags].join(" · "), state.dots.map((dot) => dot.join(" • ")).join("\n")); });
     }
@@ -495,8 +507,11 @@ function render({ model, el }) {
   let wanted = null;
   function reach() {
     if (!wanted) return;
-    const node = wanted.state == null ? [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === wanted.rule) : stateOf(wanted.state);
-    if (!node) return;
+    const panel = [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === wanted.rule);
+    const node = wanted.state == null ? (wanted.still && panel?.querySelector(".edge:has(.chosen)")) || panel : stateOf(wanted.state);
+    if (!node || !box(node)) return;
+    if (wanted.still && seen(box(node))) { wanted = null; return; }
+    if (wanted.still) scale = Math.min(scale, Math.max(BOXED, fitting(box(node), room)));
     center(box(node));
     node.classList.add("flash");
     setTimeout(() => node.classList.remove("flash"), 900);
@@ -552,6 +567,7 @@ function render({ model, el }) {
   const redraw = soon(() => { draw(); reach(); });
   for (const trait of ["picture", "key", "pictures", "marks", "active"]) view.on(`change:${trait}`, redraw);
   view.on("change:selected", select);
+  for (const trait of ["rule", "waiting"]) view.on(`change:${trait}`, soon(chosenRule));
   view.on("change:about", () => told.clear());
   view.watch(["whole", "steps_around", "mode", "offline"], controls);
   view.watch(["focus"], trail);

@@ -178,19 +178,21 @@ async function render({ model, el }) {
     marks = ranges.flatMap((one) => one.line
       ? [{ ...one, line: null }, { from: one.whole[0], to: one.whole[1], css: "", line: one.line }] : [one]);
     say();
-    follow("chosen", chosen);
-    follow("here", inUse() && reading(of("here"), of("next").filter((one) => one.start != null)));
+    const picked = chosen ? `${chosen.start} ${chosen.end}` : "";
+    if (picked && picked !== revealed) follow(chosen);
+    else if (stepped || (revealed && !picked)) follow(inUse() && reading(of("here"), of("next").filter((one) => one.start != null)));
+    revealed = picked;
+    stepped = false;
     light();
   }
 
-  // Whichever moved last comes into sight: what was chosen, or what the parser reads.
-  const revealed = {};
+  // What is chosen comes into sight, and after each step of the text what the parser reads then.
+  let revealed = "", stepped = true; // what was chosen; whether the text went on
   let last = 0; // where that was
-  function follow(what, target) {
-    const key = target && target.start != null ? `${turns.shown.length} ${target.start} ${target.end}` : "";
-    if (key && key !== revealed[what] && !page.contains(document.activeElement)) wanted = turns.out(target.from ?? target.start);
-    if (key) last = target.start;
-    revealed[what] = key;
+  function follow(target) {
+    if (!target || target.start == null) return;
+    if (!page.contains(document.activeElement)) wanted = turns.out(target.from ?? target.start);
+    last = target.start;
   }
   // The innermost of what is read; within something long, between two parts of it, the nearest part that may come next.
   function reading(here, next) {
@@ -280,6 +282,7 @@ async function render({ model, el }) {
   view.defer(() => sized.disconnect());
   view.watch(["document"], update);
   const remark = soon(mark);
+  view.on("change:places", () => { stepped = true; });
   for (const trait of ["places", "mistakes", "forbids", "status", "selected"]) view.on(`change:${trait}`, remark);
   view.watch(["offline"], () => {
     editor.lock(Boolean(model.get("offline")));

@@ -14,7 +14,7 @@ from kernels_core.inspect.snapshots import Automaton
 from visualizers.live import MAX_ITEMS, AutomatonView
 from visualizers.way import Column, Travelled, Way
 from workbench.panels.base import Desk, Panel
-from workbench.provenance import pointers
+from workbench.provenance import pointers, rule_place, rules_at
 from workbench.session import Change, Session
 
 __all__ = ["AutomatonPanel", "WayOf"]
@@ -43,6 +43,7 @@ class AutomatonPanel(Panel):
         self.view.automaton = automaton = self.session.automaton()
         self.view.show(self.session.frontier(), self._way.travelled(automaton))
         self.view.places = self._places()
+        self.chosen()
 
     def _places(self) -> dict[str, str]:
         """By rule of the automaton that is at work: where in the source the innermost of its items began."""
@@ -53,26 +54,39 @@ class AutomatonPanel(Panel):
 
     def chosen(self) -> None:
         selection = self.desk.selection
+        rule, waiting = self._rule_of(selection.get("rule"), selection.get("pointer"))
         self._choosing = True
         try:
-            self.view.choose(selection.get("state"), self._rule_of(selection.get("rule"), selection.get("pointer")))
+            self.view.choose(selection.get("state"), rule, waiting)
         finally:
             self._choosing = False
 
-    def _rule_of(self, rule: str | None, pointer: str | None) -> str | None:
-        """The rule of the automaton for what is chosen elsewhere, one at work first; None where there is none."""
+    def _rule_of(self, rule: str | None, pointer: str | None) -> tuple[str | None, str]:
+        """The rule of the automaton for what is chosen elsewhere, one at work first; None where there is none.
+
+        With it, where it reads something around a place of a schema, the rule that will read that and is not made yet.
+        """
         names = {one.rule for one in self.view.automaton.rules}
         at_work = [name for name in self.view.places if name in names]
-        if rule is None:
-            return next((name for name in at_work if self.view.places[name] == pointer), None)
         written = self._written()
+        if rule is None:
+            here = next((name for name in at_work if self.view.places[name] == pointer), None)
+            if here is not None or pointer is None:
+                return here, ""
+            waiting = ""
+            for one in rules_at(self.session, pointer):
+                drawn = next((name for name in (one, *names) if name in names and written.get(name) == one), None)
+                if drawn is not None:
+                    return drawn, waiting
+                waiting = waiting or one
+            return None, waiting
         shown: str | None = self.view.rule
         if shown is not None and written.get(shown) == rule:
-            return shown
+            return shown, ""
         found: list[str] = [name for name in (*at_work, rule, *names) if name in names and written.get(name) == rule]
         there = [name for name in found if pointer is not None and self.view.places.get(name) == pointer]
         wanted: list[str] = there + found
-        return wanted[0] if wanted else None
+        return (wanted[0] if wanted else None), ""
 
     def _written(self) -> dict[str, str]:
         """By rule of the automaton: the rule, as it was written, that it comes from."""
@@ -82,13 +96,15 @@ class AutomatonPanel(Panel):
     def _picked(self, change: Any) -> None:
         if self._choosing:
             return
-        if change["name"] == "selected":
-            if self.desk.selection.get("state") != change["new"]:
-                self.desk.select(state=change["new"])
-            return
-        name = change["new"]
-        chosen = {"rule": self._written().get(name, name), "pointer": self.view.places.get(name or "")}
-        if any(self.desk.selection.get(key) != value for key, value in chosen.items()):
+        state, name = self.view.selected, self.view.rule
+        before = self.desk.selection
+        written = self._written().get(name, name)
+        chosen = {"state": state, "rule": written, "pointer": self.view.places.get(name or "")}
+        if name is not None and chosen["pointer"] is None:
+            read = before.get("pointer")
+            same = isinstance(read, str) and self._rule_of(None, read)[0] == name
+            chosen["pointer"] = read if same else rule_place(self.session, written)
+        if any(before.get(key) != value for key, value in chosen.items()):
             self.desk.select(**chosen)
 
 

@@ -8,8 +8,8 @@ inside a tag through its schema; for EBNF, Lark and patterns the engine's states
 
 In reading order: `places` (the answer), `prefix` (JSON texts), `elements` (arguments as elements), `schema` (schemas),
 `formats` (structural tags), `rules` (grammars), `branches` (small grammars to ask), `reader` (all of it for one
-source), `spots` (what began where), `members` (objects that are being written), `tags` (tags ahead, and what ends
-the open ones), `reasons` (why not).
+source), `spots` (what began where), `schema_rules` (which rule reads a place), `members` (objects that are being
+written), `tags` (tags ahead, and what ends the open ones), `reasons` (why not).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from workbench.provenance.members import Member, Members, OpenObject, open_objec
 from workbench.provenance.places import Place, Role
 from workbench.provenance.reader import Reader, read_text
 from workbench.provenance.rules import spans_of_rules
+from workbench.provenance.schema_rules import schema_rules
 from workbench.provenance.spots import spots
 from workbench.provenance.tags import Tags, tags_of
 
@@ -44,6 +45,8 @@ __all__ = [
     "pointers",
     "provenance",
     "reader_of",
+    "rule_place",
+    "rules_at",
     "tags",
 ]
 
@@ -138,6 +141,21 @@ def place_at(session: Session, offset: int) -> Place | None:
         if start <= offset < end:
             return Place("here", name, (start, end), None, name)
     return None
+
+
+def rules_at(session: Session, pointer: str) -> list[str]:
+    """The rules of the grammar that read what the source, a JSON schema or tools, says at `pointer`, innermost first.
+
+    Also where the text has not been.  The first may belong to a schema around that place: small ones have no rule.
+    """
+    with session.held():
+        return list(schema_rules(session, reader_of(session)).rules(pointer))
+
+
+def rule_place(session: Session, rule: str) -> str | None:
+    """The first place in the source that a rule of the grammar reads; None for none, or none among the first many."""
+    with session.held():
+        return schema_rules(session, reader_of(session)).place(rule)
 
 
 def _twin(session: Session) -> GrammarMatcher:

@@ -6,7 +6,7 @@ Read on: `schema.py`, `formats.py`, `rules.py` (the three kinds of sources), `__
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -125,8 +125,7 @@ class Reader:
                 continue
             leaf = _at(self._tag, standing.pointer)
             style = leaf.get("style", "json")
-            names = ("any_order", "strict_mode", "plain_integers", "max_whitespace_cnt")
-            options = {name: leaf[name] for name in names if leaf.get(name) is not None}
+            options = _options(leaf)
             pointer = child(standing.pointer, "json_schema")
             yield Content(
                 self._walk(pointer, leaf["json_schema"], options),
@@ -138,6 +137,19 @@ class Reader:
                 self.closings(standing.pointer),
                 ends,
             )
+
+    def schemas(self) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+        """All JSON schemas of the source: the pointer of each, the schema, and how its texts are written."""
+        if self.source.language == "json_schema":
+            yield "#", self.source.value, dict(self.source.options)
+        work = [] if self._tag is None else [("#/format", self._tag["format"])]
+        while work:
+            at, value = work.pop()
+            if isinstance(value, Mapping) and value.get("type") == "json_schema" and "json_schema" in value:
+                yield self.moved(child(at, "json_schema")), value["json_schema"], _options(value)
+            elif isinstance(value, (Mapping, list)):
+                below = value.items() if isinstance(value, Mapping) else enumerate(value)
+                work += [(child(at, key), one) for key, one in below]
 
     def moved(self, pointer: str) -> str:
         """The pointer in the source of one in the structural tag that was made of it."""
@@ -283,6 +295,12 @@ class Reader:
                     if rest is not None and asked <= MAX_NEXT and can_come(rest):
                         pointer = content.pointer(child(site.pointer, "enum", index))
                         yield json_place(self.source, pointer, "next", f"value {spelt(value)}", "enum")
+
+
+def _options(leaf: Mapping[str, Any]) -> dict[str, Any]:
+    """How the texts of a format's JSON schema are written."""
+    names = ("any_order", "strict_mode", "plain_integers", "max_whitespace_cnt")
+    return {name: leaf[name] for name in names if leaf.get(name) is not None}
 
 
 def common(pointers: list[str]) -> str | None:

@@ -1,0 +1,92 @@
+"""Which rule of the engine reads a place of a schema: known by what it reads, also before the text has been there."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.provenance import pointers, rule_place, rules_at
+from workbench.session import Session
+from workbench.tokenizers import Tokenizer
+
+STREET = {"type": "string", "minLength": 1}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "email": {"type": "string", "format": "email"},
+        "days": {"type": "array", "items": {"enum": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]}, "minItems": 2},
+        "home": {"type": "object", "properties": {"street": STREET, "zip": {"pattern": "^[0-9]+$", "type": "string"}}},
+        "work": {"type": "object", "properties": {"street": STREET, "floor": {"type": "integer"}}},
+        "flag": {"type": "boolean"},
+        "items": {"type": "boolean"},
+    },
+    "required": ["email", "days"],
+    "additionalProperties": False,
+}
+TOOLS = [
+    {"name": name, "parameters": {"type": "object", "properties": {"to": one}, "required": ["to"]}}
+    for name, one in (
+        ("mail", {"type": "string", "format": "email"}),
+        ("call", {"type": "string", "pattern": "^[0-9]+$"}),
+    )
+]
+
+
+@pytest.fixture
+def session(tokenizer: Tokenizer) -> Session:
+    return Session(SCHEMA, tokenizer)
+
+
+def test_the_rule_of_a_place_is_that_which_reads_it_when_the_text_is_there(session: Session) -> None:
+    text = '{"email": "a@b.org", "days": ["mon", "tue"], "home": {"street": "M"}, "work": {"street": "M'
+    session.set_prefix(text)
+    begins = {
+        "#/properties/email": text.index('"a@b'),
+        "#/properties/days": text.index('["mon'),
+        "#/properties/days/items": text.index('"mon'),
+        "#/properties/home": text.index('{"street'),
+        "#/properties/work/properties/street": text.rindex('"M'),
+    }
+    assert pointers(session, begins.values()) == list(begins)
+    for pointer, begin in begins.items():
+        session.set_prefix(text[: begin + 1])
+        # The innermost rule that began there and was made of a schema; others are parts of it.
+        began = {item.rule for item in session.frontier().items if item.origin == begin}
+        session.set_prefix(text)
+        assert rules_at(session, pointer)[0] in began, pointer
+
+
+def test_it_is_known_before_the_text_has_been_there(session: Session) -> None:
+    session.set_prefix("{")
+    made = session.compiled.grammar.lazy_ir.rules
+    names = [name for name in ("email", "days", "home", "work") if name in made]
+    assert len(names) > 1
+    for name in names:
+        assert rules_at(session, f"#/properties/{name}") == [name, "root"]
+        assert rule_place(session, name) == f"#/properties/{name}"
+    assert rules_at(session, "#/properties/days/minItems")[-1] == "root"
+    assert rules_at(session, "#") == ["root"]
+    assert rule_place(session, "root") == "#"
+    assert rule_place(session, "ws") is None
+
+
+def test_what_is_small_belongs_to_the_rule_around_and_a_member_may_be_called_as_a_keyword(session: Session) -> None:
+    assert rules_at(session, "#/properties/flag") == ["root"]
+    assert rules_at(session, "#/properties/items/type") == ["root"]
+    assert rules_at(session, "#/properties") == ["root"]
+
+
+def test_places_of_tools(tokenizer: Tokenizer) -> None:
+    session = Session(TOOLS, tokenizer)
+    for name in ("mail", "call"):
+        assert session.set_prefix(f'<tool_call>\n{{"name": "{name}", "arguments": {{"to": "1').ok
+        number = ("mail", "call").index(name)
+        pointer = f"#/{number}/parameters/properties/to"
+        found = rules_at(session, pointer)
+        assert found, session.text
+        assert rule_place(session, found[0]) in (pointer, f"#/{number}/parameters")
+
+
+def test_a_grammar_of_rules_has_none(tokenizer: Tokenizer) -> None:
+    session = Session('root ::= "a" b\nb ::= "b"+', tokenizer)
+    assert rules_at(session, "#/properties/a") == []
+    assert rule_place(session, "b") is None

@@ -1,0 +1,111 @@
+"""Which rule of the engine reads what a schema says at a place, also where the text has not been yet.
+
+A rule made of a schema has a key that stands for its language (`kernels_core.grammar.rules.DeferredRule.key`).  The
+sub-schema at a place, made into a grammar by itself, has a root with the same key exactly if a rule of the session
+reads it; equal sub-schemas share a rule, so a rule can have many places.  Small sub-schemas have no rule: they are
+written into the rule around them.
+
+Read on: `reader.py` (the schemas of a source), `workbench/panels/automaton.py` (who asks).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core import Grammar
+from kernels_core.errors import MaskscopeError
+from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
+from kernels_core.grammar.json_schema.problems import child
+from workbench.provenance.reader import Reader
+
+if TYPE_CHECKING:
+    from workbench.session import Session
+
+__all__ = ["SchemaRules", "schema_rules"]
+
+MAX_PLACES: Final = 400
+"""Places that are looked at to find one that a rule reads: each is a schema to compile, about a millisecond."""
+
+
+class SchemaRules:
+    """The rules of one session's grammar by the places that they read; what was found is kept."""
+
+    def __init__(self, session: Session, reader: Reader) -> None:
+        self.reader, self.grammar = reader, session.compiled.grammar
+        self._schemas: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+        for base, schema, options in reader.schemas():
+            for pointer, one in _places(base, schema):
+                self._schemas.setdefault(pointer, (one, options))
+        self._keys: dict[str, bytes | None] = {}
+
+    def rules(self, pointer: str) -> Iterator[str]:
+        """The rule that reads the schema at `pointer`, then those that read the schemas around it, if they have one."""
+        names = {key: name for name, key in self._named()}
+        at = pointer
+        while True:
+            if at == "#" and at in self._schemas:
+                yield str(self.grammar.lazy_ir.root)
+            elif (key := self._key(at)) is not None and key in names:
+                yield names[key]
+            if "/" not in at:
+                return
+            at = at.rpartition("/")[0]
+
+    def place(self, rule: str) -> str | None:
+        """The first place that the rule reads, among the first `MAX_PLACES` of the source; None for none."""
+        if rule == self.grammar.lazy_ir.root and "#" in self._schemas:
+            return "#"
+        wanted = dict(self._named()).get(rule)
+        if wanted is None:
+            return None
+        return next((one for one in islice(self._schemas, MAX_PLACES) if self._key(one) == wanted), None)
+
+    def _named(self) -> list[tuple[str, bytes]]:
+        """The rules that there are by now, and their keys; of two with one key the one that was made last first."""
+        ir = self.grammar.lazy_ir
+        keys = [(name, ir.key(name)) for name in list(ir.rules)]
+        return [(name, key) for name, key in reversed(keys) if key is not None]
+
+    def _key(self, pointer: str) -> bytes | None:
+        """What stands for the language of the schema at `pointer`; None where there is none that can be made alone."""
+        if pointer not in self._schemas:
+            return None
+        if pointer not in self._keys:
+            schema, options = self._schemas[pointer]
+            try:
+                ir = Grammar.from_json_schema(schema, **options).lazy_ir
+                self._keys[pointer] = ir.key(ir.root)
+            except MaskscopeError:  # it refers to what is elsewhere, or is no schema by itself
+                self._keys[pointer] = None
+        return self._keys[pointer]
+
+
+def _places(base: str, schema: Any) -> Iterator[tuple[str, Any]]:
+    """All schemas in `schema`, each with its pointer, in the order of the text."""
+    work = [(base, schema)]
+    while work:
+        at, one = work.pop()
+        if not isinstance(one, dict):
+            continue
+        yield at, one
+        entries = [(keyword, KEYWORDS[keyword], value) for keyword, value in one.items() if keyword in KEYWORDS]
+        below = [
+            (child(at, keyword, *keys), part)
+            for keyword, entry, value in entries
+            for keys, part in schemas_in(entry, value)
+        ]
+        work += reversed(below)
+
+
+_KNOWN: weakref.WeakKeyDictionary[Session, SchemaRules] = weakref.WeakKeyDictionary()
+
+
+def schema_rules(session: Session, reader: Reader) -> SchemaRules:
+    """Those of the session's grammar, kept as long as that is in use; the session is held."""
+    known = _KNOWN.get(session)
+    if known is None or known.reader is not reader or known.grammar is not session.compiled.grammar:
+        known = _KNOWN[session] = SchemaRules(session, reader)
+    return known
