@@ -44,8 +44,9 @@ def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> E
 
 
 NOT_LIVE: Final = (
-    '<div style="font-size:12px;opacity:0.7">The text as it was when the cell ran. To show what was read since, run '
-    "the cell again; <code>explorer.save(path)</code> writes a page that steps through all of it.</div>"
+    "<div><b>A picture of the explorer, as it was when the cell ran: run the cell to use it.</b> "
+    '<span style="font-size:12px;opacity:0.7"><code>explorer.save(path)</code> writes a page that steps through the '
+    "text without Python.</span></div>"
 )
 """A notebook keeps what a cell showed first: the live panel cannot alter it."""
 
@@ -128,8 +129,7 @@ class Explorer:
         """The whole panel at the session's place as sanitiser-proof HTML: tables and pictures only."""
         with self.session.held():
             self.desk.update_all()
-            parts = [panel.static_html() for panel in self.panels.values()]
-        parts.append(NOT_LIVE)
+            parts = [NOT_LIVE, *(panel.static_html() for panel in self.panels.values())]
         return "".join(f'<div style="margin:0 0 14px">{part}</div>' for part in parts if part)
 
     def to_html(self, *, title: str = "Maskscope explorer") -> str:

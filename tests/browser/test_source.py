@@ -141,7 +141,13 @@ def test_hovering_explains_and_a_click_chooses(opened: OpenDesk) -> None:
     expect(tip).to_contain_text("not below this")
     word.click()
     expect(opened.desk.locator(".ms-lit-chosen").first).to_contain_text("minimum")
+    # The rule that reads there is lit, and a step of the text lets go of it: the source follows the text again.
+    expect(opened.desk.locator(".ms-stage .panel.chosen")).to_have_count(1)
     opened.page.mouse.move(5, 5)
+    opened.find("back-byte").click()
+    expect(opened.desk.locator(".ms-lit-chosen")).to_have_count(0)
+    expect(opened.desk.locator(".ms-stage .panel.chosen")).to_have_count(0)
+    expect(opened.desk.locator(".ms-lit-here").first).to_be_in_viewport()
 
 
 def test_languages_and_options(opened: OpenDesk) -> None:

@@ -523,3 +523,9 @@ async def steps_taken(session: Session, count: int) -> None:
     """Wait until a running generation has taken `count` steps."""
     while not (session.is_running and session.index >= count):
         await asyncio.sleep(0.002)
+
+
+def test_the_picture_of_an_explorer_says_first_how_it_comes_alive(explorer: Explorer) -> None:
+    before, _, after = explorer.static_html().partition("run the cell to use it")
+    assert len(before) < 300, "above everything else"
+    assert len(after) > 300
