@@ -337,7 +337,8 @@ class AutomatonView(LiveView[Frontier]):
     def choose(self, state: int | None, rule: str | None, waiting: str = "") -> None:
         """Choose a state and a rule as a click does; what the automaton lacks is no choice.
 
-        `waiting`: the rule that was meant, where `rule` is the one that will call it, since it is not made yet.
+        `waiting`: the rule that was meant, where `rule` is the one that will call it, since it is not made yet; a
+        pointer (`#/...`) where no rule is known to read that place.
         """
         with self._lock, self.hold_sync():
             self.selected = state if state in self._folds.owner else None

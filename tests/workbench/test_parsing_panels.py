@@ -134,6 +134,22 @@ def test_a_level_lights_its_place_in_the_source_and_back(people: Explorer) -> No
     assert people.selection["rule"] is None
 
 
+def test_a_place_that_no_rule_reads_yet_is_named(tokenizer: Tokenizer) -> None:
+    tools = [
+        {"name": "mail", "parameters": {"type": "object", "properties": {"to": {"type": "string", "format": "email"}}}}
+    ]
+    pointer = "#/0/parameters/properties/to"
+    with explore(Session(tools, tokenizer)) as opened:
+        view = opened.panels["automaton"].view
+        opened.desk.select(pointer=pointer)
+        assert (view.rule, view.waiting) == (None, pointer)
+        opened.session.set_prefix('<tool_call>\n{"name": "mail", "arguments": {"to": "')
+        assert (view.rule, view.waiting, opened.selection["pointer"]) == (None, "", None)  # the text went on
+        opened.desk.select(pointer=pointer)
+        assert view.waiting == ""
+        assert view.places[view.rule] == pointer
+
+
 def test_a_counted_rule_is_chosen_by_the_name_it_was_written_with(people: Explorer) -> None:
     people.session.step('{"first": "a", ')
     people.desk.update_all()

@@ -138,7 +138,7 @@ function render({ model, el }) {
     const part = picture.all ? "drawn: all states" : picture.shown ? `drawn: ${many(picture.shown, "state")}` : "";
     const waits = about.waiting ? `; ${many(about.waiting, "more rule")} when predicted` : "";
     const made = `the engine has made ${many(about.states || 0, "state")} of ${many(about.rules || 0, "rule")}${waits}`;
-    note.textContent = [meant ? `the rule ${meant} is made when it is predicted; ${model.get("rule") || "a rule not made yet"} calls it` : "", part, made,
+    note.textContent = [!meant ? "" : meant[0] === "#" ? `no rule is made yet that reads ${meant}` : `the rule ${meant} is made when it is predicted; ${model.get("rule") || "a rule not made yet"} calls it`, part, made,
       picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
     note.title = `${note.textContent}\nthe engine's rules: it makes some of a schema, and writes small ones into their callers`;
   }

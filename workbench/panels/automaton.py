@@ -64,7 +64,8 @@ class AutomatonPanel(Panel):
     def _rule_of(self, rule: str | None, pointer: str | None) -> tuple[str | None, str]:
         """The rule of the automaton for what is chosen elsewhere, one at work first; None where there is none.
 
-        With it, where it reads something around a place of a schema, the rule that will read that and is not made yet.
+        With it, where it reads something around a place of a schema, the rule that will read that and is not made yet;
+        the place itself where no rule is known for it.
         """
         names = {one.rule for one in self.view.automaton.rules}
         at_work = [name for name in self.view.places if name in names]
@@ -79,7 +80,7 @@ class AutomatonPanel(Panel):
                 if drawn is not None:
                     return drawn, waiting
                 waiting = waiting or one
-            return None, waiting
+            return None, waiting or pointer
         shown: str | None = self.view.rule
         if shown is not None and written.get(shown) == rule:
             return shown, ""
