@@ -3,7 +3,8 @@
 A step may have several scannable states, and a token's fate may differ between them.  The mask is their union, so
 over all states a token is *accepted* where any state accepts it, else *uncertain* where any state has to ask its
 caller, else a *stop* token where the mask allows it although no state reads it, else *rejected*: the four kinds
-partition the vocabulary.
+partition the vocabulary.  So do *allowed* and *refused*, which are the mask: refused are the rejected tokens and those
+uncertain ones that their callers refuse.
 
 Read on: `visualizers/html.py` (static display), `visualizers/live.py` (`TokenTable`, `MaskMap`).
 """
@@ -24,7 +25,7 @@ from visualizers.glyphs import glyph
 __all__ = ["Kind", "Tab", "TokenIndex", "Vocabulary", "as_tab", "token_index", "vocabulary"]
 
 Kind = Literal["rejected", "accepted", "uncertain", "stop"]
-Tab = Literal["all", "allowed", "accepted", "uncertain", "rejected", "stop"]
+Tab = Literal["all", "allowed", "refused", "accepted", "uncertain", "rejected", "stop"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 TABS: Final[tuple[Tab, ...]] = get_args(Tab)
 _REJECTED, _ACCEPTED, _UNCERTAIN, _STOP = range(4)
@@ -133,11 +134,12 @@ class TokenIndex:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Tokens by tab; `all` is the vocabulary's size, `allowed` what the mask lets through."""
+        """Tokens by tab: `all` is the vocabulary's size, `allowed` what the mask lets through, `refused` the others."""
         counts: dict[str, int] = {
             kind: int(np.count_nonzero(self.kinds == number)) for number, kind in enumerate(KINDS)
         }
-        return {"all": self.sets.vocab_size, **counts, "allowed": int(np.count_nonzero(self.allowed))}
+        allowed = int(np.count_nonzero(self.allowed))
+        return {"all": self.sets.vocab_size, **counts, "allowed": allowed, "refused": self.sets.vocab_size - allowed}
 
     def rejected_by(self, entry: StateTokens) -> int:
         """How many tokens a state of the step rejects: stop tokens that the mask allows are no matter of states."""
@@ -160,7 +162,8 @@ class TokenIndex:
         if tab == "all":
             ids = np.arange(self.sets.vocab_size)
         else:
-            ids = np.flatnonzero(self.allowed if tab == "allowed" else self.kinds == KINDS.index(tab))
+            of_mask = {"allowed": self.allowed, "refused": ~self.allowed}
+            ids = np.flatnonzero(of_mask[tab] if tab in of_mask else self.kinds == KINDS.index(tab))
         if query:
             ids = ids[np.isin(ids, self.vocabulary.matching(query), assume_unique=True)]
         if tab == "uncertain":

@@ -458,6 +458,24 @@ class TestTokens:
         assert sum("✓ taken" in text for text in texts) == 4
         assert sum("✗ refused" in text for text in texts) == 1
 
+    def test_what_the_mask_refuses_is_told_apart_from_what_a_state_rejects(
+        self, bridged: Callable[..., Bridge]
+    ) -> None:
+        page = bridged(TokenTable(fixtures.token_sets())).page
+        of_mask, of_sets = page.get_by_role("tablist").locator(".line").all_inner_texts()
+        assert of_mask.split()[0] == "mask"
+        assert "refused" in of_mask
+        assert of_sets.split()[:2] == ["token", "sets"]
+        assert "rejected" in of_sets
+        count = {kind: int(page.get_by_test_id(f"count-{kind}").inner_text()) for kind in ("all", "allowed", "refused")}
+        assert count["allowed"] + count["refused"] == count["all"]
+        page.get_by_test_id("tab-refused").click()
+        expect(page.get_by_test_id("token-note")).to_contain_text(f"{count['refused']} tokens")
+        page.get_by_test_id("token-search").fill('a"}')
+        expect(page.locator(".ms-row.uncertain")).to_have_count(1)
+        page.get_by_test_id("token-state").select_option("11")
+        expect(page.get_by_role("tablist").locator(".line").first).to_contain_text("this state")
+
     def test_one_state_can_be_chosen(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(TokenTable(fixtures.token_sets()))
         bridge.page.get_by_test_id("token-state").select_option("11")

@@ -291,6 +291,10 @@ class TestTokens:
         assert reply["total"] == view.counts["rejected"] == 165
         assert len(reply["rows"]) == 65
         assert all(row["kind"] == "rejected" for row in reply["rows"])
+        reply = ask(view, type="page", tab="refused", query="", start=0, count=500)
+        assert reply["total"] == view.counts["refused"] == view.counts["all"] - view.counts["allowed"] == 166
+        assert {row["kind"] for row in reply["rows"]} == {"rejected", "uncertain"}
+        assert not any(row["allowed"] for row in reply["rows"])
         reply = ask(view, type="page", tab="all", query="ck", start=0, count=100)
         assert [row["glyph"] for row in reply["rows"]] == ["ck"]
 

@@ -53,8 +53,9 @@ def test_kinds_partition_the_vocabulary_and_agree_with_the_mask(sets: TokenSets)
     for tab in TABS:
         ids = index.ids(tab).tolist()
         assert len(ids) == counts[tab]
+        of_mask = {"allowed": set(sets.allowed), "refused": set(range(sets.vocab_size)) - set(sets.allowed)}
         expected = [t for t in range(sets.vocab_size) if tab in ("all", _kind(sets, t))]
-        assert sorted(ids) == (sorted(sets.allowed) if tab == "allowed" else expected)
+        assert sorted(ids) == (sorted(of_mask[tab]) if tab in of_mask else expected)
         odd = np.arange(sets.vocab_size) % 2 == 1
         assert index.ids(tab, within=odd).tolist() == [token for token in ids if token % 2]
     for entry in sets.states:

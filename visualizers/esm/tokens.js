@@ -1,13 +1,15 @@
-// The token sets of one step: tabs by kind, search, and a table that only ever holds the rows in sight.
+// The mask of one step and the token sets behind it: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 40 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
 import { channel, h, many, measured, mount, number, put } from "./common.js";
 import { hints } from "./hints.js";
 
 const ROW = 22, PAGE = 40, PATIENCE = 4000;
-const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
+const MASK = ["all", "allowed", "refused"], SETS = ["accepted", "uncertain", "rejected", "stop"];
+const TABS = [...MASK, ...SETS];
 const MEANS = {
-  all: "the whole vocabulary", allowed: "what the mask lets through, whatever the reason", accepted: "stays inside its rule, so it may come",
+  all: "the whole vocabulary", allowed: "what the mask lets through, whatever the reason",
+  refused: "what the mask does not let through: the rejected, and the uncertain that the callers refuse", accepted: "stays inside its rule, so it may come",
   uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule; control tokens write no text", stop: "a stop token, which ends the text; or a token that the grammar names by its id",
 };
 
@@ -18,6 +20,7 @@ function render({ model, el }) {
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "kind of token" });
+  const ofMask = h("span", { class: "of" }), ofSets = h("span", { class: "of" });
   const search = h("input", { type: "search", placeholder: "token: text or id  ( / )", "aria-label": "search tokens", "data-testid": "token-search", spellcheck: "false", autocomplete: "off" });
   const states = h("select", { "aria-label": "state", "data-testid": "token-state" });
   const groups = h("select", { "aria-label": "meaning", "data-testid": "token-group" });
@@ -163,7 +166,9 @@ function render({ model, el }) {
 
   const heads = TABS.map((tab) => [tab, h("button", { type: "button", role: "tab", title: MEANS[tab], "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
     tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }))]);
-  tabs.append(...heads.map(([, made]) => made));
+  // Two lines: what the mask says, which is about this place, and what the states say before their callers are asked.
+  for (const [name, label] of [[MASK, ofMask], [SETS, ofSets]])
+    tabs.append(h("div", { class: "line", role: "presentation" }, label, ...heads.filter(([tab]) => name.includes(tab)).map(([, made]) => made)));
 
   // The choices of a list, which is only touched when they are others.
   function offer(list, choices) {
@@ -195,6 +200,11 @@ function render({ model, el }) {
       made.hidden = tab === "stop" && !counts.stop && model.get("tab") !== "stop";
       made.setAttribute("aria-selected", String(tab === model.get("tab")));
     }
+    const one = model.get("state") != null;
+    put(ofMask, one ? "this state" : "mask");
+    ofMask.title = one ? "what this state and its callers let through; the mask is what any of the states lets through" : "allowed and refused tokens together are the vocabulary";
+    put(ofSets, one ? "token set" : "token sets");
+    ofSets.title = "what an automaton state says of a token before its callers are asked: accepted, uncertain and rejected (and stop) together are the vocabulary";
     count();
     fit();
     // A state appears once for each iteration counter; the filter is by state.
