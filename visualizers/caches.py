@@ -124,7 +124,8 @@ class CacheShot:
 class CacheView(LiveView[CacheShot]):
     """Timeline, parser states, memory and sharing of one text's masks.
 
-    `step` is the step one stands at; a click on a mask or a parser state sends `{"kind": "goto", "index": step}`.
+    `step` is the step one stands behind, and masks go by the step after which they were asked for; a click on a mask or
+    a parser state sends `{"kind": "goto", "index": step}`.
     """
 
     _module = "caches"
@@ -357,7 +358,7 @@ def _static_visits(shot: CacheShot) -> str:
     more = len(shot.record) - len(visits)
     left = f" (the last {len(visits)} of {len(shot.record):,})" if more else ""
     return (
-        f"<details><summary>mask by mask{left}</summary><table><tr><th>step</th><th>the mask was</th>"
+        f"<details><summary>mask by mask{left}</summary><table><tr><th>after step</th><th>the mask was</th>"
         f"<th>strategies</th><th>µs</th><th>bytes</th><th>parser state</th><th>rules under way</th></tr>"
         f"{rows}</table></details>"
     )
@@ -409,7 +410,7 @@ def figure(shot: CacheShot, *, note: str = "") -> go.Figure:
                     x=[i for i, _ in some],
                     y=[max(visit.event.nanoseconds, 1) / 1e3 for _, visit in some],
                     customdata=[(visit.event.step, visit.event.nbytes, _place(visit.where)) for _, visit in some],
-                    hovertemplate="%{y:.1f} µs, %{customdata[1]:,} B<br>step %{customdata[0]}, %{customdata[2]}",
+                    hovertemplate="%{y:.1f} µs, %{customdata[1]:,} B<br>after step %{customdata[0]}, %{customdata[2]}",
                     mode="markers",
                     name=f"{said(kind)} ({len(some):,})",
                     marker={"color": COLOURS[kind], "size": 6},

@@ -45,7 +45,7 @@ def ribbon_html(session: Session, reading: Reading | None = None) -> str:
         message = _pre(str(reading))
     state = "stopped" if session.is_terminated else "may end here" if session.is_completed else "must go on"
     allowed = f"{len(session.allowed_ids()):,} tokens allowed · vocabulary {html_escape(session.vocabulary)}"
-    facts = f"byte {position:,} · step {index:,} of {len(session.steps):,} · {allowed}"
+    facts = f"byte {position:,} · after step {index:,} of {len(session.steps):,} · {allowed}"
     head = f'<b>Text</b><span style="opacity:0.7"> · {facts} · {state}</span>'
     return _block(head, " ".join(chips) or '<span style="opacity:0.7">nothing read yet</span>', message)
 

@@ -161,7 +161,7 @@ class TestBrowser:
         page.goto(file.as_uri())
         page.wait_for_selector("html[data-ready]")
         page.keyboard.press("ArrowRight")
-        assert "step 1" in page.get_by_test_id("cache-detail").inner_text()
+        assert "after step 1" in page.get_by_test_id("cache-detail").inner_text()
         page.get_by_test_id("cache-tab-states").click()
         page.get_by_test_id("state-cell").first.click()
         assert page.get_by_test_id("step-count").inner_text().startswith("0 /")

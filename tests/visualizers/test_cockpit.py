@@ -116,6 +116,7 @@ class TestBrowser:
         bridge = bridged(view)
         page = bridge.page
         assert page.get_by_test_id("cockpit-step").inner_text() == 'step 2 "a'
+        assert page.get_by_test_id("cockpit-mask").inner_text() == "by the mask after step 1"
         assert page.locator(".strip button").first.get_attribute("title").startswith("step 1:")  # type: ignore[union-attr]
         assert page.get_by_test_id("branch-label").inner_text() == "in place of step 2"
         view.show(replace(SHOT, place=3))

@@ -54,6 +54,11 @@ def test_it_shows_the_run_and_follows_the_place(desk: Desk, model: LanguageModel
     desk.do("goto", index=5)
     assert (view.place, view.detail["step"]) == (5, 4), "step 5 was taken last, in the ribbon and here"
     assert desk.session.steps[4].token_id == view.detail["id"]
+    allowed = view.detail["allowed"]
+    desk.do("goto", index=4)
+    place = desk.panels["text"].view.state["place"]  # type: ignore[attr-defined]
+    assert f"after step 4 of {len(trace)} · {allowed:,} tokens allowed" in place, "the mask that step 5 was drawn from"
+    desk.do("goto", index=5)
     refused = [option for option in view.detail["options"] if not option[4]]
     assert refused
     assert all(option[5] for option in refused), "every refused token has its reason"

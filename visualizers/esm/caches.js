@@ -45,7 +45,7 @@ function render({ model, el }) {
     const v = model.get("visits"), state = (model.get("states") || [])[v.state[k]] || [];
     const [, told] = kinds()[v.kind[k]], place = v.place[k] || state[4];
     return [
-      h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, said(v.kind[k])), ` · step ${number(v.step[k])}`,
+      h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, said(v.kind[k])), ` · after step ${number(v.step[k])}`,
         v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · parser state ${state[0]}`,
         v.made[k] ? ` · ${many(v.made[k], "token set")} computed` : "", v.pool[k] ? ` · ${number(v.pool[k])} from the pool` : ""),
       h("div", { class: "ms-muted", title: place ? `in ${place}\n${told}` : told }, ...(place ? ["in ", h("span", { class: "ms-mono" }, place.length > 2 * PLACE ? `…${place.slice(1 - 2 * PLACE)}` : place), " · "] : []), told),
@@ -92,8 +92,8 @@ function render({ model, el }) {
     const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "timeline", "aria-label": `time and size of ${count} masks` }, now,
       ...chart(v.us, 22, tall, "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
       ...(both ? chart(v.bytes, 44 + tall, room - tall, "bytes of the mask (log)", (t) => t < 1024 ? String(t) : `${t / 1000}k`) : []),
-      svg("text", { x: LEFT, y: HEIGHT - 4 }, `first mask shown: step ${number(v.step[0])}`),
-      svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, `masks in the order asked for → step ${number(v.step[count - 1])}`), over, hit);
+      svg("text", { x: LEFT, y: HEIGHT - 4 }, `first mask shown: after step ${number(v.step[0])}`),
+      svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, `masks in the order asked for → after step ${number(v.step[count - 1])}`), over, hit);
     const line = h("div", { class: "detail", "data-testid": "cache-detail" });
     const at = (event) => {
       const box = picture.getBoundingClientRect();
@@ -119,7 +119,7 @@ function render({ model, el }) {
     const heat = (visits) => most === 1 ? 0.15 : 0.1 + 0.6 * Math.log(visits) / Math.log(most);
     const cells = found.map(([id, visits, first, kind, where, us]) => {
       const cell = h("button", { type: "button", "data-testid": "state-cell", "data-set": id,
-        title: `parser state ${id}: ${many(visits, "visit")}, first at step ${first} (${said(kind)}), ${micros(us)} in all\nin ${where || "the beginning"}`,
+        title: `parser state ${id}: ${many(visits, "visit")}, first after step ${first} (${said(kind)}), ${micros(us)} in all\nin ${where || "the beginning"}`,
         onclick: () => go(first) }, h("b", {}, number(visits)), h("i", { class: `k${kind}` }));
       cell.style.setProperty("--heat", heat(visits));
       return cell;
@@ -239,9 +239,9 @@ function render({ model, el }) {
       }));
     };
     move();
-    const order = (text, title, mine) => h("button", { type: "button", "aria-pressed": String(slowest === mine), title, "data-testid": `order-${text}`,
+    const order = (text, title, mine) => h("button", { type: "button", "aria-pressed": String(slowest === mine), title, "data-testid": `order-${text.split(" ").pop()}`,
       onclick: () => { slowest = mine; draw(); } }, slowest === mine ? `${text} ▾` : text);
-    return [h("table", { class: "ms-table", "aria-label": slowest ? "slowest masks" : "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, order("step", `tokens read before; the last ${LAST} masks up to here`, false)),
+    return [h("table", { class: "ms-table", "aria-label": slowest ? "slowest masks" : "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, order("after step", `steps read before the mask was asked for; the last ${LAST} masks up to here`, false)),
       h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "where its parts were" }, "by"), h("th", { title: "which strategies made its parts, now or when they were made first" }, "strategies"),
       h("th", { class: "ms-num" }, order("time", `the ${LAST} slowest masks of the text`, true)), h("th", { class: "ms-num" }, "size"), h("th", { title: "where in the source, or the rules under way" }, "in"))), body)];
   }

@@ -91,9 +91,10 @@ function render({ model, el }) {
     const fact = (name, value, title, testid) => h("span", { title }, `${name} `, h("b", testid ? { "data-testid": testid } : {}, value));
     const facts = h("div", { class: "facts" },
       h("span", { "data-testid": "cockpit-step" }, `${model.get("place") ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
+      h("span", { class: "ms-muted", "data-testid": "cockpit-mask", title: "the mask that this token was drawn from: the one that the strip and the caches show after the step before" }, `by the mask after step ${number(k)}`),
       fact("removed by the mask", removed(run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
       fact("entropy, bits", `${bits(run.entropy[i])} → ${bits(run.masked[i])}`, "of the model's distribution, and of what the mask leaves of it", "entropy"),
-      fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows", "allowed-count"),
+      fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows from which this token was drawn", "allowed-count"),
       ...run.us[i].map((value, c) => { const [name, told] = model.get("about").clocks[c]; return fact(name, micros(value), told + (name === "mask" && detail.kind ? ` (${detail.kind})` : "")); }));
     const most = Math.max(0.0001, ...(detail.options || []).flatMap(([, , before, after]) => [before, after]));
     const bar = (kind, share) => { const one = h("i", { class: `bar ${kind}` }); one.style.width = `${Math.max(0, (36 * share) / most)}px`; return one; };

@@ -130,7 +130,7 @@ def stepper_state(
         "half": session.place.offset > 0,
         "modes": [[*mode, len(list(run))] for mode, run in groupby(modes)],
         "status": _status(session, reading, trouble),
-        "place": f"byte {position:,} · step {index:,} of {len(steps):,} · {_allowed(allowed)}",
+        "place": f"byte {position:,} · after step {index:,} of {len(steps):,} · {_allowed(allowed)}",
         "vocabulary": session.vocabulary,
         "next": content(session.next_bytes()) or "nothing",
         "candidates": [{"id": c.token_id, "text": clip(str(c), 24), "stop": c.stop} for c in candidates],
