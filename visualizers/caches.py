@@ -131,6 +131,7 @@ class CacheView(LiveView[CacheShot]):
     _module = "caches"
     _styles = ("caches",)
     _height = 360
+    _follows = ("step",)
 
     about = synced(t.Dict())
     visits = synced(t.Dict())

@@ -97,6 +97,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
                     "traits": view.keys,
                     "placed": list(view._placed),
                     "given": list(view._given),
+                    "follows": list(view._follows),
                 }
                 for name, view in self._views.items()
             ],

@@ -53,7 +53,8 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     `steps[index]` are the traits of the step shown; empty when nothing was recorded.  `_placed` names the traits that
     depend on nothing but the place in a text (and on the traits in `_given`, which a person sets): a host keeps them
     for places already visited, so that going back there asks Python nothing.  `_paged` names those that only a page
-    without Python needs beside them.
+    without Python needs beside them.  `_follows` names those that are the number of steps read: the browser sets them
+    when it goes to a place by itself.
     """
 
     _module: ClassVar[str]
@@ -62,6 +63,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     _placed: ClassVar[tuple[str, ...]] = ()
     _given: ClassVar[tuple[str, ...]] = ()
     _paged: ClassVar[tuple[str, ...]] = ()
+    _follows: ClassVar[tuple[str, ...]] = ()
 
     index = synced(t.Int(0))
     steps = synced(t.List())

@@ -28,8 +28,8 @@ _EXPORT: Final = "export default { render };"
 class Part:
     """One view of a page: the name of its ES module, its style sheets, and the traits it starts from.
 
-    `state` holds JSON values and `bytes`, nested as one likes.  `name`, `title`, `placed` and `given` are for pages
-    with an arranger (see `visualizers.host.Host`).
+    `state` holds JSON values and `bytes`, nested as one likes.  `name`, `title`, `placed`, `given` and `follows` are
+    for pages with an arranger (see `visualizers.host.Host`).
     """
 
     module: str
@@ -39,6 +39,7 @@ class Part:
     title: str = ""
     placed: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
 
 
 def page(
@@ -66,6 +67,7 @@ def page(
             "state": _plain({**part.state, "offline": True}),
             **({"name": part.name, "title": part.title} if part.name else {}),
             **({"placed": list(part.placed), "given": list(part.given)} if part.placed else {}),
+            **({"follows": list(part.follows)} if part.follows else {}),
         }
         for part in parts
     ]

@@ -239,6 +239,7 @@ class Desk:
         return {
             "key": number if plain else None,
             "number": number,
+            "index": session.index,
             "around": self._places.around(session.place, session.steps),
             "fresh": [view for name in self._fresh for view in self.panels[name].views],
         }

@@ -95,4 +95,5 @@ def _visit(desk: Desk) -> tuple[str, dict[str, Any]]:
 def _part(name: str, visited: LiveView[Any], shown: LiveView[Any]) -> Part:
     """One view of the page: of the copy what belongs to the place, else what the desk shows."""
     part = visited.part() if visited._placed else shown.part()
-    return replace(part, name=name, placed=(*visited._placed, *visited._paged), given=visited._given)
+    placed = (*visited._placed, *visited._paged)
+    return replace(part, name=name, placed=placed, given=visited._given, follows=visited._follows)

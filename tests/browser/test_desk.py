@@ -224,6 +224,10 @@ def test_a_reloaded_page_shows_the_same_desk(opened: OpenDesk) -> None:
 
 
 def test_a_kernel_that_goes_is_said_and_nothing_breaks(opened: OpenDesk) -> None:
+    opened.find("dock-tab-tokens").click()
+    opened.find("dock-tab-next").click()
+    opened.find("next-tab-refused").click()  # the places seen before had another tab in front
+    expect(opened.find("next-refusal").first).to_be_visible()
     before = boxes(opened.desk)
     lines = len(before)
     opened.page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
@@ -236,6 +240,13 @@ def test_a_kernel_that_goes_is_said_and_nothing_breaks(opened: OpenDesk) -> None
     opened.page.keyboard.press("ArrowLeft")  # a place seen before
     expect(opened.find("place")).not_to_contain_text("byte 6 ")
     assert box.input_value() != value
+    refused = opened.find("count-refused").inner_text()
+    assert opened.find("place").inner_text().endswith(f"{opened.find('count-allowed').inner_text()} tokens allowed")
+    expect(opened.find("next-tab-refused")).to_have_text(f"refused{refused}")
+    expect(opened.find("next-body")).to_contain_text(f"{refused} of ")
+    opened.find("tab-rejected").click()
+    expect(opened.find("token-note")).to_contain_text("tokens, which are listed where Python runs")
+    opened.desk.focus()
     opened.page.keyboard.press("End")
     expect(opened.find("place")).to_contain_text("byte 6 ")
     opened.shoot("desk-kernel-gone.png")

@@ -83,8 +83,10 @@ function hub(model, parts) {
     const changes = [["place", kept.place]];
     for (const part of parts) {
       const held = kept[part.name];
-      if (held && same(held.given, part.given.map((trait) => get(wire(part.name, trait))))) changes.push(...held.values);
+      // Without a kernel what was kept under another setting (a tab, a mode) is better than what belongs to another place.
+      if (held && (self.alone() || same(held.given, part.given.map((trait) => get(wire(part.name, trait)))))) changes.push(...held.values);
     }
+    for (const part of parts) for (const trait of part.follows) changes.push([wire(part.name, trait), kept.place.index]);
     const shown = self.inSight();
     partial = parts.some((part) => shown.has(part.name) && !kept[part.name]);
     const before = changes.map(([full]) => get(full));

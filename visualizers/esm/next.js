@@ -3,7 +3,8 @@
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
 import { again, channel, code, fill, h, many, measured, mount, number, put, soon } from "./common.js";
 
-const TABS = [["next", "may come next"], ["members", "object"], ["refused", "refused tokens"], ["uncertain", "uncertain tokens"]];
+const TABS = [["next", "may come next"], ["members", "object"], ["refused", "refused", "tokens that the mask does not let through, by what refuses them"],
+  ["uncertain", "uncertain", "tokens that run over the end of a rule, by what is left for its callers"]];
 const STATES = [["done", "written"], ["here", "being written"], ["next", "may come next"], ["later", "may come later"], ["passed", "cannot come any more"]];
 const HINTS = {
   keys: "names of members that may come now", values: "what a value may be", tags: "tags that may begin or end here",
@@ -35,15 +36,15 @@ function render({ model, el }) {
     model.save_changes();
   };
 
-  const tabOf = again(([name, title, count, chosen]) => h("button", {
-    type: "button", role: "tab", "aria-selected": String(chosen), "data-testid": `next-tab-${name}`,
+  const tabOf = again(([name, title, told, count, chosen]) => h("button", {
+    type: "button", role: "tab", title: told, "aria-selected": String(chosen), "data-testid": `next-tab-${name}`,
     onclick: () => view.commit("tab", name) }, title, count == null ? null : h("span", { class: "ms-num" }, number(count))));
 
   function head() {
     const tab = model.get("tab");
-    const refused = model.get("refused") || {}, uncertain = model.get("uncertain") || {}, outlook = model.get("outlook") || {};
-    const counts = { refused: refused.total, uncertain: uncertain.total };
-    fill(tabs, tabOf(TABS.map(([name, title]) => [name, title, counts[name], name === tab])));
+    const uncertain = model.get("uncertain") || {}, outlook = model.get("outlook") || {};
+    const counts = { refused: outlook.size == null ? undefined : outlook.size - outlook.allowed, uncertain: uncertain.total };
+    fill(tabs, tabOf(TABS.map(([name, title, told]) => [name, title, told || "", counts[name], name === tab])));
     put(about, outlook.size ? `${number(outlook.allowed)} of ${many(outlook.size, "token")} allowed` : "");
   }
 
@@ -198,7 +199,9 @@ function render({ model, el }) {
   }
 
   function refusals(state) {
-    if (!state.rows) return [h("div", { class: "ms-empty" }, model.get("offline") ? "not recorded" : "looking …")];
+    const { size, allowed } = model.get("outlook") || {};
+    if (!state.rows) return [h("div", { class: "ms-empty" }, !model.get("offline") ? "looking …"
+      : `${size == null ? "" : `${number(size - allowed)} of ${many(size, "token")} refused; `}what refuses them is told where Python runs`)];
     if (!state.reasoned && asked !== state && !model.get("offline")) {
       asked = state;
       python.ask({ type: "reasons" }, () => {});
@@ -223,7 +226,7 @@ function render({ model, el }) {
   }
 
   function callers(state) {
-    if (!state.rows) return [h("div", { class: "ms-empty" }, model.get("offline") ? "not recorded" : "looking …")];
+    if (!state.rows) return [h("div", { class: "ms-empty" }, model.get("offline") ? "they are listed where Python runs" : "looking …")];
     const out = [h("div", { class: "ms-empty" }, state.total
       ? "These tokens run over the end of a rule, so the rule alone cannot tell: the rules that called it decide about the rest."
       : "No token runs over the end of its rule here: every one is decided by the rule alone.")];

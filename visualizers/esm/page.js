@@ -19,7 +19,7 @@ values.parts = packed.parts.map((part, index) => {
     const full = `${linked.includes(trait) ? "shared" : name}__${trait}`;
     if (!(full in values)) values[full] = value;
   }
-  return { name, module: part.module, title: part.title || name, traits: Object.keys(part.state), placed: part.placed || [], given: part.given || [] };
+  return { name, module: part.module, title: part.title || name, traits: Object.keys(part.state), placed: part.placed || [], given: part.given || [], follows: part.follows || [] };
 });
 
 const handlers = new Map();

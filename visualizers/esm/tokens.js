@@ -52,8 +52,7 @@ function render({ model, el }) {
     silent = false;
     if (!keep && sight.top) body.scrollTop = sight.top = 0;
     if (offline()) {
-      const all = (model.get("page_by_tab") || {})[model.get("tab")] || [];
-      const found = all.filter(matches);
+      const found = (here() || []).filter(matches);
       for (let i = 0; i * PAGE < found.length; i++) pages.set(i, found.slice(i * PAGE, (i + 1) * PAGE));
       total = found.length;
     } else {
@@ -68,6 +67,12 @@ function render({ model, el }) {
       }
     }
     draw(true);
+  }
+
+  // Without Python: the rows of the tab that are on this page, or that Python sent last; undefined where there are none.
+  function here() {
+    const page = model.get("page") || {}, tab = model.get("tab");
+    return (model.get("page_by_tab") || {})[tab] || (page.tab === tab && !page.query && !page.group ? page.rows : undefined);
   }
 
   // The same rule as visualizers/tokens.py: spaces mean ␣, capitals make it exact, a number also finds an id.
@@ -157,9 +162,9 @@ function render({ model, el }) {
     const counts = model.get("counts") || {};
     if (silent) note.textContent = "no answer from Python: only rows already here are shown";
     else if (offline()) {
-      const here = ((model.get("page_by_tab") || {})[model.get("tab")] || []).length;
-      const all = counts[model.get("tab")] || 0;
-      note.textContent = `${number(total)} shown` + (here < all ? `; this page holds the first ${number(here)} of ${number(all)}, and searches only these` : "");
+      const held = here() || [...pages.values()].flat(), all = counts[model.get("tab")] || 0;
+      note.textContent = all && !held.length ? `${many(all, "token")}, which are listed where Python runs`
+        : `${number(total)} shown` + (held.length < all ? `; the first ${number(held.length)} of ${number(all)} are here, and only these are searched` : "");
     } else note.textContent = model.get("query") ? `${number(total)} match${total === 1 ? "es" : ""}` : many(total, "token");
     note.textContent += ` · mask allows ${number(counts.allowed || 0)} of ${number(counts.all || 0)}`;
   }
