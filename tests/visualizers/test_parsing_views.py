@@ -47,6 +47,14 @@ def views(matcher: GrammarMatcher) -> list[LiveView[Any]]:
     return [stack, tree, triggers, steps]
 
 
+# Where the text of each row of the tree begins, by level.
+LEFTS = """rows => rows.map((row) => {
+  const range = document.createRange();
+  range.selectNodeContents(row.querySelector(".label, .text"));
+  return [row.getAttribute("aria-level"), range.getBoundingClientRect().left];
+})"""
+
+
 @pytest.mark.parametrize("name", ["stack", "tree", "chain", "triggers"])
 def test_modules_are_small(name: str) -> None:
     assert len(module(name)) < 30_000
@@ -164,7 +172,12 @@ class TestBrowser:
         view, matcher = TreeView(), at(SUMS, b"1+2*3")
         view.show(derivation(matcher))
         bridge = bridged(view)
-        expect(page.get_by_test_id("tree-ambiguous")).to_have_text("1 ambiguous node in this tree")
+        expect(page.get_by_test_id("tree-ambiguous")).to_have_text("1 ambiguous node")
+        lefts: dict[str, list[float]] = {}
+        for level, left in page.get_by_test_id("tree-node").evaluate_all(LEFTS):
+            lefts.setdefault(level, []).append(left)
+        assert max(map(len, lefts.values())) > 2
+        assert all(max(some) - min(some) < 6 for some in lefts.values()), "siblings begin below each other"
         page.get_by_test_id("tree-flip-on").click()
         assert bridge.soon("wish", {"readings": {"E@0-5": 1}})
         view.show(derivation(matcher, readings=view.wish["readings"]))

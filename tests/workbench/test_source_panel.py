@@ -65,7 +65,7 @@ def test_the_foot_counts_what_was_written(opened: Explorer) -> None:
     assert view.document["summary"] == said
     assert "JSON Schema" in repr(opened.session)
     opened.session.set_grammar('root ::= a "," a\na ::= b+\nb ::= [a-z] | "-"\n')
-    assert view.document["summary"].startswith("3 rules written · vocabulary ")
+    assert view.document["summary"] == "3 rules written"
     assert "3 rules written" in repr(opened.session)
 
 

@@ -37,6 +37,8 @@ def document_state(session: Session) -> State:
     """The text, its language, the languages there are, and the options of this one."""
     source = shown_source(session)
     name = f"{source.name} · " if source.name else ""
+    # The strip says whose tokens the text is cut into; here only where they are no longer those that one began with.
+    other = f" · vocabulary {session.vocabulary}" if session._before_model else ""
     return {
         "text": source.text,
         "language": source.language,
@@ -53,7 +55,7 @@ def document_state(session: Session) -> State:
             }
             for option in OPTIONS[source.language]
         ],
-        "summary": f"{name}{written(session)} · vocabulary {session.vocabulary}",
+        "summary": f"{name}{written(session)}{other}",
         "why": f"read as {source.title}: {source.why}",
     }
 
