@@ -39,8 +39,7 @@ STOP_TOKEN: Final = "stop token"
 """What a token that ends the text is called wherever tokens are shown: it writes no text of its own."""
 _RESERVED: Final = frozenset((SPACE, OPEN, CLOSE))
 _ESCAPE: Final = re.compile("⟨(?:0x([0-9A-F]{2})|U\\+([0-9A-F]{4,6}))⟩")
-# Where UTF-8 takes a byte more: ends of classes that nobody wrote, and rare signs that hardly a font has.
-_LENGTH_ENDS: Final = frozenset((0x7FF, 0x800, 0x10000))
+_LATIN_END: Final = 0x250
 _SHORT: Final = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
 _BOUNDS: Final = re.compile(r"\{\d*,\d*\}'*$")
 _NEXT_RULE: Final = re.compile(r"(?:\s*\n|\s{2,})(?=[A-Za-z_][^\s\"']* ::= )")
@@ -187,14 +186,25 @@ def character_class(ranges: Iterable[tuple[int, int]]) -> str:
 def _class(ranges: list[tuple[int, int]]) -> str:
     pieces = []
     for first, last in ranges:
-        pieces.append(_in_class(first))
+        # A range from one script into another has ends that nobody wrote, where UTF-8 takes other bytes: rare signs
+        # that hardly a font has.
+        plain = _script(first) == _script(last)
+        pieces.append(_in_class(first, plain))
         if last > first:
-            pieces.append(("-" if last > first + 1 else "") + _in_class(last))
+            pieces.append(("-" if last > first + 1 else "") + _in_class(last, plain))
     return "".join(pieces)
 
 
-def _in_class(code: int) -> str:
-    """A code point within a class; what does not print is written as in a grammar, so that the class stays short."""
+def _script(code: int) -> str:
+    """The script of a code point, as far as names tell: "CYRILLIC", "CJK"; "" for one that has no name."""
+    return unicodedata.name(chr(code), "").partition(" ")[0].partition("-")[0]
+
+
+def _in_class(code: int, plain: bool) -> str:
+    """A code point within a class; what does not print is written as in a grammar, so that the class stays short.
+
+    `plain`: one may write signs past the Latin ones as they are.
+    """
     if code in _SHORT:
         return _SHORT[code]
     character = chr(code)
@@ -202,7 +212,7 @@ def _in_class(code: int) -> str:
         return f"\\{character}"
     if character == " ":
         return SPACE
-    if character.isprintable() and character not in _RESERVED and code not in _LENGTH_ENDS:
+    if character.isprintable() and character not in _RESERVED and (plain or code < _LATIN_END):
         return character
     return f"\\x{code:02X}" if code < 0x100 else f"\\u{{{code:X}}}"
 

@@ -8,6 +8,7 @@ Read on: `visualizers/scene.py`, `visualizers/svg.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -21,6 +22,8 @@ WIDTH: Final = 40  # columns of one row
 LOOSE: Final = 14  # columns that a row may be shorter, to end behind a space
 CLASS: Final = 26  # columns of one class
 NAME: Final = 26
+# What a cut leaves of a range or an escape.
+_HALF: Final = re.compile(r"(?<!\\)-?(?:\\(?:u(?:\{[0-9A-F]*)?|x[0-9A-F]?)?)?$")
 ROWS: Final = 3  # rows of one long literal, when it is alone on its arrow
 
 CellKind = Literal["sign", "class", "bytes", "call", "token", "gap"]
@@ -74,7 +77,7 @@ def _cell(piece: Piece, index: int) -> Cell:
 
 
 def _short_class(text: str) -> str:
-    return text if len(text) <= CLASS else text[: CLASS - 2] + "…]"
+    return text if len(text) <= CLASS else _HALF.sub("", text[: CLASS - 2]) + "…]"
 
 
 def edge_label(edge: FoldedEdge, *, rows: int = ROWS) -> Label:

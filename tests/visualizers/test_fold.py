@@ -318,6 +318,10 @@ class TestReading:
         assert sum("…" in line for line in label.lines) == 1
         assert len(label.cuts) == 599
 
+    def test_a_long_class_is_cut_between_its_signs(self) -> None:
+        (rule,) = compiled("root ::= [ !#-\\[\\]-\\x7F\\u1000-\\uCFFF]").rules
+        assert edge_label(fold_rule(rule).edges[0]).lines == ("[␣!#-[\\]-\\x7F\\u{1000}…]",)
+
     def test_a_class_that_is_repeated_is_counted(self) -> None:
         (rule,) = compiled('root ::= [0-9] [0-9] [0-9] [0-9] "-" [a-f] [a-f]').rules
         label = edge_label(fold_rule(rule).edges[0])

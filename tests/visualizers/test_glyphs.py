@@ -184,6 +184,10 @@ def test_classes_name_the_ends_that_nobody_wrote() -> None:
     assert character_class([(0x800, 0xFFFF)]) == "[\\u{800}-\\u{FFFF}]"
     assert character_class([(0x10000, 0x10FFFF)]) == "[^\\x00-\\u{FFFF}]"
     assert character_class([(0x430, 0x44F), (0x451, 0x451)]) == "[а-яё]"
+    assert character_class([(0x4E00, 0x9FA5)]) == "[一-龥]"
+    assert character_class([(0x20, 0x7F), (0x840, 0x1FFFF)]) == "[␣-\\x7F\\u{840}-\\u{1FFFF}]"
+    assert character_class([(0x41, 0x5A), (0x7C0, 0xFFF)]) == "[A-Z\\u{7C0}-\\u{FFF}]", "no font has both"
+    assert character_class([(0xE000, 0xE001), (0x378, 0x378)]) == "[\\u{E000}\\u{E001}\\u{378}]"
 
 
 def test_clip_and_columns() -> None:
