@@ -148,7 +148,7 @@ def _ranges(members: bytearray, wanted: int) -> str:
 def _single(byte: int) -> str:
     """One byte, in quotes where it prints: a lone comma or dot would get lost beside an arrow."""
     if not 0x20 < byte < 0x7F:
-        return _byte(byte)
+        return _character(chr(byte)) if byte < 0x80 else _byte(byte)
     return "'\"'" if byte == 0x22 else f'"{chr(byte)}"'
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo, allocate_token_bitmask
 from kernels_core.inspect.fills import CacheLog, CacheRecord
@@ -121,6 +122,15 @@ class TestBrowser:
         page.get_by_test_id("cache-tab-sharing").click()
         assert shot.sharing is not None
         assert page.get_by_test_id("shared-set").count() == len(shot.sharing.sets)
+        told = page.locator("[data-testid=shared-set] td:first-child").all_inner_texts()
+        states = [one.uses[0].state for one in shot.sharing.sets]
+        assert all(f" state {state:,}, " in text for text, state in zip(told, states, strict=True))
+
+    def test_a_grammar_that_needed_no_token_set_says_so(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
+        assert shot.sharing is not None
+        page = bridged(CacheView(replace(shot, sharing=replace(shot.sharing, sets=())))).page
+        page.get_by_test_id("cache-tab-sharing").click()
+        expect(page.get_by_test_id("shared-none")).to_contain_text("No mask of this grammar has needed a token set yet")
 
     def test_the_last_masks_are_a_table(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
         page = bridged(CacheView(replace(shot, places={1: "#/here"}))).page

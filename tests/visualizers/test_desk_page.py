@@ -186,6 +186,43 @@ def test_no_kind_of_token_is_cut_off(opened: Opened, width: int) -> None:
     expect(opened.find("tab-rejected")).to_have_attribute("title", re.compile("^80,789: "))
 
 
+CHIPS = """() => {
+  const seen = (one) => getComputedStyle(one).visibility === "visible";
+  const chips = [...document.querySelectorAll(".mx-chip")].filter(seen);
+  const room = document.querySelector(".mx-chips").getBoundingClientRect();
+  const boxes = chips.map((one) => one.getBoundingClientRect());
+  return [chips.length, boxes.filter((box) => box.right > room.right + 1 || box.bottom > room.bottom + 1).length];
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 700])
+def test_no_button_of_an_allowed_token_is_cut_and_none_is_forgotten(opened: Opened, width: int) -> None:
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    allowed = len(opened.desk.session.allowed_ids())
+    others = opened.page.locator(".mx-others")
+    opened.page.wait_for_function(
+        f"""() => {{
+          const others = Number(document.querySelector(".mx-others").textContent.replace(/[^0-9]/g, ""));
+          return ({CHIPS})()[0] + others === {allowed};
+        }}"""
+    )
+    shown, cut = opened.page.evaluate(CHIPS)
+    assert (cut, shown > 8) == (0, True)
+    expect(others).to_have_text(f"+{allowed - shown:,} more")
+
+
+def test_what_may_come_is_named_beside_a_refused_text_and_no_end_after_the_end(opened: Opened) -> None:
+    expect(opened.find("next-end")).to_be_visible()
+    opened.box.fill("[ab,cd;")
+    expect(opened.find("prefix-status")).to_have_attribute("data-kind", "dead")
+    expect(opened.find("next-bytes")).to_have_text("next")
+    opened.box.fill("[ab,cd]")
+    opened.at_byte(7)
+    opened.page.locator(".mx-end").click()
+    expect(opened.find("prefix-status")).to_have_attribute("data-kind", "stopped")
+    expect(opened.find("next-end")).to_have_count(0)
+
+
 SCHEMA = {
     "type": "object",
     "properties": {noun: {"type": "null"} for noun in NOUNS[:40]},

@@ -96,6 +96,8 @@ def test_byte_classes_say_exactly_their_bytes(ranges: list[tuple[int, int]]) -> 
     [
         ([(0x61, 0x61)], '"a"'),
         ([(0x22, 0x22)], "'\"'"),
+        ([(0x0A, 0x0A)], "⟨0x0A⟩"),  # as a token's text is written, in the same panel
+        ([(0xC3, 0xC3)], "⟨0xC3⟩"),
         ([(0x30, 0x39), (0x41, 0x46)], "[0-9A-F]"),
         ([(0x20, 0x21), (0x23, 0x5B), (0x5D, 0xFF)], '[^⟨0x00⟩-⟨0x08⟩\\t\\n⟨0x0B⟩⟨0x0C⟩\\r⟨0x0E⟩-⟨0x1F⟩"\\\\]'),
         ([(9, 10), (13, 13), (32, 32)], "[\\t\\n\\r␣]"),

@@ -44,11 +44,14 @@ function render({ model, el }) {
   function detail(k) {
     const v = model.get("visits"), state = (model.get("states") || [])[v.state[k]] || [];
     const [, told] = kinds()[v.kind[k]], place = v.place[k] || state[4];
+    const [dot, of] = [" · ", ` · mask of ${bytes(v.bytes[k])} · parser state ${state[0]}`];
+    // In a dock there is room for two lines; the legend tells at each colour what it means, and so does what one points at.
+    const tight = dock && WIDTH < 800;
     return [
       h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, said(v.kind[k])), ` · after step ${number(v.step[k])}`,
-        v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · parser state ${state[0]}`,
+        v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])}`, tight ? "" : of,
         v.made[k] ? ` · ${many(v.made[k], "token set")} computed` : "", v.pool[k] ? ` · ${number(v.pool[k])} from the pool` : ""),
-      h("div", { class: "ms-muted", title: place ? `in ${place}\n${told}` : told }, ...(place ? ["in ", h("span", { class: "ms-mono" }, place.length > 2 * PLACE ? `…${place.slice(1 - 2 * PLACE)}` : place), " · "] : []), told),
+      h("div", { class: "ms-muted", title: place ? `in ${place}\n${told}` : told }, ...(place ? ["in ", h("span", { class: "ms-mono" }, place.length > 2 * PLACE ? `…${place.slice(1 - 2 * PLACE)}` : place)] : []), tight ? place ? of : of.slice(3) : place ? dot : "", tight ? "" : told),
     ];
   }
 
@@ -90,10 +93,10 @@ function render({ model, el }) {
     const over = svg("rect", { class: "hover", y: 12, height: HEIGHT - 28, width: Math.max(gap, 3), visibility: "hidden" });
     const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height: HEIGHT - 5, "data-testid": "timeline-hit" });
     const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "timeline", "aria-label": `time and size of ${count} masks` }, now,
-      ...chart(v.us, 22, tall, "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
+      ...chart(v.us, 22, tall, WIDTH < 460 ? "µs for the mask (log); ● first visit" : "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
       ...(both ? chart(v.bytes, 44 + tall, room - tall, "bytes of the mask (log)", (t) => t < 1024 ? String(t) : `${t / 1000}k`) : []),
-      svg("text", { x: LEFT, y: HEIGHT - 4 }, `first mask shown: after step ${number(v.step[0])}`),
-      svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, `masks in the order asked for → after step ${number(v.step[count - 1])}`), over, hit);
+      svg("text", { x: LEFT, y: HEIGHT - 4 }, `after step ${number(v.step[0])}`),
+      svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, `→ after step ${number(v.step[count - 1])}, in the order asked for`), over, hit);
     const line = h("div", { class: "detail", "data-testid": "cache-detail" });
     const at = (event) => {
       const box = picture.getBoundingClientRect();
@@ -167,7 +170,7 @@ function render({ model, el }) {
           pool[last] - pool[0] ? ` (+${bytes(pool[last] - pool[0])})` : "")),
       svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "memory", "aria-label": "bytes and numbers over the masks" }, now, ...areas,
         ...axis(18, tall, [[0, "0"], [high / 2, bytes(high / 2)], [high, bytes(high)]], y, "bytes held by this grammar's caches, at the last mask"),
-        ...axis(low, small, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (at the last mask)"), ...lines,
+        ...axis(low, small, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") ), ...lines,
         svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, "masks in the order asked for →")),
     ];
   }
@@ -184,17 +187,18 @@ function render({ model, el }) {
       const chips = one.uses.filter(([g, p, , , relation]) => !seen.has(`${g} ${p} ${relation}`) && seen.add(`${g} ${p} ${relation}`)).map(([g, p, rule, state, relation, inside]) =>
         h("span", { class: `chip ${relation}`, title: `${RELATIONS[relation]}\nstate ${state} of ${rule}\ninside ${inside || p}` }, label(g, p)));
       return h("tr", { "data-testid": "shared-set", "data-parts": chips.length },
-        h("td", { title: `${one.storage}; ${FOLLOWED}` }, h("span", { class: "ms-mono" }, one.rule), h("span", { class: "ms-muted" }, ` ${one.followed}`)),
+        h("td", { title: `${one.storage}; ${FOLLOWED}` }, h("span", { class: "ms-mono" }, one.rule), h("span", { class: "ms-muted" }, ` state ${number(one.uses[0][3])}, ${one.followed}`)),
         h("td", { class: "ms-num" }, bytes(one.bytes)), h("td", { title: one.origin === "warm start" ? WARM : "" }, made, one.us == null ? "" : h("span", { class: "ms-muted" }, ` in ${micros(one.us)}`)),
         h("td", { class: "uses" }, ...chips, one.more ? `and ${number(one.more)} more` : ""));
     });
     const pool = found.pool;
+    const none = h("div", { class: "ms-empty", "data-testid": "shared-none" }, "No mask of this grammar has needed a token set yet: all were found, or walked.");
     return [
       h("div", { class: "ms-muted", "data-testid": "pool-line", title: POOL }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; ${number(pool.hits)} found and used as they are, `
         + `${number(pool.partial)} found and then filtered, ${number(pool.misses)} not found; ${many(pool.evictions, "eviction")}; ${number(pool.idle)} not used by this grammar.`),
       several ? h("div", {}, ...found.grammars.map(([i, root, about, sets, made, got]) =>
         h("div", { class: "ms-muted" }, `grammar ${i}: `, h("span", { class: "ms-mono" }, about || root), ` · ${many(sets, "token set")}, ${number(made)} made, ${number(got)} found`))) : "",
-      h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", { title: "whose state the accepted, rejected and uncertain tokens are for" }, "token set of"),
+      !rows.length ? none : h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", { title: "whose state the accepted, rejected and uncertain tokens are for" }, "token set of"),
         h("th", { class: "ms-num" }, "size"), h("th", { title: `${WARM}; unknown: a file, or a grammar that is gone` }, "made first by"),
         h("th", {}, "used by  (", h("span", { class: "chip made" }, "made"), h("span", { class: "chip perfect" }, "found"), h("span", { class: "chip partial" }, "found, then filtered"), ")"))), h("tbody", {}, ...rows)),
       found.hidden ? h("div", { class: "ms-note" }, `${many(found.hidden, "more token set")} not listed`) : "",
@@ -233,7 +237,7 @@ function render({ model, el }) {
         return h("tr", { "data-testid": "last-mask", class: k === here ? "now" : null, title: told, tabindex: "0", onclick: () => go(v.step[k]) },
           h("td", { class: "ms-num" }, number(v.step[k])), h("td", { class: "ms-mono" }, v.token[k] || ""),
           h("td", { class: "word" }, h("i", { class: `key k${v.kind[k]}` }), word),
-          h("td", {}, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
+          h("td", { title: `${told}; strategies: ${v.strategies[k] || "none"}` }, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
           h("td", { class: "ways", title: v.strategies[k] }, v.strategies[k]),
           h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono where", title: where(k) }, where(k).length > 12 && where(k).includes("/") ? `…/${where(k).split("/").pop()}` : where(k)));
       }));
@@ -241,8 +245,8 @@ function render({ model, el }) {
     move();
     const order = (text, title, mine) => h("button", { type: "button", "aria-pressed": String(slowest === mine), title, "data-testid": `order-${text.split(" ").pop()}`,
       onclick: () => { slowest = mine; draw(); } }, slowest === mine ? `${text} ▾` : text);
-    return [h("table", { class: "ms-table", "aria-label": slowest ? "slowest masks" : "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, order("after step", `steps read before the mask was asked for; the last ${LAST} masks up to here`, false)),
-      h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "where its parts were" }, "by"), h("th", { title: "which strategies made its parts, now or when they were made first" }, "strategies"),
+    return [h("table", { class: `ms-table masks${dock && page.clientWidth < 700 ? " narrow" : ""}`, "aria-label": slowest ? "slowest masks" : "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, order("after step", `steps read before the mask was asked for; the last ${LAST} masks up to here`, false)),
+      h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "where its parts were" }, "by"), h("th", { class: "ways", title: "which strategies made its parts, now or when they were made first" }, "strategies"),
       h("th", { class: "ms-num" }, order("time", `the ${LAST} slowest masks of the text`, true)), h("th", { class: "ms-num" }, "size"), h("th", { title: "where in the source, or the rules under way" }, "in"))), body)];
   }
 
@@ -258,7 +262,7 @@ function render({ model, el }) {
       h("i", { class: `key k${k}` }), `${said(k)} ${number(count)}`)));
     for (const button of tabs.children) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
     move = () => {};
-    legend.hidden = tab !== "timeline" && tab !== "states" && tab !== "last";
+    legend.hidden = tab !== "timeline" && tab !== "states";   // the table of the last masks says it in words
     page.replaceChildren(...pages[tab]().filter((part) => part !== ""));
   }
 

@@ -2,7 +2,7 @@
 // Read on: visualizers/cockpit.py (what the traits hold).
 import { code, h, many, measured, mount, number, soon } from "./common.js";
 
-const TABS = [["step", "This token"], ["run", "Mass and entropy"], ["time", "Time"]];
+const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
 const FORCED = 1, GIVEN = 2, STOP = 4, REFUSED = 8, WISH = 16;
 const CLOCK_TINTS = ["--grey", "--blue", "--violet", "--good", "--warn"];
@@ -210,7 +210,7 @@ function render({ model, el }) {
     const about = model.get("about") || {}, run = first();
     drawStrips();
     const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
-    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${many(wishes, "favourite")} refused • · ${number(forced)} forced` : " · without a grammar") : "";
+    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} refused • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.can_branch || model.get("offline");

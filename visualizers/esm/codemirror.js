@@ -110,7 +110,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
         view.hoverTooltip(async (shown, at) => {
           const dom = await on.hover(at);
           return dom ? { pos: at, above: true, create: () => ({ dom }) } : null;
-        }, { hoverTime: 350 }),
+        }, { hoverTime: 350, hideOnChange: true }),
       ],
     }),
   });

@@ -67,7 +67,7 @@ function render({ model, el }) {
   // The shortest way to the end of the text: looked for when asked, and from then on at each place.
   let endAsked = false, endAt = null, endFound = null;
   function toTheEnd(state) {
-    if (!state.groups || model.get("offline")) return [];
+    if (!state.allowed || !state.groups || model.get("offline")) return [];   // nothing follows a text that has ended
     const line = (...parts) => h("div", { class: "line", "data-testid": "next-end" }, h("span", { class: "name" }, "shortest end"), h("span", { class: "chips" }, ...parts));
     if (!endAsked) return [line(h("button", { type: "button", "data-testid": "next-end-ask", title: "the fewest bytes after which the text may end", onclick: () => { endAsked = true; draw(); } }, "show it"))];
     if (endAt !== state.position) {

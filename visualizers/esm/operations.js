@@ -11,7 +11,7 @@ function render({ model, el }) {
   const body = h("tbody", {});
   const table = h("table", { class: "ms-table", "aria-label": "Operations of the parser" },
     h("thead", {}, h("tr", {}, h("th", { class: "ms-num at", title: "bytes read" }, "byte"),
-      h("th", { title: "what was done, with the byte read, the rule that calls or the rule that ended; below it the item that it brought" }, "operation, and its item"),
+      h("th", { title: "what was done, with the byte read, the rule that calls or the rule that ended; below it the item that it brought" }, "operation"),
       h("th", { class: "ms-num origin", title: "bytes read when the rule was predicted" }, "origin"))),
     body);
   const note = h("div", { class: "ms-note" });

@@ -165,8 +165,21 @@ function render({ model, el }) {
       chip.title = `token ${candidate.id}`;
     });
     for (const chip of offered.splice(state.candidates.length)) chip.remove();
-    put(others, state.more ? `+${state.more} more` : "");
+    more = Number(state.more.replaceAll(",", ""));
+    put(others, more ? `+${number(more)} more` : "");
+    room();
   }
+  // A button that the line has no room for is in the next line, which nobody sees: it counts among the others.
+  let more = 0;
+  const room = measured(() => offered.map((chip) => chip.offsetTop > offered[0].offsetTop), (below) => {
+    offered.forEach((chip, at) => { chip.style.visibility = below[at] ? "hidden" : ""; });
+    const none = !others.textContent, rest = more + below.filter(Boolean).length;
+    put(others, rest ? `+${number(rest)} more` : "");
+    if (none && rest) room();   // now there is less room
+  });
+  const widened = new ResizeObserver(room);
+  widened.observe(view.root);
+  view.defer(() => widened.disconnect());
 
   // A text that went on otherwise is one click away.
   let listed = "";
@@ -222,8 +235,8 @@ function render({ model, el }) {
     status.replaceChildren(code(state.status.text.split("\n")[0] || " "));
     status.title = state.status.text;
     status.dataset.kind = state.status.kind;
-    const silent = state.status.kind === "dead" || state.status.kind === "stopped"; // the message says it already
-    put(next, silent ? "" : `next ${state.next}`);
+    const { kind } = state.status;   // what is expected of a refused text its message says already
+    put(next, kind === "stopped" ? "" : kind === "dead" ? "next" : `next ${state.next}`);
     next.title = next.textContent;
     drawRibbon(state);
     drawCandidates(state);

@@ -46,8 +46,8 @@ function render({ model, el }) {
     const strip = h("div", { class: "ribbon", "data-testid": "trigger-ribbon" },
       about.earlier ? h("span", { class: "ms-muted" }, `${number(about.earlier)} earlier parts …`) : null,
       ...segments.map((one) => h("span", { class: `piece ${one.mode} ms-hue-${one.hue}`, "data-mode": one.mode,
-        title: `${one.mode}${one.label ? ` ${one.label}` : ""}, bytes ${number(one.begin)} to ${number(one.end)}` },
-      h("span", { class: "what" }, one.mode === "tag" ? one.label : one.mode === "plain" ? "" : one.mode === "free" ? "free text" : one.mode),
+        title: `${one.mode}${one.label ? ` ${one.label}` : ""}, bytes ${number(one.begin)} to ${number(one.end)}: ${one.text}` },
+      h("span", { class: "what" }, h("span", { class: "ms-num" }, `${number(one.begin)}–${number(one.end)}`), " ", one.mode === "tag" ? one.label : one.mode === "plain" ? "" : one.mode === "free" ? "free text" : one.mode),
       h("span", { class: "said" }, one.text))));
     written = strip;
     follow();
