@@ -148,6 +148,15 @@ def test_hovering_explains_and_a_click_chooses(opened: OpenDesk) -> None:
     expect(opened.desk.locator(".ms-lit-chosen")).to_have_count(0)
     expect(opened.desk.locator(".ms-stage .panel.chosen")).to_have_count(0)
     expect(opened.desk.locator(".ms-lit-here").first).to_be_in_viewport()
+    word.click()
+    word.hover(position={"x": 3, "y": 5})
+    expect(tip).to_be_visible()
+    opened.page.keyboard.type(" ")
+    expect(tip).to_have_count(0)  # it would hide the line above
+    opened.page.keyboard.press("Backspace")
+    expect_source(opened.find("grammar-editor"), TEXT)
+    settled(opened)
+    opened.page.mouse.move(5, 5)
 
 
 def test_languages_and_options(opened: OpenDesk) -> None:

@@ -123,8 +123,8 @@ class TestBrowser:
         assert shot.sharing is not None
         assert page.get_by_test_id("shared-set").count() == len(shot.sharing.sets)
         told = page.locator("[data-testid=shared-set] td:first-child").all_inner_texts()
-        states = [one.uses[0].state for one in shot.sharing.sets]
-        assert all(f" state {state:,}, " in text for text, state in zip(told, states, strict=True))
+        numbers = [one.uses[0].state for one in shot.sharing.sets]
+        assert all(f" state {state:,}, " in text for text, state in zip(told, numbers, strict=True))
 
     def test_a_grammar_that_needed_no_token_set_says_so(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
         assert shot.sharing is not None

@@ -27,7 +27,7 @@ const CLICKS = [
 const COLOURS = [
   ["ms-badge accepted", "accepted", "may come: it stays inside its rule"],
   ["ms-badge uncertain", "uncertain", "runs over the end of its rule: the callers decide"],
-  ["ms-badge rejected", "rejected", "cannot come"],
+  ["ms-badge rejected", "rejected", "dies inside its rule; refused are these and the uncertain that the callers refuse"],
   ["mx-step mx-read", "read", "a token that was read; the line below it is the mode: free text, trigger, each tag its own"],
   ["mx-step mx-undone", "undone", "gone back over, still there"],
   ["mx-step mx-half", "half", "read in part"],
