@@ -429,7 +429,7 @@ class TestExports:
         names = ["steps", "automaton", "frontier", "operations", "tokens", "mask", "counters"]
         assert [part["module"] for part in parts] == names
         assert all(len(part["state"]["steps"]) == 4 for part in parts[1:])
-        assert len(page) < 80_000
+        assert len(page) < 90_000
         with pytest.raises(ValueError, match="2 labels for 4 steps"):
             to_page(views, labels=["a", "b"])
 
