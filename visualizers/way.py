@@ -50,18 +50,20 @@ class Way:
         self._calls: dict[int, list[tuple[str, int]]] = {}
         self._rule: dict[int, str] = {}
         self._accepting: set[int] = set()
-        self.grow(automaton)
         self._text = b""
         self._columns: list[frozenset[Pair]] = []
+        self._callers: dict[int, dict[str, list[tuple[int, int, int]]]] = {}  # of columns that something came back to
         self._news: list[tuple[list[int], list[Pair]]] = []  # what each column brought
         self._states: Counter[int] = Counter()
         self._pairs: Counter[Pair] = Counter()
+        self.grow(automaton)
 
     def grow(self, automaton: Automaton) -> None:
         """Take in what was made since: a later state of the same automaton."""
         for rule in automaton.rules:
             if self._rules.get(rule.start) is rule:
                 continue
+            self._callers = {}
             self._rules[rule.start] = rule
             for state in rule.states:
                 self._rule[state.id] = rule.rule
@@ -98,6 +100,7 @@ class Way:
             self._pairs.subtract(pairs)
         self._states, self._pairs = +self._states, +self._pairs
         del self._columns[kept:], self._news[kept:]
+        self._callers = {position: found for position, found in self._callers.items() if position < kept}
 
     def _take(self, text: bytes, position: int, column: Column) -> None:
         here = frozenset((state, origin) for state, origin in column)
@@ -109,20 +112,29 @@ class Way:
                     if first <= byte <= last and (target, origin) in here:
                         pairs.add((source, target))
         self._columns.append(here)
-        for state, origin in here:
-            if state in self._accepting and origin < position:
-                pairs.update(self._returns(self._rule[state], origin, here))
+        ended = {(self._rule[state], origin) for state, origin in here if state in self._accepting}
+        for rule, began in ended:
+            if began < position:
+                for source, origin, target in self._callers_of(rule, began):
+                    if (target, origin) in here:
+                        pairs.add((source, target))
         states = {state for pair in pairs for state in pair}
         self._news.append((list(states), list(pairs)))
         self._states.update(states)
         self._pairs.update(pairs)
 
-    def _returns(self, rule: str, began: int, here: frozenset[Pair]) -> Iterable[Pair]:
-        """The calls of `rule` at position `began` that came back here."""
-        for source, origin in self._columns[began]:
-            for called, target in self._calls.get(source, ()):
-                if called == rule and (target, origin) in here:
-                    yield source, target
+    def _callers_of(self, rule: str, began: int) -> Iterable[tuple[int, int, int]]:
+        """The calls of `rule` at position `began`: source, its origin, target.
+
+        Sorted by what they call once for each column, as a column of thousands of items may be asked for each rule.
+        """
+        if began not in self._callers:
+            found: dict[str, list[tuple[int, int, int]]] = {}
+            for source, origin in self._columns[began]:
+                for called, target in self._calls.get(source, ()):
+                    found.setdefault(called, []).append((source, origin, target))
+            self._callers[began] = found
+        return self._callers[began].get(rule, ())
 
     def _waiting(self) -> tuple[Pair, ...]:
         last = len(self._columns) - 1
@@ -137,9 +149,7 @@ class Way:
             if (rule, began) in seen:
                 continue
             seen.add((rule, began))
-            for source, origin in self._columns[began]:
-                for called, target in self._calls.get(source, ()):
-                    if called == rule:
-                        found.setdefault((source, target), began)
-                        todo.append((source, origin))
+            for source, origin, target in self._callers_of(rule, began):
+                found.setdefault((source, target), began)
+                todo.append((source, origin))
         return tuple(sorted(found, key=lambda pair: (found[pair], pair)))

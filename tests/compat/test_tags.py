@@ -12,6 +12,7 @@ import workbench.compat.xgrammar as xgr
 pytest.importorskip("torch")
 pytest.importorskip("pydantic")
 
+from workbench.compat.xgrammar.tag_arguments import engine_tag
 from workbench.compat.xgrammar.testing import _is_grammar_accept_string
 
 Format = dict[str, Any]
@@ -159,3 +160,16 @@ def test_patterns_of_what_stands_in_a_json_string(macro: str, taken: list[str], 
 def test_arguments_of_regex_that_are_refused(arguments: str, phrase: str) -> None:
     with pytest.raises(RuntimeError, match=f"line 1.*{phrase}"):
         xgr.Grammar.from_ebnf(f"root ::= Regex({arguments})")
+
+
+def test_a_part_that_stands_in_many_places_is_read_once() -> None:
+    """A tag that holds a part twice, which holds a part twice, ..., stays as small as it is."""
+    part: dict[str, Any] = {"type": "json_schema", "json_schema": {"type": "integer"}}
+    for _ in range(16):
+        part = {"type": "or", "elements": [part, part]}
+    found = engine_tag([{"type": "structural_tag", "format": part}], {}, "compile_structural_tag")["format"]
+    for _ in range(16):
+        one, other = found["elements"]
+        assert one is other
+        found = one
+    assert found["type"] == "json_schema"

@@ -1,4 +1,7 @@
-"""`python -m tests.hostile`: bring every hostile request to every door; with `--write` the page is written anew."""
+"""`python -m tests.hostile [NAME ...]`: bring these hostile requests, or all, to every door.
+
+With `--write` the page is written anew, or the rows of these names in it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from experiments.machine import describe_machine
 from tests.hostile.cases import CASES, SLOW
@@ -64,24 +67,44 @@ def cell(outcome: dict[str, Any] | None) -> str:
     return f"{answer}, {outcome['seconds']:.2f} s, {outcome['mib']:.0f} MiB"
 
 
-def page(results: dict[str, dict[str, dict[str, Any]]]) -> str:
-    """The page; `results` by door and request."""
-    lines = [f"| {name} | {' | '.join(cell(results[door].get(name)) for door in SHOWN)} |" for name in CASES]
+Results: TypeAlias = dict[str, dict[str, dict[str, Any]]]
+"""By door and request."""
+
+
+def row(name: str, results: Results) -> str:
+    """The page's line on a request."""
+    return f"| {name} | {' | '.join(cell(results[door].get(name)) for door in SHOWN)} |"
+
+
+def page(results: Results) -> str:
+    """The page on all requests."""
+    lines = [row(name, results) for name in CASES]
     lines += ["", "## What is no request for a grammar", "", "| row | test |", "| --- | --- |"]
-    lines += [f"| {row} | {', '.join(f'`tests/{name}.py`' for name in names)} |" for row, names in ELSEWHERE.items()]
+    lines += [
+        f"| {about} | {', '.join(f'`tests/{name}.py`' for name in names)} |" for about, names in ELSEWHERE.items()
+    ]
     return INTRODUCTION.format(machine=describe_machine()) + "\n".join(lines) + "\n"
 
 
+def replaced(text: str, names: list[str], results: Results) -> str:
+    """The page `text` with new rows for `names`."""
+    new = {f"| {name} |": row(name, results) for name in names}
+    lines = [next((new[begin] for begin in new if line.startswith(begin)), line) for line in text.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    results: dict[str, dict[str, dict[str, Any]]] = {}
+    results: Results = {}
+    names = [word for word in sys.argv[1:] if word != "--write"]
     for door in SHOWN:
-        command = [sys.executable, "-m", "tests.hostile.doors", door, *CASES]
+        command = [sys.executable, "-m", "tests.hostile.doors", door, *(names or CASES)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
         results[door] = dict(json.loads(line) for line in done.stdout.splitlines())
         for name, outcome in results[door].items():
             print(f"{door:9} {name}{' (slow)' * (name in SLOW)}: {cell(outcome)}", flush=True)
     if "--write" in sys.argv[1:]:
-        PAGE.write_text(page(results), encoding="utf-8")
+        text = replaced(PAGE.read_text(encoding="utf-8"), names, results) if names else page(results)
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

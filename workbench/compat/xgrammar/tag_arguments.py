@@ -41,7 +41,7 @@ def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> d
         raise TypeError(f"{caller} takes a StructuralTag, a dict or JSON text, not a {type(tag).__name__}")
     loaded = load_structural_tag(tag, triggers)
     _check_depth(loaded)
-    return {**loaded, "format": _with_defaults(loaded["format"], 0)}
+    return {**loaded, "format": _with_defaults(loaded["format"], 0, {})}
 
 
 def _plain(value: Any) -> Any:
@@ -56,33 +56,40 @@ def _plain(value: Any) -> Any:
 
 
 def _check_depth(tag: Any) -> None:
-    """Refuse what is nested deeper than the setting."""
+    """Refuse what is nested deeper than the setting.  What stands at a depth many times is looked into once."""
     limit = get_max_recursion_depth()
-    level: list[Any] = [tag]
+    level: dict[int, Any] = {id(tag): tag}
     for _ in range(limit):
-        level = [
-            item
-            for container in level
+        level = {
+            id(item): item
+            for container in level.values()
             for item in (container.values() if isinstance(container, Mapping) else container)
             if isinstance(item, Mapping | list | tuple)
-        ]
+        }
         if not level:
             return
     raise InvalidStructuralTagError(f"nested deeper than {limit}; see set_max_recursion_depth", "#")
 
 
-def _with_defaults(value: Any, depth: int) -> Any:
-    """A format with its schemas marked as strict, and so for all formats in it."""
-    if depth > _DEEPEST:
+def _with_defaults(value: Any, depth: int, made: dict[int, Any]) -> Any:
+    """A format with its schemas marked as strict, and so for all formats in it.
+
+    `made` has, by the identity of a part, what became of it: a part that stands in many places is one part behind, too.
+    """
+    if depth > _DEEPEST or not isinstance(value, list | tuple | Mapping):
         return value
-    if isinstance(value, list | tuple):
-        return [_with_defaults(item, depth + 1) for item in value]
+    if id(value) not in made:
+        made[id(value)] = _marked(value, depth, made)
+    return made[id(value)]
+
+
+def _marked(value: Any, depth: int, made: dict[int, Any]) -> Any:
     if not isinstance(value, Mapping):
-        return value
+        return [_with_defaults(item, depth + 1, made) for item in value]
     match value.get("type"):
         case "json_schema":
             return {**_SCHEMA_DEFAULTS, **value, **({"any_order": "loose"} if value.get("any_order") is True else {})}
         case "qwen_xml_parameter":
             return {**_SCHEMA_DEFAULTS, **value, "type": "json_schema", "style": "qwen_xml"}
     below = ("content", "elements", "tags", "rules")
-    return {key: _with_defaults(item, depth + 1) if key in below else item for key, item in value.items()}
+    return {key: _with_defaults(item, depth + 1, made) if key in below else item for key, item in value.items()}
