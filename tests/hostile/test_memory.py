@@ -10,11 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MIB = [4, 10, 16, 22, 28, 34, 80, 120, 200, 400]  # of address space beyond what the parent has: from little to plenty
 
-# A child for each: 0 if its masks are right, 1 if they are wrong, 2 if it says that there is no memory.
+# A child for each: 0 if its masks are right, 3 if they are wrong, 2 if it says that there is no memory.
 SCRIPT = """
 import itertools, os, resource, sys
 import numpy as np
-from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo, allocate_token_bitmask
+from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo, allocate_token_bitmask
 from tests.hostile.doors import address_space
 
 words = [bytes(word) for size in (1, 2, 3, 4) for word in itertools.product(b"ab", repeat=size)]
@@ -23,7 +23,7 @@ chain = "".join(f'r{i} ::= r{i + 1} | r{i} "a"\\n' for i in range(1, 60))
 source = 'root ::= r1 | root "a"\\n' + chain + 'r60 ::= "b"'
 
 def masks():
-    matcher = GrammarMatcher(GrammarCompiler(info).compile_grammar(source))
+    matcher = GrammarMatcher(GrammarCompiler(info, options=Options(max_fill_ms=0)).compile_grammar(source))
     rows = allocate_token_bitmask(2, info.vocab_size)
     matcher.fill_next_token_bitmask(rows, 0)
     assert matcher.accept_string("b")
@@ -37,7 +37,7 @@ for mib in map(int, sys.argv[1:]):
         limit = address_space() + (mib << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         try:
-            os._exit(0 if np.array_equal(masks(), right) else 1)
+            os._exit(0 if np.array_equal(masks(), right) else 3)
         except MemoryError:
             os._exit(2)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

@@ -100,8 +100,13 @@ class Opened:
         self.bridge.push()
 
     def click(self, word: str) -> None:
-        """Click on a word of the source."""
-        self.page.mouse.click(*self.page.evaluate(WORD, word))
+        """Click on a word of the source, once whatever scrolls there has come to rest."""
+        self.settle()
+        at, before = self.page.evaluate(WORD, word), None
+        while at != before:
+            self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            at, before = self.page.evaluate(WORD, word), at
+        self.page.mouse.click(*at)
 
     def panel(self, rule: str) -> Locator:
         return self.page.locator(f".ms-stage .panel[data-rule='{rule}']")
@@ -174,6 +179,7 @@ def test_the_card_and_the_tooltip_do_not_say_the_same_and_another_choice_closes_
     assert box is not None
     opened.page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] / 2 + 1)
     expect(opened.find("automaton-tip")).to_be_hidden()
+    expect(opened.page.locator(".ms-lit-chosen").first).to_contain_text('"street"')
     opened.click('"email"')
     expect(opened.find("automaton-card")).to_be_hidden()
     opened.settle()
