@@ -15,7 +15,7 @@ SCHEMA = {
         "email": {"type": "string", "format": "email"},
         "days": {"type": "array", "items": {"enum": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]}, "minItems": 2},
         "home": {"type": "object", "properties": {"street": STREET, "zip": {"pattern": "^[0-9]+$", "type": "string"}}},
-        "work": {"type": "object", "properties": {"street": STREET, "floor": {"type": "integer"}}},
+        "office": {"type": "object", "properties": {"street": STREET, "floor": {"type": "integer"}}},
         "flag": {"type": "boolean"},
         "items": {"type": "boolean"},
     },
@@ -37,14 +37,14 @@ def session(tokenizer: Tokenizer) -> Session:
 
 
 def test_the_rule_of_a_place_is_that_which_reads_it_when_the_text_is_there(session: Session) -> None:
-    text = '{"email": "a@b.org", "days": ["mon", "tue"], "home": {"street": "M"}, "work": {"street": "M'
+    text = '{"email": "a@b.org", "days": ["mon", "tue"], "home": {"street": "M"}, "office": {"street": "M'
     session.set_prefix(text)
     begins = {
         "#/properties/email": text.index('"a@b'),
         "#/properties/days": text.index('["mon'),
         "#/properties/days/items": text.index('"mon'),
         "#/properties/home": text.index('{"street'),
-        "#/properties/work/properties/street": text.rindex('"M'),
+        "#/properties/office/properties/street": text.rindex('"M'),
     }
     assert pointers(session, begins.values()) == list(begins)
     for pointer, begin in begins.items():
@@ -58,7 +58,7 @@ def test_the_rule_of_a_place_is_that_which_reads_it_when_the_text_is_there(sessi
 def test_it_is_known_before_the_text_has_been_there(session: Session) -> None:
     session.set_prefix("{")
     made = session.compiled.grammar.lazy_ir.rules
-    names = [name for name in ("email", "days", "home", "work") if name in made]
+    names = [name for name in ("email", "days", "home", "office") if name in made]
     assert len(names) > 1
     for name in names:
         assert rules_at(session, f"#/properties/{name}") == [name, "root"]
