@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import pytest
 
+from kernels_core import BudgetExceededError, Grammar
 from workbench.provenance import pointers, rule_place, rules_at
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
@@ -67,6 +70,20 @@ def test_it_is_known_before_the_text_has_been_there(session: Session) -> None:
     assert rules_at(session, "#") == ["root"]
     assert rule_place(session, "root") == "#"
     assert rule_place(session, "ws") is None
+
+
+def test_what_is_not_found_in_time_is_asked_for_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.set_prefix("{")
+    with monkeypatch.context() as late:
+        late.setattr(Grammar, "from_json_schema", run_out)
+        assert rules_at(session, "#/properties/email") == []
+        assert rule_place(session, "email") is None
+    assert rules_at(session, "#/properties/email") == ["email", "root"]
+    assert rule_place(session, "email") == "#/properties/email"
+
+
+def run_out(*_: object, **__: object) -> NoReturn:
+    raise BudgetExceededError("milliseconds", 1_000, "a place")
 
 
 def test_what_is_small_belongs_to_the_rule_around_and_a_member_may_be_called_as_a_keyword(session: Session) -> None:

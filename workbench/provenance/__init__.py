@@ -149,7 +149,7 @@ def rules_at(session: Session, pointer: str) -> list[str]:
     Also where the text has not been.  The first may belong to a schema around that place: small ones have no rule.
     """
     with session.held():
-        return list(schema_rules(session, reader_of(session)).rules(pointer))
+        return schema_rules(session, reader_of(session)).rules(pointer)
 
 
 def rule_place(session: Session, rule: str) -> str | None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import Grammar
-from kernels_core.errors import MaskscopeError
+from kernels_core.clock import TimeLimit
+from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
 from kernels_core.grammar.json_schema.problems import child
 from workbench.provenance.reader import Reader
@@ -28,6 +30,8 @@ __all__ = ["SchemaRules", "schema_rules"]
 
 MAX_PLACES: Final = 400
 """Places that are looked at to find one that a rule reads: each is a schema to compile, about a millisecond."""
+MAX_MS: Final = 1_000
+"""Of processor time for one question; what was not found within it is not known."""
 
 
 class SchemaRules:
@@ -41,18 +45,20 @@ class SchemaRules:
                 self._schemas.setdefault(pointer, (one, options))
         self._keys: dict[str, bytes | None] = {}
 
-    def rules(self, pointer: str) -> Iterator[str]:
+    def rules(self, pointer: str) -> list[str]:
         """The rule that reads the schema at `pointer`, then those that read the schemas around it, if they have one."""
         names = {key: name for name, key in self._named()}
-        at = pointer
-        while True:
-            if at == "#" and at in self._schemas:
-                yield str(self.grammar.lazy_ir.root)
-            elif (key := self._key(at)) is not None and key in names:
-                yield names[key]
-            if "/" not in at:
-                return
-            at = at.rpartition("/")[0]
+        found: list[str] = []
+        around = [pointer]
+        while "/" in around[-1]:
+            around.append(around[-1].rpartition("/")[0])
+        with suppress(BudgetExceededError), TimeLimit(MAX_MS, where="the rule of a place"):
+            for at in around:
+                if at == "#" and at in self._schemas:
+                    found.append(str(self.grammar.lazy_ir.root))
+                elif (key := self._key(at)) is not None and key in names:
+                    found.append(names[key])
+        return found
 
     def place(self, rule: str) -> str | None:
         """The first place that the rule reads, among the first `MAX_PLACES` of the source; None for none."""
@@ -61,7 +67,9 @@ class SchemaRules:
         wanted = dict(self._named()).get(rule)
         if wanted is None:
             return None
-        return next((one for one in islice(self._schemas, MAX_PLACES) if self._key(one) == wanted), None)
+        with suppress(BudgetExceededError), TimeLimit(MAX_MS, where="the place of a rule"):
+            return next((one for one in islice(self._schemas, MAX_PLACES) if self._key(one) == wanted), None)
+        return None
 
     def _named(self) -> list[tuple[str, bytes]]:
         """The rules that there are by now, and their keys; of two with one key the one that was made last first."""
@@ -78,7 +86,9 @@ class SchemaRules:
             try:
                 ir = Grammar.from_json_schema(schema, **options).lazy_ir
                 self._keys[pointer] = ir.key(ir.root)
-            except MaskscopeError:  # it refers to what is elsewhere, or is no schema by itself
+            except MaskscopeError as error:  # it refers to what is elsewhere, or is no schema by itself
+                if isinstance(error, BudgetExceededError) and error.what == "milliseconds":
+                    raise  # those before it may have taken them
                 self._keys[pointer] = None
         return self._keys[pointer]
 
