@@ -187,7 +187,7 @@ class Desk:
 
     def select(self, **chosen: Any) -> None:
         """Change some keys of the selection; the others stay."""
-        self._choose({**self._selection, **chosen})
+        self._choose({**self._selection, **chosen}, with_state="state" in chosen)
 
     def in_sight(self) -> set[str]:
         """Names of the panels that can be seen now: none while the whole desk is scrolled away."""
@@ -259,11 +259,12 @@ class Desk:
         else:
             self._choose({**self._selection, "token": change["new"]})
 
-    def _choose(self, selection: dict[str, Any]) -> None:
+    def _choose(self, selection: dict[str, Any], *, with_state: bool = False) -> None:
+        """`with_state`: the state was chosen with the others, though it may be the one of before."""
         if selection == self._selection:
             return
         changed = {name for name in OF_THE_GRAMMAR if selection.get(name) != self._selection.get(name)}
-        if changed and "state" not in changed:  # another rule or place is chosen, not this state any more
+        if changed and "state" not in changed and not with_state:  # another rule or place is chosen, not this state
             selection = {**selection, "state": None}
         self._selection = selection
         with self.session.held(), self._drawing, self.host.hold_sync():
