@@ -50,4 +50,5 @@ def test_no_mask_is_wrong_for_want_of_memory() -> None:
     ends = [int(line) for line in done.stdout.split()]
     assert len(ends) == len(MIB)
     assert set(ends) <= {0, 2, -signal.SIGABRT}, (ends, done.stderr[-2000:])
-    assert {0, 2} <= set(ends)
+    assert ends[-1] == 0  # where there is plenty, all is well
+    assert set(ends) & {2, -signal.SIGABRT}  # and some of the limits were too low
