@@ -15,6 +15,7 @@ after the other, as they are in one process: what happens on that core meanwhile
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
@@ -33,6 +34,7 @@ __all__ = ["COMPARED", "SweepError", "groups", "run_sweep", "take_part"]
 
 COMPARED: Final = ("engine", "step", "parser")
 """Parameters whose values are compared with each other, all else being equal."""
+BETWEEN_DRAWINGS_S: Final = 0.5
 
 
 class SweepError(RuntimeError):
@@ -65,12 +67,21 @@ def run_sweep(
     redo = {"not run", "error"} if retry_errors else {"not run"}
     settled = {key for key, status in ledger.statuses(sweep).items() if status not in redo}
     waiting = deque(params for params, key in zip(grid, keys, strict=True) if key not in settled)
+    executor = executor or SerialExecutor()
+    # A thread that draws would wait for the GIL, get it where a timed call gives it up, and its time would count there.
+    here = isinstance(executor, SerialExecutor)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=console is None, transient=True) as progress:
+    with Progress(
+        *columns, console=console, disable=console is None, transient=True, auto_refresh=not here
+    ) as progress:
         task = progress.add_task(sweep, total=len(grid), completed=len(grid) - len(waiting))
-        for result in _results(trial, waiting, executor or SerialExecutor()):
+        drawn = time.monotonic()
+        for result in _results(trial, waiting, executor):
             _record(ledger, sweep, result)
             progress.advance(task)
+            if here and time.monotonic() - drawn > BETWEEN_DRAWINGS_S:
+                progress.refresh()
+                drawn = time.monotonic()
     return ledger.frame(sweep, keys)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -14,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from experiments.ledger import Ledger
 from experiments.sweep import SweepError, groups, run_sweep, take_part
@@ -189,3 +192,9 @@ def test_parts_of_a_grid_are_whole_groups() -> None:
     assert [sorted({params["x"] for params in part}) for part in parts] == [[0, 3], [1, 4], [2]]
     assert all(len(part) == 2 * len({params["x"] for params in part}) for part in parts)
     assert take_part(grid, 1, 1) == grid
+
+
+def test_nothing_else_runs_during_a_trial_of_this_process(ledger: Ledger) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True)
+    frame = run_sweep(trials.count_threads, [{"x": x} for x in range(3)], ledger=ledger, sweep="s", console=console)
+    assert set(frame["threads"]) == {threading.active_count()}

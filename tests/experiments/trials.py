@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from multiprocessing import get_context
 from pathlib import Path
@@ -41,6 +42,10 @@ def trouble(params: Params) -> dict[str, Any]:
         case "hang":
             time.sleep(600)
     return {"value": 1}
+
+
+def count_threads(params: Params) -> dict[str, Any]:
+    return {"threads": threading.active_count()}
 
 
 def process_id(params: Params) -> dict[str, Any]:
