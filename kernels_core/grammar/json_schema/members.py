@@ -8,6 +8,7 @@ Read on: `shapes.pyx` (what `Members` means), `schema_algebra.py`, `objects.py` 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .shapes import Rule
 
 __all__ = [
+    "Rivals",
     "Tags",
     "Values",
     "complement",
@@ -159,6 +161,33 @@ def tags_differ(algebra: SchemaAlgebra, tags: Tags, other: Members) -> bool:
                 if allowed is not None and values.isdisjoint(allowed):
                     return True
     return False
+
+
+class Rivals:
+    """Of many alternatives, those that a tag does not keep apart from another one: of a thousand tools, most have a name
+    of their own."""
+
+    def __init__(self, algebra: SchemaAlgebra, alternatives: Sequence[Members]) -> None:
+        tags = [algebra.tags(members) for members in alternatives]
+        count = Counter(name for found in tags for name in found)
+        self._algebra = algebra
+        self._name = max(count, key=lambda name: count[name], default=None)
+        self._others: list[int] = []  # without a tag of that name
+        self._by_value: dict[Shape, list[int]] = {}
+        for number, found in enumerate(tags):
+            if self._name in found:
+                for value in found[self._name]:
+                    self._by_value.setdefault(value, []).append(number)
+            else:
+                self._others.append(number)
+        self._all = range(len(alternatives))
+
+    def of(self, members: Members) -> Sequence[int]:
+        """Numbers of the alternatives, ascending, that may share an object with `members`."""
+        values = self._algebra.tags(members).get(self._name) if self._name is not None else None
+        if values is None:
+            return self._all
+        return sorted({*self._others, *(number for value in values for number in self._by_value.get(value, ()))})
 
 
 def normal(algebra: SchemaAlgebra, members: Members) -> Members | None:

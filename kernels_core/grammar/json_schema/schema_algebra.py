@@ -29,8 +29,11 @@ T = TypeVar("T")
 
 __all__ = ["Circular", "SchemaAlgebra", "Spent", "TooLarge"]
 
-# Alternatives of one shape, and intersections of two alternatives in one compile.
+# Alternatives that intersections and complements may bring about, if neither side had more.
 MAX_ALTERNATIVES = 256
+# Alternatives that unions may bring about: a schema lists them itself (a thousand tools).
+MAX_LISTED = 4096
+# Intersections of two alternatives in one compile.
 MAX_WORK = 60_000
 # Rules of all alternatives that are intersected in one compile.
 MAX_RULES = 2_000_000
@@ -322,8 +325,12 @@ class SchemaAlgebra:
             booleans,
             numbers,
             union(*(shape.strings for shape in shapes)),
-            self._united(tuple(items for shape in shapes for items in shape.arrays), item_shapes.covers),
-            self._united_objects(tuple(members for shape in shapes for members in shape.objects)),
+            self._united(
+                tuple(items for shape in shapes for items in shape.arrays),
+                item_shapes.covers,
+                MAX_LISTED,
+            ),
+            self._united_objects(tuple(members for shape in shapes for members in shape.objects), MAX_LISTED),
         )
         return ANYTHING if joined == ANYTHING else joined
 
@@ -371,8 +378,11 @@ class SchemaAlgebra:
             arrays=self._united(
                 self._once_each(arrays, [s.arrays for s in shapes], self.meet_arrays, self._complement_arrays),
                 item_shapes.covers,
+                max(len(shape.arrays) for shape in shapes),
             ),
-            objects=self._united_objects(self._objects_once_each(objects, [s.objects for s in shapes])),
+            objects=self._united_objects(
+                self._objects_once_each(objects, [s.objects for s in shapes]), sum(len(s.objects) for s in shapes)
+            ),
         )
         return (ANYTHING if found == ANYTHING else found), True
 
@@ -405,12 +415,15 @@ class SchemaAlgebra:
         result: list[Members] = []
         named = [(j, member_shapes.only_name(other), other) for j, members in enumerate(whole) for other in members]
         unnamed = [(j, other) for j, name, other in named if name is None]
+        rivals = member_shapes.Rivals(self, [other for _, other in unnamed])
         for i, group in enumerate(groups):
             absent = dict.fromkeys(name for j, name, _ in named if name is not None and j != i)
             for alternative in group:
                 conditions = member_shapes.without(absent)
                 several: list[tuple[Members, tuple[Members, ...]]] = []
-                for other in (other for j, other in unnamed if j != i):
+                for j, other in (unnamed[number] for number in rivals.of(alternative)):
+                    if j == i:
+                        continue
                     if self.meet_objects((alternative,), (other,)):
                         rest = self.complement_objects((other,))
                         if len(rest) > 1:
@@ -444,7 +457,7 @@ class SchemaAlgebra:
                 both = item_shapes.meet(self, a, b)
                 if both is not None:
                     met.append(both)
-        return self._united(tuple(met), item_shapes.covers)
+        return self._united(tuple(met), item_shapes.covers, max(len(left), len(right)))
 
     def meet_objects(self, left: tuple[Members, ...], right: tuple[Members, ...]) -> tuple[Members, ...]:
         """Intersection of two unions of objects."""
@@ -469,7 +482,7 @@ class SchemaAlgebra:
                     self._count_work(len(a.rules) + len(b.rules))
                     found = self._met[key] = member_shapes.meet_all(self, (a, b))
                 met += found
-        return self._united_objects(tuple(met))
+        return self._united_objects(tuple(met), max(len(left), len(right)))
 
     def _complement_arrays(self, alternatives: tuple[Items, ...]) -> tuple[Items, ...]:
         result: tuple[Items, ...] = (ANY_ITEMS,)
@@ -506,8 +519,8 @@ class SchemaAlgebra:
         if self._level and self._work > self._enough:
             raise _Enough
 
-    def _united(self, alternatives: tuple[T, ...], covers: Callable[[T, T], bool]) -> tuple[T, ...]:
-        """Without duplicates and without alternatives that another one covers."""
+    def _united(self, alternatives: tuple[T, ...], covers: Callable[[T, T], bool], listed: int = 0) -> tuple[T, ...]:
+        """Without duplicates and without alternatives that another one covers.  listed: there were as many before."""
         unique = tuple(dict.fromkeys(alternatives))
         if len(unique) > 1:
             kept: list[T] = []
@@ -518,21 +531,25 @@ class SchemaAlgebra:
                 kept = [other for other in kept if not covers(one, other)]
                 kept.append(one)
             unique = tuple(kept)
-        return self._bounded(unique)
+        return self._bounded(unique, listed)
 
-    def _bounded(self, alternatives: tuple[T, ...]) -> tuple[T, ...]:
-        if len(alternatives) > MAX_ALTERNATIVES:
-            raise TooLarge(f"its normal form has more than {MAX_ALTERNATIVES} alternatives")
+    def _bounded(self, alternatives: tuple[T, ...], listed: int) -> tuple[T, ...]:
+        limit = max(MAX_ALTERNATIVES, listed)
+        if len(alternatives) > limit:
+            raise TooLarge(f"its normal form has more than {limit} alternatives")
         return alternatives
 
-    def _united_objects(self, alternatives: tuple[Members, ...]) -> tuple[Members, ...]:
-        """The same for objects.  What covers an alternative has all its rules there, so only such are compared: of many
-        alternatives, most differ by a tag."""
+    def _united_objects(self, alternatives: tuple[Members, ...], listed: int = 0) -> tuple[Members, ...]:
+        """The same for objects.  What covers an alternative has its rules and required names there, so only such are
+        compared: of many alternatives, most differ by a tag."""
         unique = tuple(dict.fromkeys(alternatives))
         if len(unique) <= _FEW:
-            return self._united(unique, member_shapes.covers)
+            return self._united(unique, member_shapes.covers, listed)
         having: dict[tuple[Language, Term], list[int]] = {}
+        requiring: dict[str, list[int]] = {}
         for number, members in enumerate(unique):
+            for name in members.required:
+                requiring.setdefault(name, []).append(number)
             for keys, term in members.rules:
                 for part in dict.fromkeys((in_any_order(term), *(term.parts if isinstance(term, AllOf) else ()))):
                     having.setdefault((keys, part), []).append(number)
@@ -540,13 +557,17 @@ class SchemaAlgebra:
         everyone = range(len(unique))
         for number, large in enumerate(unique):
             shared = [having[keys, in_any_order(term)] for keys, term in large.rules if term is not TRUE]
-            for other in min(shared, key=len) if shared else everyone:
+            shared += [requiring[name] for name in large.required]
+            few = min(shared, key=len) if shared else everyone
+            look(200 * len(few))
+            for other in few:
                 if other == number or other in covered or number in covered:
                     continue
                 if member_shapes.covers(large, unique[other]):
                     # Of two that cover each other the first stays.
                     covered.add(other if number < other or not member_shapes.covers(unique[other], large) else number)
-        return self._bounded(tuple(members for number, members in enumerate(unique) if number not in covered))
+        kept = tuple(members for number, members in enumerate(unique) if number not in covered)
+        return self._bounded(kept, listed)
 
     def tags(self, members: Members) -> member_shapes.Tags:
         """Required names of an alternative whose values are few scalars, which tell most alternatives apart."""
