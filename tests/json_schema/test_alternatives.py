@@ -1,4 +1,4 @@
-"""Schemas that list many alternatives: a bound on products, none on what a schema lists itself; tags tell them apart."""
+"""Schemas that list many alternatives, which tags tell apart: more of them than products may make."""
 
 from __future__ import annotations
 

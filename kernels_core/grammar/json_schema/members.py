@@ -164,8 +164,8 @@ def tags_differ(algebra: SchemaAlgebra, tags: Tags, other: Members) -> bool:
 
 
 class Rivals:
-    """Of many alternatives, those that a tag does not keep apart from another one: of a thousand tools, most have a name
-    of their own."""
+    """Of many alternatives, those that a tag leaves together with another one: most of a thousand tools have a name of
+    their own."""
 
     def __init__(self, algebra: SchemaAlgebra, alternatives: Sequence[Members]) -> None:
         tags = [algebra.tags(members) for members in alternatives]
