@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from kernels_core import CompiledGrammar, GrammarMatcher, allocate_token_bitmask
-from kernels_core.errors import DeadEndError, MatcherTerminatedError
+from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError
 from kernels_core.inspect.fills import CacheLog, CacheRecord
 from visualizers.glyphs import STOP_TOKEN
-from workbench.history import Tape
+from workbench.history import Place, Tape
 from workbench.masks import Fills, Known, ids_of
 from workbench.reader import bytes_of, possible_bytes, read_bytes, report
 from workbench.reading import Candidate, Reading
@@ -50,6 +50,7 @@ class Knowing:
     _compiled: CompiledGrammar
     _matcher: GrammarMatcher
     _tape: Tape
+    _place: Place
     _fills: Fills
     _known: Known
     _outlooks: Known
@@ -199,11 +200,14 @@ class Knowing:
     def mask(self) -> Bitmask:
         """The token mask here: int32, shape (ceil(vocab_size / 32),), bit 1 = allowed, least significant bit first.
 
-        Raises `DeadEndError` where no token of the vocabulary can go on, `MatcherTerminatedError` after the stop token.
+        Raises `DeadEndError` where no token of the vocabulary can go on, `MatcherTerminatedError` after the stop token,
+        `BudgetExceededError` where it takes more than the engine's budgets: at one place that is tried once.
         """
 
         def look() -> Bitmask:
             self._ask()
+            if not self._place.offset and (over := self._fills.over(self._place.index)) is not None:
+                raise over.with_traceback(None)
             bitmask: Bitmask = allocate_token_bitmask(1, self._tokenizer.info.vocab_size)
             # Inside a token the engine may have no mask, and with some options it keeps none.
             if not self._matcher.peek_next_token_bitmask(bitmask):
@@ -304,11 +308,20 @@ class Knowing:
         return why(cast("Session", self), what)
 
     def _once(self, what: str, make: Callable[[], T]) -> T:
-        """The value of `make` at this place, computed at most once while the session stands there."""
+        """The value of `make` at this place, computed at most once while the session stands there.
+
+        What takes more than a budget is not tried again there: each panel that wants it would wait for the limit.
+        """
         with self._lock:
             if what not in self._seen:
-                self._seen[what] = make()
-            return cast(T, self._seen[what])
+                try:
+                    self._seen[what] = make()
+                except BudgetExceededError as error:
+                    self._seen[what] = error
+            found = self._seen[what]
+            if isinstance(found, BudgetExceededError):
+                raise found.with_traceback(None)
+            return cast(T, found)
 
     def _of_state(self, what: str, make: Callable[[], T]) -> T:
         """The value of `make`, which depends on the parser state alone, computed once for all places in this state."""

@@ -37,6 +37,7 @@ class Fills:
 
     def __init__(self) -> None:
         self._events: list[FillEvent | None] = [None]
+        self._over: dict[int, BudgetExceededError] = {}
 
     def __len__(self) -> int:
         return len(self._events)
@@ -48,18 +49,26 @@ class Fills:
     def cut(self, index: int) -> None:
         """Forget the places after `index` steps."""
         del self._events[index + 1 :]
+        self._over = {place: error for place, error in self._over.items() if place <= index}
+
+    def over(self, index: int) -> BudgetExceededError | None:
+        """What was said where the mask after `index` steps took more than the engine's budgets."""
+        return self._over.get(index)
 
     def ask(self, matcher: GrammarMatcher, index: int) -> None:
         """Ask the engine for the mask after `index` steps, where its `matcher` stands, unless that was done before.
 
-        A mask that takes more than the engine's budgets is none: who wants it gets the error.
+        A mask that takes more than the engine's budgets is none: who wants it gets the error (`over`).
         """
         self._reach(index)
-        if self._events[index] is not None or matcher.is_terminated():
+        if self._events[index] is not None or index in self._over or matcher.is_terminated():
             return
         bitmask = allocate_token_bitmask(1, matcher.compiled.tokenizer_info.vocab_size)
-        with Fill(matcher) as fill, suppress(DeadEndError, BudgetExceededError):
-            matcher.fill_next_token_bitmask(bitmask)
+        with Fill(matcher) as fill, suppress(DeadEndError):
+            try:
+                matcher.fill_next_token_bitmask(bitmask)
+            except BudgetExceededError as error:
+                self._over[index] = error
         self._events[index] = fill.event
 
     def note(self, index: int, event: FillEvent | None) -> None:

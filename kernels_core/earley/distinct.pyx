@@ -13,11 +13,15 @@ from kernels_core.clock cimport breathe
 
 cdef size_t FEW = 16        # items that are searched one by one
 cdef size_t SMALLEST = 256  # entries of the first table
+cdef size_t KEPT = 1 << 18  # entries of the largest table that waits for the next round: a few MiB
 
 
 cdef void forget(Distinct* met) noexcept nogil:
     """Begin a round: all lists are new."""
     cdef size_t i
+    cdef vector[Met] none
+    if met.table.size() > KEPT:
+        met.table.swap(none)    # one enormous closure is no reason to hold hundreds of MiB for good
     met.count = 0
     met.round += 1
     if met.round == 0:          # after four thousand million rounds

@@ -352,7 +352,7 @@ class Forest:
 
 # -- the forests of a compiled grammar ------------------------------------------------------------------------------
 
-_WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
+_WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest | BudgetExceededError] = WeakKeyDictionary()
 _ENGINE: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _LOCK = new_lock()
 # Not lazy: then iterations are counted rather than copied, which a person would not want to read.
@@ -360,11 +360,20 @@ _AS_WRITTEN: Final = Options.laboratory(inline_limit=0, lazy_lowering=False, max
 
 
 def written(compiled: CompiledGrammar) -> Forest:
-    """The forest over the grammar as it was written: no rule is spelt out in another.  Kept with `compiled`."""
+    """The forest over the grammar as it was written: no rule is spelt out in another.  Kept with `compiled`.
+
+    `BudgetExceededError` for a grammar that is too large for that, at once when it is asked again.
+    """
     with _LOCK:
         forest = _WRITTEN.get(compiled)
         if forest is None:
-            forest = _WRITTEN[compiled] = as_written(compiled.grammar)
+            try:
+                forest = as_written(compiled.grammar)
+            except BudgetExceededError as error:
+                forest = error
+            _WRITTEN[compiled] = forest
+        if isinstance(forest, BudgetExceededError):
+            raise forest.with_traceback(None)
         return forest
 
 

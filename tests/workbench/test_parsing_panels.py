@@ -65,6 +65,7 @@ def test_steps_are_named_by_mode(tokenizer: Tokenizer) -> None:
         session.step(text)
     tag = "<call="
     found = step_modes(session)
+    assert isinstance(found, tuple)
     assert [one.name for one in found] == ["free text", f"trigger {tag}", tag, tag, "free text", f"trigger {tag}"]
     assert [one.hue for one in found] == ["free", "trigger", "tag-0", "tag-0", "free", "trigger"]
     with explore(session) as opened:

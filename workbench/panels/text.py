@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels_core import TokenizerInfo
+from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import OPEN, SPACE, STOP_TOKEN, clip, glyph, parse
 from visualizers.text import TextView
 from workbench.hint import hint
@@ -52,13 +53,16 @@ class TextPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         desk, view = self.desk, self.view
+        modes = step_modes(self.session)
+        unknown = f"free text and tags are not told apart: {modes}" if isinstance(modes, BudgetExceededError) else ""
         view.ribbon = ribbon_state(self.session)
         view.state = stepper_state(
             self.session,
             typed=desk.typed,
             reading=desk.reading,
             trouble=desk.trouble,
-            modes=step_modes(self.session),
+            modes=() if isinstance(modes, BudgetExceededError) else modes,
+            note=unknown,
         )
         view.running = self.session.is_running
         view.chosen = self._chosen()
@@ -112,16 +116,24 @@ def stepper_state(
     reading: Reading | None = None,
     trouble: str = "",
     modes: Sequence[StepMode] = (),
+    note: str = "",
 ) -> State:
     """The stepper's state at the session's place.
 
     `typed` is the text in the box where that is not simply the text read, and `reading` its fate; `trouble` is an
     error to show.  `modes[i]` is the mode in which step `i` was read, with its colour; the state has them as runs
-    `[name, hue, length]` from the first step on.
+    `[name, hue, length]` from the first step on.  `note`: what is said where nothing is wrong.
+
+    A place whose mask takes more than the budget has no tokens to offer, and says so.
     """
     position, steps, index = session.position, session.steps, session.index
-    allowed = session.allowed_array().size
-    candidates = _candidates(session)
+    allowed, candidates = -1, []
+    try:
+        candidates = _candidates(session)
+        allowed = session.allowed_array().size
+        status = _status(session, reading, trouble, note)
+    except BudgetExceededError as error:
+        status = _status(session, reading, trouble or str(error), note)
     rest = "" if reading is None or reading.ok else clip(glyph(reading.text[reading.read :]), 60)
     return {
         "box": box_text(session.text) if typed is None else typed,
@@ -129,7 +141,7 @@ def stepper_state(
         "read": index,
         "half": session.place.offset > 0,
         "modes": [[*mode, len(list(run))] for mode, run in groupby(modes)],
-        "status": _status(session, reading, trouble),
+        "status": status,
         "place": f"byte {position:,} · after step {index:,} of {len(steps):,} · {_allowed(allowed)}",
         "vocabulary": session.vocabulary,
         "next": content(session.next_bytes()) or "nothing",
@@ -206,10 +218,12 @@ def _looks_of(info: TokenizerInfo, ids: NDArray[np.int32]) -> NDArray[np.uint8]:
 
 
 def _allowed(count: int) -> str:
+    if count < 0:
+        return "no mask within the budget"
     return f"{count:,} token{'' if count == 1 else 's'} allowed"
 
 
-def _status(session: Session, reading: Reading | None, trouble: str) -> State:
+def _status(session: Session, reading: Reading | None, trouble: str, note: str) -> State:
     if trouble:
         return {"kind": "dead", "text": trouble}
     if reading is not None and not reading.ok:
@@ -217,7 +231,7 @@ def _status(session: Session, reading: Reading | None, trouble: str) -> State:
     if session.is_terminated:
         return {"kind": "stopped", "text": "complete: the stop token was taken"}
     if session.is_completed:
-        return {"kind": "end", "text": "the text may end here"}
+        return {"kind": "end", "text": " · ".join(filter(None, ("the text may end here", note)))}
     if not session.allowed_array().size:
         return {"kind": "dead", "text": "dead end: no token of the vocabulary can go on, and the text may not end here"}
-    return {"kind": "ok", "text": reading.note if reading is not None else ""}
+    return {"kind": "ok", "text": (reading.note if reading is not None else "") or note}

@@ -48,10 +48,10 @@ class StepMode(NamedTuple):
     hue: str
 
 
-def step_modes(session: Session) -> tuple[StepMode, ...]:
-    """In which mode each step taken was read.
+def step_modes(session: Session) -> tuple[StepMode, ...] | BudgetExceededError:
+    """In which mode each step taken was read; nothing for grammars without free text.
 
-    Nothing for grammars without free text, and for texts too long to be read again.
+    What was said where the grammar has too many rules for that, or the text is too long to be read again.
     """
     matcher = session.matcher
     switches = _SWITCHES.get(matcher.compiled)
@@ -61,8 +61,8 @@ def step_modes(session: Session) -> tuple[StepMode, ...]:
         return ()
     try:
         found = modes(matcher)
-    except BudgetExceededError:
-        return ()
+    except BudgetExceededError as error:
+        return error
     named = []
     for step in session.steps[: session.index]:
         segment = found.at(step.end - 1) if step.end > step.start else None

@@ -277,18 +277,13 @@ class FormatWalk:
             for one in value.get("triggers", value.get("trigger_tokens", ()))
         ]
         begins = [(self._string(tag["begin"]), index, tag) for index, tag in enumerate(value["tags"])]
-        switches = tuple(
-            (
-                trigger,
-                tuple(
-                    one
-                    for begin, index, tag in begins
-                    if begin.startswith(trigger)
-                    for one in self._tag(tag, child(pointer, "tags", index), len(trigger))
-                ),
-            )
-            for trigger in triggers
-        )
+        watched: dict[bytes, list[_Todo]] = {trigger: [] for trigger in triggers}
+        lengths = sorted({len(trigger) for trigger in watched})  # there may be ten thousand triggers, and as many tags
+        for begin, index, tag in begins:
+            for size in lengths:
+                if size <= len(begin) and (following := watched.get(begin[:size])) is not None:
+                    following += self._tag(tag, child(pointer, "tags", index), size)
+        switches = tuple((trigger, tuple(watched[trigger])) for trigger in triggers)
         once = bool(value.get("stop_after_first"))
         free = _Todo(_Free(pointer, switches, not once, (*stops, *_texts(value, "excludes"))), rest)
         if not value.get("at_least_one"):
