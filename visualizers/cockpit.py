@@ -142,6 +142,7 @@ class CockpitView(LiveView[CockpitShot]):
     _module = "cockpit"
     _styles = ("cockpit",)
     _height = 400
+    _paged = ("place", "detail", "about")
 
     about = synced(t.Dict())
     runs = synced(t.List())

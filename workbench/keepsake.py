@@ -1,7 +1,7 @@
 """A desk as one HTML page: the same panels in the same arrangement, stepped through the history without Python.
 
 The places are visited by a copy of the session, so that neither the session nor the counters of its engine notice.
-What does not depend on the place (counters, a finished generation, comparisons) is carried as the desk shows it.
+What does not depend on the place (counters, the tokens of a generation, comparisons) is carried as the desk shows it.
 
 Read on: `visualizers/standalone.py` (pages), `visualizers/esm/host.js` (`fill`: how the places get into the browser).
 """
@@ -33,7 +33,7 @@ def desk_page(desk: Desk, *, title: str, heading: bool = True) -> str:
     with session.held():
         desk.update_all()
         copy = restored(as_json(session), session.tokenizer)
-        copy._before_model = session._before_model
+        copy._before_model, copy._trace = session._before_model, session.trace
         here, last = session.place, len(session.steps)
     first = max(0, min(here.index - MAX_PLACES // 2, last - MAX_PLACES))
     visited = AnyDesk(copy, [type(panel) for panel in desk.panels.values()])
@@ -77,7 +77,7 @@ def _visit(desk: Desk) -> tuple[str, dict[str, Any]]:
         raise RuntimeError(f"the panel {name!r} cannot be put on a page: {said}")
     kept: dict[str, Any] = {"place": desk.host.place}
     for name, view in desk.views.items():
-        if not view._placed:
+        if not view._placed and not view._paged:
             continue
         settle = getattr(view, "settle", None)
         if settle is not None:
@@ -96,4 +96,5 @@ def _part(name: str, visited: LiveView[Any], shown: LiveView[Any]) -> Part:
     """One view of the page: of the copy what belongs to the place, else what the desk shows."""
     part = visited.part() if visited._placed else shown.part()
     placed = (*visited._placed, *visited._paged)
-    return replace(part, name=name, placed=placed, given=visited._given, follows=visited._follows)
+    state = {**part.state, **{trait: getattr(visited, trait) for trait in visited._paged}}
+    return replace(part, state=state, name=name, placed=placed, given=visited._given, follows=visited._follows)

@@ -42,3 +42,36 @@ def test_every_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     page.get_by_test_id("tab-refused").click()
     expect(page.get_by_test_id("token-note")).to_contain_text(f"the first 200 of {size - allowed:,} are here")
     explorer.desk.close()
+
+
+def test_the_model_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from experiments.demo_model import GRAMMAR_FILE
+    from workbench.generation import load_model
+
+    model = load_model("demo")
+    session = wb.Session(GRAMMAR_FILE.read_text(), model.tokenizer)
+    trace = session.run(model, "weather in Lund", seed=2)
+    explorer = wb.explore(session)
+    explorer.desk.show("model")
+    steps = len(trace)
+    assert steps > 6
+    page.goto(explorer.save(tmp_path / "desk.html").as_uri())
+    expect(page.get_by_test_id("cockpit-step")).to_contain_text(f"step {steps} ")
+    page.get_by_test_id("explorer").focus()
+    for step in (steps - 1, steps - 2):
+        page.keyboard.press("ArrowLeft")
+        expect(page.get_by_test_id("place")).to_contain_text(f"after step {step} of {steps}")
+        expect(page.get_by_test_id("cockpit-step")).to_contain_text(f"step {step} ")
+        taken = page.locator("tr.drawn[data-testid=option]")
+        expect(taken).to_have_attribute("data-token", str(trace.generation.tokens[step - 1]))
+        session.goto(step - 1)
+        expect(page.get_by_test_id("allowed-count")).to_contain_text(f"{len(session.allowed_ids()):,} of")
+    page.locator("[data-testid=cockpit-strip] [data-step='2']").click()
+    expect(page.get_by_test_id("place")).to_contain_text(f"after step 3 of {steps}")
+    expect(page.get_by_test_id("cockpit-step")).to_contain_text("step 3 ")
+    page.keyboard.press("Home")
+    expect(page.get_by_test_id("cockpit-step")).to_contain_text("next, step 1 ")
+    refused = page.locator("tr[data-testid=option][data-allowed=false] .why")
+    assert all(refused.all_inner_texts())
+    explorer.desk.close()

@@ -41,7 +41,7 @@ function render({ model, el }) {
   // stands behind it (`place` is k) sees it in detail; at the beginning the first one.  `data-step` counts from 0.
   const first = () => (model.get("runs") || [])[0];
   const at = () => { const run = first(); return run ? Math.max(0, Math.min(model.get("place"), run.from + run.text.length) - 1) : 0; };
-  const goto = (step) => model.get("offline") ? view.commit("index", step + 1) : model.send({ kind: "goto", index: step + 1 });
+  const goto = (step) => (model.get("steps") || []).length ? view.commit("index", step + 1) : model.send({ kind: "goto", index: step + 1 });
   const send = () => { if (!go_on.disabled) model.send({ kind: "branch", step: at(), text: input.value }); };
   // The first token of the run that is not in the present text, and what lies beyond it.
   const parting = () => (model.get("about") || {}).apart ?? null;
@@ -206,9 +206,11 @@ function render({ model, el }) {
     move();
   }
 
+  let drawn = null;   // what the strips were drawn from: of a saved page every place has its own `about`, mostly the same
   function draw() {
     const about = model.get("about") || {}, run = first();
-    drawStrips();
+    const now = JSON.stringify([model.get("runs"), about.apart, about.cut, about.call]);
+    if (now !== drawn) { drawn = now; drawStrips(); }
     const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
     summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} refused • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
