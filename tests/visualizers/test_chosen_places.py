@@ -240,3 +240,43 @@ def test_the_boxes_of_active_rules_are_in_sight_whole_and_the_scale_stays(opened
     changes = sum(abs(one - other) > 1e-6 for one, other in pairwise(scales))
     assert changes <= 4, scales
     assert whole > 15
+
+
+PLACE = {
+    "type": "object",
+    "properties": {
+        "street": {"type": "string", "minLength": 7},
+        **{f"flag_{number}": {"type": "boolean"} for number in range(20)},
+        "land": {"$ref": "#/$defs/land"},
+    },
+    "required": ["street"],
+}
+BEHIND = {
+    "type": "object",
+    "properties": {"home": {"$ref": "#/$defs/place"}, "work": {"$ref": "#/$defs/place"}},
+    "$defs": {
+        "place": PLACE,
+        "land": {"type": "object", "properties": {"code": {"type": "string", "pattern": "^[A-Z]{2}$"}}},
+    },
+}
+
+
+def test_a_click_behind_a_reference_brings_the_rule_that_reads_there(page: Page) -> None:
+    page.set_viewport_size({"width": 1080, "height": 860})
+    session = Session(BEHIND, VOCABULARY)
+    session.set_prefix('{"home": {"street": "Main Street 1", "land": {"code": "S')
+    desk = Desk(session)
+    opened = Opened(Bridge(page, desk.host), desk)
+    for word, pointer, rule in (
+        ('"minLength"', "#/$defs/place/properties/street/minLength", "street"),
+        ('"pattern"', "#/$defs/land/properties/code/pattern", "code"),
+        ('"home"', "#/properties/home", "place"),
+        ('"required"', "#/$defs/place/required", "place"),
+    ):
+        opened.click(word)
+        assert opened.bridge.soon("automaton__rule", rule), word
+        opened.settle()
+        assert str(desk.selection["pointer"]).startswith(pointer)
+        expect(opened.page.locator(".ms-stage .panel.chosen")).to_have_attribute("data-rule", rule)
+        opened.whole(".ms-stage .panel.chosen > .frame")
+    desk.close()

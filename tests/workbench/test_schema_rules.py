@@ -6,7 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from kernels_core import BudgetExceededError, Grammar
+from kernels_core import BudgetExceededError
+from kernels_core.grammar.json_schema.rule_keys import RuleKeys
 from workbench.provenance import pointers, rule_place, rules_at
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
@@ -75,7 +76,7 @@ def test_it_is_known_before_the_text_has_been_there(session: Session) -> None:
 def test_what_is_not_found_in_time_is_asked_for_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.set_prefix("{")
     with monkeypatch.context() as late:
-        late.setattr(Grammar, "from_json_schema", run_out)
+        late.setattr(RuleKeys, "key", run_out)
         assert rules_at(session, "#/properties/email") == []
         assert rule_place(session, "email") is None
     assert rules_at(session, "#/properties/email") == ["email", "root"]
@@ -101,6 +102,73 @@ def test_places_of_tools(tokenizer: Tokenizer) -> None:
         found = rules_at(session, pointer)
         assert found, session.text
         assert rule_place(session, found[0]) in (pointer, f"#/{number}/parameters")
+
+
+HOME = {
+    "type": "object",
+    "properties": {"street": STREET, "land": {"$ref": "#/$defs/land"}, "with": {"$ref": "#/$defs/home"}},
+    "required": ["street"],
+}
+BEHIND = {
+    "type": "object",
+    "properties": {
+        "home": {"$ref": "#/$defs/home"},
+        "days": {"type": "array", "items": {"$ref": "#/$defs/land"}},
+        "odd": {"not": {"$ref": "#/$defs/land"}, "$ref": "#/$defs/home"},
+    },
+    "$defs": {
+        "home": HOME,
+        "land": {"type": "object", "properties": {"code": {"type": "string", "pattern": "^[A-Z]{2}$"}}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ('{"home": {', ["#/properties/home", "#/$defs/home", "#/$defs/home/properties/with"]),
+        ('{"home": {"street": "', ["#/$defs/home/properties/street"]),
+        (
+            '{"home": {"street": "M", "land": {',
+            ["#/$defs/land", "#/$defs/home/properties/land", "#/properties/days/items"],
+        ),
+        ('{"home": {"street": "M", "land": {"code": "', ["#/$defs/land/properties/code"]),
+        ('{"home": {"street": "M", "with": {', ["#/$defs/home", "#/$defs/home/properties/with"]),
+        ('{"days": [', ["#/properties/days"]),
+        ('{"days": [{', ["#/properties/days/items", "#/$defs/land"]),
+    ],
+)
+def test_the_rule_of_a_place_behind_a_reference_is_that_which_reads_it(
+    tokenizer: Tokenizer, text: str, places: list[str]
+) -> None:
+    session = Session(BEHIND, tokenizer)
+    assert session.set_prefix(text).ok
+    began = {item.rule for item in session.frontier().items if item.origin == len(text) - 1}
+    for pointer in places:
+        assert rules_at(session, pointer)[0] in began, pointer
+    assert rule_place(session, rules_at(session, places[0])[0]) is not None
+
+
+def test_the_first_place_of_a_rule_may_be_a_reference(tokenizer: Tokenizer) -> None:
+    session = Session(BEHIND, tokenizer)
+    assert session.set_prefix('{"home": {"street": "M').ok
+    assert rule_place(session, "home") == "#/properties/home"
+    assert rules_at(session, "#/properties/home") == ["home", "root"]
+
+
+def test_a_reference_that_is_read_otherwise_belongs_to_the_rule_around(tokenizer: Tokenizer) -> None:
+    session = Session(BEHIND, tokenizer)
+    assert rules_at(session, "#/properties/odd")[-1] == "root"
+    assert "home" not in rules_at(session, "#/properties/odd")
+
+
+def test_places_behind_references_of_tools(tokenizer: Tokenizer) -> None:
+    session = Session([{"name": "mail", "parameters": BEHIND}], tokenizer)
+    text = '<tool_call>\n{"name": "mail", "arguments": {"home": {'
+    assert session.set_prefix(text).ok
+    began = {item.rule for item in session.frontier().items if item.origin == len(text) - 1}
+    for pointer in ("#/0/parameters/properties/home", "#/0/parameters/$defs/home"):
+        assert rules_at(session, pointer)[0] in began, pointer
 
 
 def test_a_grammar_of_rules_has_none(tokenizer: Tokenizer) -> None:

@@ -1,9 +1,9 @@
 """Which rule of the engine reads what a schema says at a place, also where the text has not been yet.
 
 A rule made of a schema has a key that stands for its language (`kernels_core.grammar.rules.DeferredRule.key`).  The
-sub-schema at a place, made into a grammar by itself, has a root with the same key exactly if a rule of the session
-reads it; equal sub-schemas share a rule, so a rule can have many places.  Small sub-schemas have no rule: they are
-written into the rule around them.
+sub-schema at a place, read once more as part of its document, has the same key exactly if a rule of the session reads
+it; equal sub-schemas share a rule, and so do references and what they lead to, so a rule can have many places.  Small
+sub-schemas have no rule: they are written into the rule around them.
 
 Read on: `reader.py` (the schemas of a source), `workbench/panels/automaton.py` (who asks).
 """
@@ -21,6 +21,8 @@ from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
 from kernels_core.grammar.json_schema.problems import child
+from kernels_core.grammar.json_schema.rule_keys import RuleKeys
+from workbench.languages.positions import parts_of
 from workbench.provenance.reader import Reader
 
 if TYPE_CHECKING:
@@ -39,10 +41,12 @@ class SchemaRules:
 
     def __init__(self, session: Session, reader: Reader) -> None:
         self.reader, self.grammar = reader, session.compiled.grammar
-        self._schemas: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+        self._schemas: dict[str, tuple[Any, _Document]] = {}
+        whole = _schema_of(self.grammar) if reader.source.language == "json_schema" else None
         for base, schema, options in reader.schemas():
+            document = _Document(base, schema, options, whole)
             for pointer, one in _places(base, schema):
-                self._schemas.setdefault(pointer, (one, options))
+                self._schemas.setdefault(pointer, (one, document))
         self._keys: dict[str, bytes | None] = {}
 
     def rules(self, pointer: str) -> list[str]:
@@ -82,15 +86,41 @@ class SchemaRules:
         if pointer not in self._schemas:
             return None
         if pointer not in self._keys:
-            schema, options = self._schemas[pointer]
+            schema, document = self._schemas[pointer]
             try:
-                ir = Grammar.from_json_schema(schema, **options).lazy_ir
-                self._keys[pointer] = ir.key(ir.root)
-            except MaskscopeError as error:  # it refers to what is elsewhere, or is no schema by itself
+                self._keys[pointer] = document.key(schema, pointer)
+            except MaskscopeError as error:  # it leads nowhere, or is no schema by itself
                 if isinstance(error, BudgetExceededError) and error.what == "milliseconds":
                     raise  # those before it may have taken them
                 self._keys[pointer] = None
         return self._keys[pointer]
+
+
+class _Document:
+    """One schema of a source, in which what stands in it refers to the rest of it.
+
+    `whole`: what the grammar in use was made of, if that is the schema.
+    """
+
+    def __init__(self, base: str, schema: Any, options: Mapping[str, Any], whole: tuple[Any, ...] | None) -> None:
+        self._base, self._schema, self._options, self._whole = base, schema, options, whole
+        self._known: RuleKeys | None = None
+
+    def key(self, schema: Any, pointer: str) -> bytes | None:
+        if self._known is None:
+            whole = self._whole or _schema_of(Grammar.from_json_schema(self._schema, **self._options))
+            self._known = RuleKeys(*whole)
+        inside = pointer.removeprefix(self._base)
+        part = self._known.schema
+        for word in parts_of("#" + inside):
+            part = part[int(word)] if isinstance(part, list) else part[word]
+        return self._known.key(part, "#" + inside)
+
+
+def _schema_of(grammar: Grammar) -> tuple[Any, ...]:
+    """The text, the options and the other documents that a grammar was made of."""
+    _, arguments = grammar.__reduce__()
+    return arguments
 
 
 def _places(base: str, schema: Any) -> Iterator[tuple[str, Any]]:

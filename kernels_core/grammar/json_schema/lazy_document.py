@@ -95,6 +95,13 @@ class LazyDocument:
         node = self._reader.top(self._document, self.writer.layout.first_level)
         return node if isinstance(node, RuleRef) else self.writer.book.add("root", node)
 
+    def part(self, schema: Any, pointer: str) -> Node:
+        """What reads `schema`, which stands at `pointer` in the document: a call where that is a rule."""
+        level = self.writer.layout.first_level
+        if has_mechanism("quick reader") and self._reader.holds(schema):
+            return self._reader.top(schema, level)
+        return self.emitter.value(self.reader.term(schema, self.documents.root_context, pointer, "part"), level)
+
     # -- what goes through the algebra ------------------------------------------------------------------------------
 
     @cached_property
