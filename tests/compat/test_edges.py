@@ -98,8 +98,9 @@ PHRASES: list[tuple[dict[str, object], str]] = [
 
 @pytest.mark.parametrize(("form", "phrase"), PHRASES)
 def test_phrases_about_tags(form: dict[str, object], phrase: str) -> None:
-    with pytest.raises(xgr.InvalidStructuralTagError, match=f"^Invalid structural tag error: #/format.*{phrase}"):
+    with pytest.raises(xgr.InvalidStructuralTagError, match=f"^Invalid structural tag error: .*{phrase}") as caught:
         xgr.Grammar.from_structural_tag({"format": form})
+    assert "#/format" in str(caught.value)
 
 
 def test_phrases_about_texts_and_arguments() -> None:

@@ -132,7 +132,7 @@ def test_phrases_that_programs_look_for() -> None:
         ({"type": "triggered_tags", "triggers": [], "tags": [tag]}, "triggers must be non-empty"),
         ({"type": "triggered_tags", "triggers": ["<"], "tags": []}, "tags must be non-empty"),
         ({"type": "sequence", "elements": []}, "at least one element"),
-        ({"type": "any_text", "max_chars": "x"}, "must be an integer"),
+        ({"type": "any_text", "max_chars": "x"}, "must be a non-negative 32-bit integer"),
     ):
         with pytest.raises(RuntimeError, match=f"Invalid structural tag error: .*{phrase}"):
             xgr.Grammar.from_structural_tag({"format": form})

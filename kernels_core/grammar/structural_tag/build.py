@@ -142,10 +142,9 @@ class Builder:
         return _ended(text, end)
 
     def _limit(self, fields: Fields, key: str) -> int:
-        most = fields.any(key)
-        if not isinstance(most, int) or isinstance(most, bool) or not 0 <= most <= nodes.MAX_REPEAT:
-            limits = f"{most!r} is not within 0..{nodes.MAX_REPEAT:,}"
-            fields.fail(f"this must be an integer, a non-negative 32-bit integer: {limits}", key)
+        most = fields.number(key)
+        if not 0 <= most <= nodes.MAX_REPEAT:
+            fields.fail(f"{most} is not within 0..{nodes.MAX_REPEAT:,}", key)
         return most
 
     def _free(self, fields: Fields, tags: Sequence[tuple[bytes | Node, Node]], loop: bool, end: End | None) -> Node:
@@ -387,6 +386,8 @@ class Builder:
 
     def _triggered_tags(self, fields: Fields, end: End | None) -> Node:
         triggers = tuple(dict.fromkeys(fields.texts("triggers", required=True)))
+        once = fields.flag("stop_after_first", False)
+        first = fields.flag("at_least_one", False)
         tags, others = self._tags(fields, triggers)
         by_trigger = {trigger: tags.deferrable_by_trigger(number) for number, trigger in enumerate(triggers)}
         reading = dict(others)
@@ -412,8 +413,6 @@ class Builder:
         for index, trigger in enumerate(fields.list("triggers")):
             if not by_trigger[trigger]:
                 raise InvalidStructuralTagError(f"no tag begins with {trigger!r}", fields.at("triggers", index))
-        once = fields.flag("stop_after_first", False)
-        first = fields.flag("at_least_one", False)
         whole = tags.alternatives("tag", range(len(tags))) if first else nodes.seq(())
         if once and first:
             return _ended(whole, end)

@@ -17,8 +17,8 @@ __all__ = ["Fields", "pointer"]
 
 _KINDS = {
     str: "a string",
-    bool: "this must be a boolean: true or false",
-    int: "this must be an integer: a whole number",
+    bool: "true or false",
+    int: "a whole number",
     list: "a list",
 }
 

@@ -19,6 +19,7 @@ from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_schema
 from .schemas import engine_arguments, with_fallback
 from .serialization import dump, load
 from .tag_arguments import engine_tag
+from .tag_phrases import tag_errors
 from .tokenizer_info import TokenizerInfo
 
 __all__ = ["CompiledGrammar", "GrammarCompiler"]
@@ -152,9 +153,12 @@ class GrammarCompiler(XGRObject):
             tag = engine_tag(args, kwargs, "compile_structural_tag")
             key = ("tag", schema_text(tag))
         info = self._info.engine
-        return self._compiled(
-            key, lambda: with_fallback(tag, lambda value: EngineGrammar.from_structural_tag(value, tokenizer_info=info))
-        )
+
+        def make() -> EngineGrammar:
+            with tag_errors(tag):
+                return with_fallback(tag, lambda value: EngineGrammar.from_structural_tag(value, tokenizer_info=info))
+
+        return self._compiled(key, make)
 
     def compile_grammar(self, grammar: str | Grammar, *, root_rule_name: str = "root") -> CompiledGrammar:
         """Compile a `Grammar`, or EBNF text with `root_rule_name` as its start."""

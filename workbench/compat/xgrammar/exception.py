@@ -72,16 +72,22 @@ class GrammarSyntaxError(errors.GrammarSyntaxError, GrammarError):
 class InvalidJSONError(GrammarSyntaxError):
     """A text that must be JSON is not; located as any syntax error."""
 
+    def __str__(self) -> str:
+        return f"Invalid JSON error: Failed to parse JSON: {super().__str__()}"
+
 
 class UnsupportedFeatureError(errors.UnsupportedFeatureError, GrammarError):
     """`kernels_core.UnsupportedFeatureError` as a `RuntimeError`: the thing has a name, and is not there."""
 
 
 class InvalidStructuralTagError(errors.InvalidStructuralTagError, GrammarError):
-    """A structural tag is malformed; `path` is the JSON pointer of what is at fault."""
+    """A structural tag is malformed; `path` is the JSON pointer of what is at fault, `phrase` what XGrammar says."""
+
+    phrase = ""
 
     def __str__(self) -> str:
-        return f"Invalid structural tag error: {super().__str__()}"
+        phrase = f"{self.phrase}: " if self.phrase else ""
+        return f"Invalid structural tag error: {phrase}{super().__str__()}"
 
 
 class UnsupportedSchemaError(errors.UnsupportedSchemaError, RuntimeError):

@@ -14,6 +14,7 @@ from .exception import DeserializeFormatError, InvalidArgumentError, runtime_err
 from .schemas import engine_arguments, with_fallback
 from .serialization import dump, load
 from .tag_arguments import engine_tag
+from .tag_phrases import tag_errors
 from .tokenizer_info import TokenizerInfo
 
 __all__ = ["Grammar", "builtin_json_grammar", "lark_grammar", "require_schema"]
@@ -113,7 +114,8 @@ class Grammar(XGRObject):
         """
         with runtime_errors():
             tag = engine_tag(args, kwargs, "from_structural_tag")
-            return Grammar.wrap(with_fallback(tag, EngineGrammar.from_structural_tag))
+            with tag_errors(tag):
+                return Grammar.wrap(with_fallback(tag, EngineGrammar.from_structural_tag))
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:

@@ -13,6 +13,7 @@ from kernels_core.grammar.structural_tag import load_structural_tag
 
 from .config import get_max_recursion_depth
 from .exception import InvalidStructuralTagError
+from .tag_phrases import tag_errors
 
 __all__ = ["engine_tag"]
 
@@ -36,18 +37,19 @@ def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> d
     if len(values) != len(names) or len(args) + len(kwargs) != len(names):
         raise TypeError(f"{caller} takes a structural tag, or a list of tags and a list of triggers")
     tag = _plain(values[0])
+    if isinstance(tag, list | tuple):
+        tag = [_plain(item) for item in tag]
     triggers = list(values[1]) if len(values) == 2 else None
     if not isinstance(tag, str | Mapping | list):
         raise TypeError(f"{caller} takes a StructuralTag, a dict or JSON text, not a {type(tag).__name__}")
-    loaded = load_structural_tag(tag, triggers)
+    with tag_errors(tag):
+        loaded = load_structural_tag(tag, triggers)
     _check_depth(loaded)
     return {**loaded, "format": _with_defaults(loaded["format"], 0, {})}
 
 
 def _plain(value: Any) -> Any:
-    """pydantic models as dicts, also in lists; their schemas too."""
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+    """A pydantic model as a dict, its schema too; anything else as it is."""
     if hasattr(value, "model_dump"):
         fields = value.model_dump(by_alias=True)
         schema = fields.get("schema")
@@ -68,7 +70,7 @@ def _check_depth(tag: Any) -> None:
         }
         if not level:
             return
-    raise InvalidStructuralTagError(f"nested deeper than {limit}; see set_max_recursion_depth", "#")
+    raise InvalidStructuralTagError(f"nested deeper than {limit}, or holding itself; see set_max_recursion_depth", "#")
 
 
 def _with_defaults(value: Any, depth: int, made: dict[int, Any]) -> Any:
