@@ -110,11 +110,13 @@ class Grammar:
         tokenizer_info: Vocabulary | None = None,
         grammars: Mapping[str, Grammar] | None = None,
         plain_integers: bool = False,
+        trailing_skip: bool = False,
     ) -> Grammar:
         """A grammar from Lark text (the dialect, and what a terminal means: `kernels_core.grammar.lark`).
 
         Tokens that are written by their text, as `<name>`, are looked up in `tokenizer_info`, a `TokenizerInfo`;
         `@name` calls a grammar of `grammars`.  `plain_integers` is for `%json`, as in `from_json_schema`.
+        `trailing_skip`: what `%ignore` names may stand behind the last terminal, too, as in XGrammar.
 
         `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
         """
@@ -123,8 +125,11 @@ class Grammar:
         _require_text(lark_string, "from_lark")
         others = dict(grammars or {})
         irs = {name: other.ir for name, other in others.items()}
-        ir = parse_lark(lark_string, start, tokenizer_info, irs, plain_integers=plain_integers)
-        return cls._made(ir, "Lark", (_from_lark, (lark_string, start, tokenizer_info, others, plain_integers)))
+        ir = parse_lark(
+            lark_string, start, tokenizer_info, irs, plain_integers=plain_integers, trailing_skip=trailing_skip
+        )
+        arguments = (lark_string, start, tokenizer_info, others, plain_integers, trailing_skip)
+        return cls._made(ir, "Lark", (_from_lark, arguments))
 
     @classmethod
     @_limited
@@ -391,9 +396,15 @@ def _from_lark(
     tokenizer_info: Vocabulary | None,
     grammars: dict[str, Grammar],
     plain_integers: bool = False,
+    trailing_skip: bool = False,
 ) -> Grammar:
     return Grammar.from_lark(
-        text, start=start, tokenizer_info=tokenizer_info, grammars=grammars, plain_integers=plain_integers
+        text,
+        start=start,
+        tokenizer_info=tokenizer_info,
+        grammars=grammars,
+        plain_integers=plain_integers,
+        trailing_skip=trailing_skip,
     )
 
 

@@ -12,8 +12,8 @@ What a grammar means here:
   texts of the pattern of which no proper beginning is one, `name[suffix=";"]: /.*/` is the same, and
   `WORD: /[a-z]+/ & ~KEYWORD` excludes keywords.  `name[max_chars=80]: ...` bounds the characters.
 - `%ignore X` allows texts of X between any two terminals, also of different rules; never in front of the first (unless
-  `%llguidance {"allow_initial_skip": true}` says so) nor behind the last.  It says nothing about the inside of
-  terminals, so two names side by side may touch.
+  `%llguidance {"allow_initial_skip": true}` says so), and behind the last only with `trailing_skip`.  It says nothing
+  about the inside of terminals, so two names side by side may touch.
 - Regular expressions are those of `regular/reader.py` (`\d` and `\w` are ASCII), matched as a whole, with flags i, m
   and s.  `~` is the complement among all texts of characters, line ends included.
 - `<[12]>`, `<[1-5,9]>`, `<[^7]>`, `<[*]>` are tokens by id, `<name>` and `<|name|>` any token with that text

@@ -50,13 +50,15 @@ def parse_lark(
     grammars: Mapping[str, GrammarIR] | None = None,
     *,
     plain_integers: bool = False,
+    trailing_skip: bool = False,
 ) -> GrammarIR:
     """The rules of `source`.  `vocabulary` finds tokens that are written by their text, `grammars` are those of
-    `@name`, and `plain_integers` is for `%json` (`Grammar.from_json_schema`).
+    `@name`, and `plain_integers` is for `%json` (`Grammar.from_json_schema`).  `trailing_skip`: what `%ignore` names
+    may stand behind the last terminal, too.
 
     Raises `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError`, each with the offset to look at.
     """
-    lowering = _Lowering(source, vocabulary, grammars or {}, plain_integers)
+    lowering = _Lowering(source, vocabulary, grammars or {}, plain_integers, trailing_skip)
     scope = parse(source)
     if not scope.definitions:
         raise GrammarError('a grammar needs at least one rule, such as: start: "text"', source, 0, language=LANGUAGE)
@@ -72,10 +74,16 @@ class _Lowering:
     """All scopes of one text write into one `book`."""
 
     def __init__(
-        self, source: str, vocabulary: Vocabulary | None, grammars: Mapping[str, GrammarIR], plain_integers: bool
+        self,
+        source: str,
+        vocabulary: Vocabulary | None,
+        grammars: Mapping[str, GrammarIR],
+        plain_integers: bool,
+        trailing_skip: bool,
     ) -> None:
         self.source = source
         self.plain_integers = plain_integers
+        self.trailing_skip = trailing_skip
         self.vocabulary = vocabulary
         self.grammars = grammars
         self.book = RuleBook()
@@ -101,7 +109,11 @@ class _Lowering:
             if name not in terminals:
                 bodies[names[name]] = rules.node(definition.body)
         root = names[start]
-        if scope.ignored and start not in terminals:
+        if scope.ignored and start in terminals and self.trailing_skip:
+            whole = self.book.reserve(f"{start}.text")  # a terminal holds no skips, so a rule around it does
+            bodies[whole] = RuleRef(root)
+            root = whole
+        if scope.ignored and (start not in terminals or self.trailing_skip):
             bodies, root = self._skipping(scope, terminals, bodies, root)
         for name, body in bodies.items():
             self.book.define(name, nodes.fold(body, rules.spelt_out))
@@ -144,7 +156,9 @@ class _Lowering:
     ) -> tuple[dict[str, Node], str]:
         ignored = nodes.choice([terminals.node(expression) for expression in scope.ignored])
         skip = self.book.add("ignored", nodes.repeat(ignored, 0, None))
-        made, top = with_skips(bodies, root, skip, self.book.reserve, initially=scope.initial_skip)
+        made, top = with_skips(
+            bodies, root, skip, self.book.reserve, initially=scope.initial_skip, finally_=self.trailing_skip
+        )
         for name in made:
             origin = name.rpartition(".first")[0] if name not in self.spans else name
             if origin in self.spans:

@@ -1,4 +1,4 @@
-"""`%ignore`: what is ignored may stand between any two terminals, but not before the first or after the last.
+"""`%ignore`: what is ignored may stand between any two terminals; before the first and after the last where asked for.
 
 Every rule is written twice: once as it stands inside a text (a skip in front of every terminal), and once as it stands
 at the beginning (no skip in front of its first terminal).  The second is a derivative in spirit: of `x y` it is the
@@ -31,11 +31,18 @@ class _Forms:
 
 
 def with_skips(
-    bodies: Mapping[str, Node], start: str, skip: Node, reserve: Callable[[str], str], *, initially: bool
+    bodies: Mapping[str, Node],
+    start: str,
+    skip: Node,
+    reserve: Callable[[str], str],
+    *,
+    initially: bool,
+    finally_: bool,
 ) -> tuple[dict[str, Node], str]:
     """Rules whose calls that are not in `bodies` are terminals, with `skip` between terminals; and their start.
 
-    New rules are named by `reserve`.  `initially`: `skip` may stand at the very beginning, too.
+    New rules are named by `reserve`.  `initially`: `skip` may stand at the very beginning, too; `finally_`: behind the
+    last terminal.  A text without terminals stays empty.
     """
     terminals = {node.name for body in bodies.values() for node in _calls(body) if node.name not in bodies}
     # A terminal counts as one even where it matches the empty text.
@@ -90,6 +97,8 @@ def with_skips(
     root: Node = RuleRef(firsts[start])
     if initially:
         root = seq((skip, root))
+    if finally_:
+        root = seq((root, skip))
     top = reserve(f"{start}.text")
     made[top] = repeat(root, 0, 1) if start in nullable else root
     return made, top

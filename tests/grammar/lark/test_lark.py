@@ -98,6 +98,24 @@ def test_ignored_text_stands_between_terminals(source: str, good: list[str], bad
     assert accepted(source, bad) == []
 
 
+@pytest.mark.parametrize(
+    ("source", "good", "bad"),
+    [
+        ('start: "a" "b"?', ["a", "a ", "a b  "], [" a", " ", ""]),
+        ('start: A?\nA: "a"', ["", "a "], [" "]),  # without a terminal there is nothing to stand behind
+        ('start[lazy]: /[a-z ]*/ "!"', ["a b!", "! "], [" !a"]),
+        ('start: "a" x\nx: ', ["a", "a "], []),
+        ('%llguidance {"allow_initial_skip": true}\nstart: "a"', [" a ", "a"], ["  "]),
+        ('start: %lark {\nstart: "a"\n%ignore "-"\n} "!"', ["a-! ", "a- !", "a!"], ["a!-", "-a!", "a -!"]),
+    ],
+)
+def test_ignored_text_behind_the_last_terminal(source: str, good: list[str], bad: list[str]) -> None:
+    made = Grammar.from_lark(source + '\n%ignore " "', trailing_skip=True)
+    for grammar in (made, pickle.loads(pickle.dumps(made))):
+        recogniser = Recogniser(grammar.ir)
+        assert [text for text in (*good, *bad) if recogniser.accepts(text.encode())] == good
+
+
 expressions = st.recursive(
     st.sampled_from(['"a"', '"b"', "x", "y", '""', "A"]),
     lambda inner: st.one_of(
@@ -119,10 +137,13 @@ def test_skips_come_and_go(start: str, x: str, y: str, texts: list[str]) -> None
         assert "no text" in str(error)  # noqa: PT017
         return
     skipping = Recogniser(Grammar.from_lark(source + '%ignore " "').ir)
+    trailing = Recogniser(Grammar.from_lark(source + '%ignore " "', trailing_skip=True).ir)
     for text in texts:
         # All terminals are one character, so blanks may stand wherever there is a character on both sides.
         expected = text == text.strip() and plain.accepts(text.replace(" ", "").encode())
         assert skipping.accepts(text.encode()) == expected, text
+        behind = text == text.lstrip() and plain.accepts(text.replace(" ", "").encode())
+        assert trailing.accepts(text.encode()) == behind, text
 
 
 SHORT = ["".join(letters) for n in range(5) for letters in itertools.product("ab", repeat=n)]

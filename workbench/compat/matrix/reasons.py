@@ -27,7 +27,7 @@ _SOUND = "XGrammar's answer is wrong (docs/compat-xgrammar.md)"
 REASONS: Mapping[str, Mapping[str, str]] = {
     "JSON Schema: types": {
         "empty list of types": "a list of types has at least one, so it is refused",
-        "true": "booleans are schemas, as in Python's own JSON",
+        "true": "the standard has booleans as schemas; XGrammar reads them as JSON text alone",
         "const object": "lists and objects inside may hold blanks, as all others may",
         "enum beside type": _ALL_COUNT,
         "enum beside bounds": _ALL_COUNT,
@@ -50,7 +50,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "date": "only days that exist; XGrammar takes day 31 of every month",
         "date-time": "letters in either case, as RFC 3339 has it",
         "email": "last parts of one letter are names, too",
-        "ipv4": "no leading zeros, as RFC 2673 has it",
+        "ipv4": "no leading zeros, which some programs read as octal (JSON Schema's test suite refuses them)",
         "uri-reference": "a URI is a reference, too",
         "idn-email": "the format is known here; XGrammar ignores it",
         "regex": "the format is known here; XGrammar ignores it",
@@ -145,7 +145,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "lone {": "a brace that begins no count is text",
     },
     "Lark": {
-        "%ignore behind the last terminal": "between terminals alone, as in llguidance",
         "%regex with words": _MORE,
         "flag i beyond ASCII": _FOLD,
         "complement and intersection": _MORE,

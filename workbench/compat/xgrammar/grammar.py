@@ -178,7 +178,9 @@ def lark_grammar(text: str, info: TokenizerInfo | None, named: Mapping[str, Gram
     found = {name: value.engine for name, value in given.items() if isinstance(value, Grammar)}
 
     def read(lark: str) -> EngineGrammar:
-        return EngineGrammar.from_lark(lark, tokenizer_info=vocabulary, grammars=found, plain_integers=True)
+        return EngineGrammar.from_lark(
+            lark, tokenizer_info=vocabulary, grammars=found, plain_integers=True, trailing_skip=True
+        )
 
     while texts:  # texts may call each other: those that call what is known come first
         ready = [name for name, lark in texts.items() if not _calls(lark) & texts.keys()]
