@@ -6,7 +6,8 @@
   without a suffix, after as many characters.
 - `capture`, `capture="name"`, `temperature=x`: notes for whoever drives a generation.  They stay on the rule
   (`ir.Rule.notes`) and are printed; masks do not depend on them.  `trailing="text"` says that a capture leaves out this
-  text at its end, which a suffix left there, and `stop_capture="name"` that it is captured by itself.
+  text at its end, which a suffix left there, `hidden` that captures of rules around it leave it out, too, and
+  `stop_capture="name"` that it is captured by itself.
 
 - `max_tokens=N`: at most N tokens begin inside of one of its texts.  A note too, for the language of bytes is what it
   was, but one that the parser reads (`../earley/token_limits.pyx`).  Not with `lazy`, `suffix` or `stop`, whose end is
@@ -43,7 +44,7 @@ from .rulebook import RuleBook
 
 __all__ = ["NOTES", "Attribute", "Note", "at_most", "named", "shaped", "shortest"]
 
-NOTES = ("capture", "temperature", "trailing", "stop_capture", "max_tokens")
+NOTES = ("capture", "temperature", "trailing", "hidden", "stop_capture", "max_tokens")
 
 Note = tuple[str, str | float | int | None]
 

@@ -19,7 +19,7 @@ The dialect is XGrammar's, with a few additions (marked +):
   the token 12 and `!<[12]>` any other.  Tokens by their text, `<name>`, are refused.
 
 - `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"`, `temperature=x`,
-  `trailing="text"`, `stop_capture="name"` and `max_tokens=N`, as `attributes.py` has them.
+  `trailing="text"`, `hidden`, `stop_capture="name"` and `max_tokens=N`, as `attributes.py` has them.
 
 Nothing may be nested deeper than `MAX_NESTING` groups.
 
@@ -48,7 +48,7 @@ __all__ = ["parse_ebnf"]
 _ATTRIBUTE = re.compile(
     r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
 )
-_ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "temperature", "trailing", "stop_capture")
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "temperature", "trailing", "hidden", "stop_capture")
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -172,8 +172,8 @@ class _Parser(Tokens):
     def _attribute_value(self, match: re.Match[str]) -> str | float | None:
         name, value, offset = match.group(1), match.group(2), match.start(1)
         match name:
-            case "lazy" if value is not None:
-                self.fail("the attribute 'lazy' takes no value", offset)
+            case "lazy" | "hidden" if value is not None:
+                self.fail(f"the attribute {name!r} takes no value", offset)
             case "max_chars" | "max_tokens":
                 digits = (value or "").lstrip("0") or ("0" if value else "")
                 if not digits.isdigit() or len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:

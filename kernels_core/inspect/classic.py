@@ -294,6 +294,23 @@ class Chart:
             for item in sorted(ended, key=lambda item: -item.origin):
                 yield table.rule_name(item.state), item.origin, position
 
+    def calling(self, name: str, begin: int) -> set[tuple[str, int]]:
+        """The rules that called rule `name` at column `begin`, directly or not, each with the column where it began."""
+        table = self._table
+        found: set[tuple[str, int]] = set()
+        work = [(rule, begin) for rule in self._columns[begin].waiting if table.rule(rule).name == name]
+        asked = set(work)
+        while work:
+            rule, origin = work.pop()
+            for caller in self._columns[origin].waiting.get(rule, ()):
+                self._count(1)
+                above = (table.rule_of[caller.state], caller.origin)
+                if above not in asked:
+                    asked.add(above)
+                    work.append(above)
+                    found.add((table.rule_name(caller.state), caller.origin))
+        return found
+
     def reading(self) -> list[ChartItem]:
         """The items after the last byte that a byte or a whole token can move on."""
         return [item for item in self._going_on(self._columns[-1]) if self._table.scannable(item.state)]

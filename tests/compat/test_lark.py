@@ -39,6 +39,50 @@ def test_what_ends_a_rule_is_captured_by_itself(word: str) -> None:
     assert captured(named, "abendz") == [("head", b"ab")]
 
 
+AROUND: list[tuple[str, str, list[tuple[str, str]], list[tuple[str, str]]]] = [  # with suffix, with stop
+    ('start[capture="o"]: r "z"\nr[capture, END]: /[ab]*/', "ab!z", [("r", "ab"), ("o", "ab!z")], [("o", "abz")]),
+    ('start[capture="o"]: r r "z"\nr[END]: /[ab]*/', "a!b!z", [("o", "a!b!z")], [("o", "abz")]),
+    ('start[capture="o"]: r\nr: "(" r ")" | i\ni[END]: /a*/', "((a!))", [("o", "((a!))")], [("o", "((a))")]),
+    ('start: x "z"\nx[capture]: "!" y\ny: "a" r\nr[END]: TEXT', "!ab!z", [("x", "!ab!")], [("x", "!ab")]),
+    ('start[capture="o"]: r "z"\nr[max_chars=2, END]: /[ab]*/', "abz", [("o", "abz")], [("o", "abz")]),
+    ('start[capture="o"]: r "z!"\nr[END]: /[ab]*/', "!z!", [("o", "!z!")], [("o", "z!")]),
+]
+
+
+@pytest.mark.parametrize(("lark", "text", "kept", "hidden"), AROUND)
+def test_captures_around_a_stop_leave_it_out(
+    lark: str, text: str, kept: list[tuple[str, str]], hidden: list[tuple[str, str]]
+) -> None:
+    def made(name: str) -> list[tuple[str, str]]:
+        end = "MARK" if "TEXT" in lark else '"!"'  # by its name as well
+        found = captured(lark.replace("END", f"{name}={end}") + '\nMARK: "!"' + ANY, text)
+        assert found is not None
+        return [(rule, data.decode()) for rule, data in found]
+
+    assert made("suffix") == kept
+    assert made("stop") == [*(entry for entry in kept if entry[0] == "r"), *hidden]
+
+
+def test_only_rules_around_a_stop_leave_it_out() -> None:
+    """A rule that was read beside it, and did not call what stopped, keeps all of its text."""
+    lark = 'start: a | c\na[capture]: b "q"\nb[stop="!"]: "x"\nc[capture]: d "!" "z"\nd: /x/'
+    with pytest.raises(RuntimeError, match="lazy"):  # Lark keeps such grammars out: both end alike
+        xgr.Grammar.from_lark(lark)
+    ebnf = 'root ::= a | c\na[capture] ::= b "q"\nb[trailing="!", hidden] ::= "x!"\nc[capture] ::= "x!" [xz]'
+    for text, expected in (("x!z", ("c", b"x!z")), ("x!q", ("a", b"xq"))):
+        matcher = xgr.GrammarMatcher(COMPILER.compile_grammar(xgr.Grammar.from_ebnf(ebnf)))
+        assert matcher.accept_string(text)
+        assert matcher.get_captures() == [expected]
+
+
+def test_hidden_without_a_text_hides_nothing() -> None:
+    matcher = xgr.GrammarMatcher(COMPILER.compile_grammar('root[capture] ::= x\nx[hidden] ::= "a!"'))
+    assert matcher.accept_string("a!")
+    assert matcher.get_captures() == [("root", b"a!")]
+    with pytest.raises(RuntimeError, match="'hidden' takes no value"):
+        xgr.Grammar.from_ebnf('root[trailing="!", hidden=1] ::= "a!"')
+
+
 def test_a_rule_that_is_full_ends_without_it() -> None:
     lark = 'start: head "z"\nhead[suffix="!", max_chars=2, capture, stop_capture="mark"]: TEXT' + ANY
     assert captured(lark, "abz") == [("head", b"ab")]
@@ -88,11 +132,24 @@ def test_named_texts_call_each_other_but_not_in_a_circle() -> None:
     assert _is_grammar_accept_string(grammar, "yzx")
     with pytest.raises(RuntimeError, match="circular"):
         xgr.Grammar.from_lark("start: @a", named_grammars={"a": "start: @b", "b": "start: @a"})
-    for wrong in ([grammar], {"a": 1}):
-        with pytest.raises(RuntimeError, match="named_grammars"):
-            xgr.Grammar.from_lark("start: @a", named_grammars=wrong)  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="named_grammars"):
-        COMPILER.compile_lark("start: @a", named_grammars=[grammar])  # type: ignore[arg-type]
+    wrong: list[tuple[Any, str]] = [
+        ([grammar], "named_grammars must be a dictionary"),
+        ({1: grammar}, "names must be strings, and 1 is a int"),
+        ({"a": 1}, "values must be Grammar instances or Lark strings, and that of 'a' is a int"),
+    ]
+    for given, reason in wrong:
+        with pytest.raises(TypeError, match=reason):
+            xgr.Grammar.from_lark("start: @a", named_grammars=given)
+        with pytest.raises(TypeError, match=reason):
+            COMPILER.compile_lark("start: @a", named_grammars=given)
+
+
+def test_ignored_text_may_stand_behind_the_last_terminal() -> None:
+    grammar = xgr.Grammar.from_lark('start: "a" "b"?\n%ignore " "')
+    texts = ("a", "a ", "a b ", " a", " ", "")
+    assert [text for text in texts if _is_grammar_accept_string(grammar, text)] == ["a", "a ", "a b "]
+    named = xgr.Grammar.from_lark("start: @g", named_grammars={"g": 'start: "a"\n%ignore " "'})
+    assert _is_grammar_accept_string(named, "a ")
 
 
 def test_integers_in_json_are_digits() -> None:

@@ -23,7 +23,7 @@ What a grammar means here:
 Also: `| ( ) [ ] ? * + {m,n} ~n ~m..n`, `-> alias` (which says nothing about texts), `"text"i`, `"a".."z"`,
 `%import common.X`, `%json {schema}`, `%regex {"substring_words": "..."}` (or `_chars`, `_chunks`), `%lark { ... }` with
 rules of its own, `@name` for another grammar, the notes `name[capture, temperature=0.5]`, and `stop="text"`, which is
-`suffix` by another name, with `stop_capture="name"`.
+a `suffix` that captures of rules around it leave out, too, with `stop_capture="name"`.
 
 Refused by name: priorities, templates, parametric rules, `%declare`, `%override`, `%extend`, imports from elsewhere
 than `common`, the attribute `max_tokens`, and other options of `%llguidance` (also written `%grammar_options`).

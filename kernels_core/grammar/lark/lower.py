@@ -273,10 +273,12 @@ def _notes(definition: Definition, scope: Scope, source: str) -> tuple[Note, ...
             else:
                 found.append((name, value if isinstance(value, float) else text))
     suffix = definition.attributes.get("suffix", (None, 0))[0]
-    if suffix is not None and any(name in ("capture", "stop_capture") for name, _ in found):
+    if suffix is not None and any(name in ("capture", "stop_capture", "hidden") for name, _ in found):
         while isinstance(suffix, Name) and suffix.name in scope.definitions:
             suffix = scope.definitions[suffix.name].body
         if not isinstance(suffix, Text) or suffix.ignore_case:
+            if not any(name in ("capture", "stop_capture") for name, _ in found):
+                return tuple(note for note in found if note[0] != "hidden")  # of no known length: it stays
             raise UnsupportedFeatureError(
                 "a capture is cut at a suffix that is one text, and not at a pattern",
                 source,

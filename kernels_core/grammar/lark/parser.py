@@ -218,7 +218,10 @@ class _Parser:
         if self.kind == "{":
             self.tokens.refuse("Lark templates are not supported: write a rule for each case", self.start)
         attributes = self._attributes(depth) if self.kind == "[" else {}
-        for noted in NOTES if name.lstrip("_")[:1].isupper() else ():
+        is_terminal = name.lstrip("_")[:1].isupper()
+        if is_terminal:
+            attributes.pop("hidden", None)
+        for noted in NOTES if is_terminal else ():
             if noted in attributes:  # a terminal may be part of another, where nobody knows where it ended
                 reason = f"attributes are only supported on rules, whose names are in lower case: {noted}"
                 self.tokens.fail(reason, attributes[noted][1])
@@ -261,7 +264,8 @@ class _Parser:
         if "max_tokens" in found and {"lazy", "stop", "suffix"} & found.keys():
             reason = "a rule that is lazy ends by itself, so it takes no max_tokens: give that to a rule that calls it"
             self.tokens.refuse(reason, found["max_tokens"][1])
-        if "stop" in found:  # the two differ in what a caller does with the text, and in nothing else
+        if "stop" in found:  # a suffix, which the captures of rules around it leave out, too
+            found["hidden"] = (None, found["stop"][1])
             found["suffix"] = found.pop("stop")
         return found
 

@@ -153,7 +153,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "option allow_initial_skip": "known by both its names",
     },
     "Lark: captures": {
-        "around a stop": "a capture around another rule holds all of its text",
         "before a pattern that stops": "refused: a capture is cut at a text, and not yet at a pattern",
     },
     "Structural tags": {

@@ -15,7 +15,7 @@ from kernels_core.grammar.json_schema import schema_text
 
 from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
-from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_schema
+from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_named, require_schema
 from .schemas import engine_arguments, with_fallback
 from .serialization import dump, load
 from .tag_arguments import engine_tag
@@ -142,9 +142,8 @@ class GrammarCompiler(XGRObject):
         self, lark_string: str, *, named_grammars: dict[str, Grammar | str] | None = None
     ) -> CompiledGrammar:
         """Compile Lark text; tokens that are named are looked up here.  See `Grammar.from_lark`."""
-        if not isinstance(named_grammars, dict | None):
-            raise InvalidArgumentError(f"named_grammars must be a dictionary, not a {type(named_grammars).__name__}")
-        key = ("lark", lark_string, tuple(sorted((named_grammars or {}).items(), key=lambda item: str(item[0]))))
+        named = require_named(named_grammars)
+        key = ("lark", lark_string, tuple(sorted((named or {}).items(), key=lambda item: item[0])))
         return self._compiled(key, lambda: lark_grammar(lark_string, self._info, named_grammars))
 
     def compile_structural_tag(self, *args: Any, **kwargs: Any) -> CompiledGrammar:

@@ -17,7 +17,7 @@ from .tag_arguments import engine_tag
 from .tag_phrases import tag_errors
 from .tokenizer_info import TokenizerInfo
 
-__all__ = ["Grammar", "builtin_json_grammar", "lark_grammar", "require_schema"]
+__all__ = ["Grammar", "builtin_json_grammar", "lark_grammar", "require_named", "require_schema"]
 
 
 def __getattr__(name: str) -> Any:
@@ -161,19 +161,25 @@ def require_schema(schema: Any) -> None:
         raise InvalidArgumentError(f"a schema is JSON text, a dict or a pydantic model, not a {type(schema).__name__}")
 
 
+def require_named(named: Any) -> Mapping[str, Grammar | str] | None:
+    """`named_grammars` as it was given; `TypeError`, as in XGrammar, for what is no dictionary of them by name."""
+    if named is None:
+        return None
+    if not isinstance(named, Mapping):
+        raise TypeError(f"named_grammars must be a dictionary of grammars by name, not a {type(named).__name__}")
+    for name, value in named.items():
+        if not isinstance(name, str):
+            raise TypeError(f"named_grammars: names must be strings, and {name!r} is a {type(name).__name__}")
+        if not isinstance(value, str | Grammar):
+            reason = "values must be Grammar instances or Lark strings"
+            raise TypeError(f"named_grammars: {reason}, and that of {name!r} is a {type(value).__name__}")
+    return named
+
+
 def lark_grammar(text: str, info: TokenizerInfo | None, named: Mapping[str, Grammar | str] | None) -> EngineGrammar:
     """The engine's grammar of Lark text."""
     vocabulary = None if info is None else info.engine
-    if not isinstance(named, Mapping | None):
-        raise InvalidArgumentError(
-            f"named_grammars must be a dictionary of grammars by name, not a {type(named).__name__}"
-        )
-    given = dict(named or {})
-    for name, value in given.items():
-        if not isinstance(name, str) or not isinstance(value, str | Grammar):
-            raise InvalidArgumentError(
-                f"named_grammars: {name!r} is a Grammar or Lark text, not a {type(value).__name__}"
-            )
+    given = dict(require_named(named) or {})
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
     found = {name: value.engine for name, value in given.items() if isinstance(value, Grammar)}
 

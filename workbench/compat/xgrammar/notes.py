@@ -33,6 +33,7 @@ class Notes:
         self.captures: dict[str, str] = {}
         self.temperatures: dict[str, float] = {}
         self.trailing: dict[str, bytes] = {}
+        self.hidden: set[str] = set()
         self.stop_captures: dict[str, str] = {}
         for rule in compiled.grammar.ir.rules.values():
             for note, value in rule.notes:
@@ -42,6 +43,8 @@ class Notes:
                     self.temperatures[rule.name] = float(value)
                 elif note == "trailing":
                     self.trailing[rule.name] = str(value).encode()
+                elif note == "hidden":
+                    self.hidden.add(rule.name)
                 elif note == "stop_capture":
                     self.stop_captures[rule.name] = str(value)
 
@@ -84,20 +87,36 @@ class NotedText:
         self._chart.seek(steps)
         places = _places(steps)
         ends: dict[tuple[str, int, int], int] = {}
+        hidden: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for rule, begin, end in self._chart.completions():
+            if rule in self.notes.hidden:
+                self._hide(rule, begin, end, places, hidden)
             if rule in noted:
                 span = (rule, begin, 0 if deduplicate else end)
                 ends.pop(span, None)  # a longer one stands where it ended
                 ends[span] = end
         found: list[tuple[str, bytes]] = []
         for (rule, begin, _), end in ends.items():
-            text, trailing = b"".join(places[begin:end]), self.notes.trailing.get(rule, b"")
-            stopped = bool(trailing) and text.endswith(trailing)
+            trailing = self.notes.trailing.get(rule, b"")
+            stopped = bool(trailing) and b"".join(places[begin:end]).endswith(trailing)
             if stopped and rule in self.notes.stop_captures:
                 found.append((self.notes.stop_captures[rule], trailing))
             if rule in self.notes.captures:
-                found.append((self.notes.captures[rule], text.removesuffix(trailing) if stopped else text))
+                kept = places[begin : end - len(trailing) if stopped else end]
+                for low, high in hidden.get((rule, begin), ()):
+                    if high <= end:
+                        kept[low - begin : high - begin] = [b""] * len(kept[low - begin : high - begin])
+                found.append((self.notes.captures[rule], b"".join(kept)))
         return found
+
+    def _hide(
+        self, rule: str, begin: int, end: int, places: list[bytes], hidden: dict[tuple[str, int], list[tuple[int, int]]]
+    ) -> None:
+        """What a `rule` ended with, from `begin` to `end`, into `hidden` for all that called it there."""
+        trailing = self.notes.trailing.get(rule, b"")
+        if trailing and b"".join(places[begin:end]).endswith(trailing):
+            for caller in self._chart.calling(rule, begin):
+                hidden.setdefault(caller, []).append((end - len(trailing), end))
 
     def temperature(self, matcher: GrammarMatcher) -> float | None:
         """The temperature of the innermost noted rule that is being read; the highest, if there are several."""
