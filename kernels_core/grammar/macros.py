@@ -84,16 +84,17 @@ class Dispatch:
         name, at = tokens.text(i), i + 2
         known = ("loop_after_dispatch", "excludes") if self._by_token else ("loop_after_dispatch", "excludes", "stops")
         if name not in known:
-            tokens.fail(f"there is no argument {name!r} here; there are {', '.join(known)}", tokens.starts[i])
+            macro = "TokenTagDispatch" if self._by_token else "TagDispatch"
+            tokens.fail(f"{macro} has no argument {name!r}; it has {', '.join(known)}", tokens.starts[i])
         if name in self._named:
             tokens.fail(f"the argument {name!r} is given twice", tokens.starts[i])
         if name == "loop_after_dispatch":
             if tokens.text(at) not in ("true", "false"):
-                tokens.fail("true or false is expected here", tokens.starts[at])
+                tokens.fail(f"{name} is true or false", tokens.starts[at])
             self._named[name] = tokens.text(at) == "true"
             return at + 1
         if tokens.kinds[at] != "(":
-            tokens.fail("a list in parentheses is expected here", tokens.starts[at])
+            tokens.fail(f"{name} is a list in parentheses", tokens.starts[at])
         found: list[tuple[bytes | int, int]] = []
         at += 1
         while tokens.kinds[at] != ")":
@@ -109,7 +110,7 @@ class Dispatch:
     def _key(self, i: int, what: str) -> tuple[bytes | int, int]:
         tokens, offset = self._tokens, self._tokens.starts[i]
         if self._by_token:
-            return _token_id(tokens, i), offset
+            return _token_id(tokens, i, "a trigger of TokenTagDispatch"), offset
         if tokens.kinds[i] not in ("string", "bytes"):
             tokens.fail("a string is expected here", offset)
         value = tokens.string(i)
@@ -190,7 +191,7 @@ def call(tokens: Tokens, i: int, taken: set[str]) -> tuple[Node, int, list[tuple
     rules: list[tuple[str, Node]] = []
     match name:
         case "Token" | "ExcludeToken":
-            ids = tuple(_token_id(tokens, argument) for argument in positional)
+            ids = tuple(_token_id(tokens, argument, f"an argument of {name}") for argument in positional)
             if name == "Token" and not ids:
                 tokens.fail("Token needs at least one id", tokens.ends[at - 1])
             node: Node = nodes.token_set(ids, name == "ExcludeToken", span)
@@ -201,7 +202,9 @@ def call(tokens: Tokens, i: int, taken: set[str]) -> tuple[Node, int, list[tuple
             while any(other == prefix or other.startswith(prefix + ".") for other in taken):
                 number += 1
                 prefix = f"Substring.{len(taken) + number}"
-            rules = substring_rules([_string(tokens, argument) for argument in positional], prefix)
+            rules = substring_rules(
+                [_string(tokens, argument, "an argument of Substring is a string") for argument in positional], prefix
+            )
             taken.update(rule for rule, _ in rules)
             node = RuleRef(prefix, span=span)
     return node, at + 1, rules
@@ -251,10 +254,10 @@ def _string(tokens: Tokens, i: int, reason: str = "a string is expected here") -
     return tokens.string(i)
 
 
-def _token_id(tokens: Tokens, i: int) -> int:
+def _token_id(tokens: Tokens, i: int, what: str) -> int:
     digits = tokens.text(i).lstrip("0") or "0"
     if tokens.kinds[i] != "number":
-        tokens.fail("a token's id is expected here", tokens.starts[i])
+        tokens.fail(f"{what} is a token's id, a whole number", tokens.starts[i])
     if len(digits) > 10 or int(digits) > _MAX_TOKEN:
         tokens.fail(f"a token's id is at most {_MAX_TOKEN:,}", tokens.starts[i])
     return int(digits)

@@ -107,7 +107,7 @@ def test_phrases_about_texts_and_arguments() -> None:
     compiled = xgr.GrammarCompiler(xgr.TokenizerInfo(["a"])).compile_grammar('root ::= "a"')
     named = {"left": "start: @right", "right": "start: @left"}
     for call, phrase in (
-        (lambda: xgr.Grammar.from_ebnf('root ::= "a'), "^EBNF parser error at line 1, column 10: "),
+        (lambda: xgr.Grammar.from_ebnf('root ::= "a'), "^EBNF lexer error at line 1, column 10: "),
         (lambda: xgr.Grammar.from_ebnf('root[temperature=-1] ::= "a"'), "finite non-negative"),
         (lambda: xgr.Grammar.from_ebnf('root[temperature=1e999] ::= "a"'), "finite non-negative"),
         (lambda: xgr.Grammar.from_lark("start: missing"), "^Lark error at line 1, column 8: "),

@@ -6,11 +6,12 @@ both, so `except RuntimeError`, `except ValueError` and `except kernels_core.Gra
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kernels_core import errors
+
+from .phrases import head_of, phrase_of
 
 __all__ = [
     "DeserializeFormatError",
@@ -26,16 +27,6 @@ __all__ = [
     "as_runtime_error",
     "runtime_errors",
 ]
-
-
-_PLACES = {"EBNF": "EBNF parser error", "Lark": "Lark error"}
-"""How messages about a place in a text begin."""
-_PHRASES = (
-    (re.compile(r" there is no rule called '([^']*)'"), r' Rule "\1" is not defined:\g<0>'),
-    (re.compile(r" the rule '([^']*)' is already defined"), r' Rule "\1" is defined multiple times:\g<0>'),
-    (re.compile(r" there is no root rule called '([^']*)'"), r' The root rule with name "\1" is not found:\g<0>'),
-)
-"""What programs look for in messages about EBNF, and in front of what it stands."""
 
 
 class DeserializeFormatError(RuntimeError):
@@ -55,14 +46,12 @@ class GrammarError(errors.GrammarError, RuntimeError):
 
     def __str__(self) -> str:
         text = super().__str__()
-        here = f"{self.language}, line {self.line}, column {self.column}:"
-        if self.language not in _PLACES or not text.startswith(here):
+        here = f"{self.language}, line {self.line}, column {self.column}: "
+        if self.line is None or self.column is None or self.offset is None or not text.startswith(here):
             return text
-        said = text.removeprefix(here)
-        if self.language == "EBNF":
-            for words, phrase in _PHRASES:
-                said = words.sub(phrase, said, count=1) if words.match(said) else said
-        return f"{_PLACES[self.language]} at line {self.line}, column {self.column}:{said}"
+        head = head_of(self.language, self.line, self.column, self.offset, self.reason)
+        phrase = phrase_of(self.language, self.reason)
+        return f"{head}: {phrase}{': ' if phrase else ''}{text.removeprefix(here)}" if head else text
 
 
 class GrammarSyntaxError(errors.GrammarSyntaxError, GrammarError):

@@ -18,6 +18,8 @@ from typing import Any
 from kernels_core import errors
 
 from .exception import InvalidStructuralTagError
+from .phrases import head_of
+from .phrases import phrase_of as grammar_phrase_of
 
 __all__ = ["phrase_of", "tag_errors"]
 
@@ -64,7 +66,7 @@ _BEGINS = {
 """By what the engine says of the beginning of a tag in a list."""
 _MISSING = re.compile(r"the key '(\w+)' is missing")
 _NO_VOCABULARY = "Token string resolution requires tokenizer_info"
-_EBNF = re.compile(r"EBNF, line (\d+), column (\d+):")
+_EBNF = re.compile(r"EBNF, line (\d+), column (\d+): (.*)")
 
 
 @contextmanager
@@ -182,7 +184,9 @@ def _of_value(kind: str, key: str, value: Any, error: errors.InvalidStructuralTa
             whose = f"{name}'s" if kind in ("triggered_tags", "tags_with_separator") else name
             return f"{whose} {key} must be non-empty"
         case "grammar" if value and (place := _EBNF.match(error.reason)) is not None:
-            return f"EBNF parser error at line {place[1]}, column {place[2]}"
+            head = head_of("EBNF", int(place[1]), int(place[2]), 0, place[3])
+            phrase = grammar_phrase_of("EBNF", place[3])
+            return f"{head}: {phrase}" if phrase else head
     wanted = _FIELDS[key][0] if key in _FIELDS else str
     fits = isinstance(value, wanted) and value != "" and not (wanted is int and isinstance(value, bool))
     return "" if fits else _wanted(kind, key)
