@@ -57,6 +57,28 @@ def test_free_text_holds_no_marker_unless_asked(model: str, marker: str) -> None
     assert not takes(model, f"a{marker}b", tools=None)
 
 
+INSIDE = [  # free text between marks, and an argument
+    ("cohere", "<|START_TEXT|>a{}b<|END_TEXT|>", "<cofl:tool_calls>"),
+    ("kimi_k3", "a{}b<|close|>response<|sep|><|close|>message<|sep|>", "<|open|>"),
+    (
+        "kimi_k3",
+        'a<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|>'
+        '<|open|>argument key="s" type="string"<|sep|>a{}b<|close|>argument<|sep|><|close|>call<|sep|>'
+        "<|close|>tools<|sep|><|close|>message<|sep|>",
+        "<|sep|>",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "text", "marker"), INSIDE)
+def test_text_between_marks_holds_no_marker_unless_asked(model: str, text: str, marker: str) -> None:
+    schema = {"type": "object", "properties": {"s": {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    assert takes(model, text.format("-"), tools=tools)
+    assert not takes(model, text.format(marker), tools=tools)
+    assert takes(model, text.format(marker), tools=tools, exclude_special_tokens=False)
+
+
 @pytest.mark.parametrize("model", ["qwen_3", "qwen_3_5", "deepseek_v3_1", "deepseek_v4", "glm_4_7"])
 def test_an_open_reasoning_block_is_not_opened_again(model: str) -> None:
     for text, verdict in (("hm</think>\n\nYes.", True), ("h<think>m</think>\n\nYes.", False)):

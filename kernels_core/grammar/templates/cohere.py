@@ -47,7 +47,7 @@ def cohere(request: Request) -> Format:
     ]
     answer = call_section(request, "<cofl:tool_calls>", tags, "</cofl:tool_calls>", excludes=(*_THINK, *_TEXT))
     if not request.at_least_one:
-        spoken = tag(_TEXT[0], any_text("<cofl:tool_calls>"), _TEXT[1])
+        spoken = tag(_TEXT[0], request.text_without("<cofl:tool_calls>"), _TEXT[1])
         answer = sequence(optional(spoken), answer)
     return reasoned(request, answer, *_THINK)
 

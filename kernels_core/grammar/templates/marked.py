@@ -9,7 +9,6 @@ Read on: `../structural_tag/styles.py` (the markers), `cohere.py`, `harmony.py`.
 from __future__ import annotations
 
 from .pieces import (
-    any_text,
     arguments,
     call_list,
     call_section,
@@ -136,7 +135,7 @@ def kimi_k3(request: Request) -> Format:
         return f"<|close|>{name}<|sep|>"
 
     def channel(name: str, begin: str) -> Format:
-        return tag(begin, any_text(*marks[:2]), closing(name))
+        return tag(begin, request.text_without(*marks[:2]), closing(name))
 
     calls = [
         tag(

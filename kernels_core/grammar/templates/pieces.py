@@ -54,12 +54,15 @@ def one_of(elements: Sequence[Format]) -> Format:
 
 
 def arguments(request: Request, tool: Tool, style: str = "json", excludes: Sequence[str] = ()) -> Format:
-    """A tool's arguments, as JSON or in another style; no string in them holds any of `excludes`."""
+    """A tool's arguments, as JSON or in another style.
+
+    No string in them holds any of `excludes`, unless the request lets text hold markers.
+    """
     found: Format = {"type": "json_schema", "json_schema": tool.schema, **request.schema_options}
     if style != "json":
         found["style"] = style
-    if excludes:
-        found["excludes"] = list(excludes)
+    if kept_out := request.kept_out(excludes):
+        found["excludes"] = kept_out
     return found
 
 
