@@ -90,6 +90,42 @@ def test_a_message_begins_with_the_place_and_the_phrase(make: Callable[[str], An
         make(text)
 
 
+SCHEMAS: list[tuple[Any, str]] = [
+    ({"type": "nope"}, 'Unsupported type "nope"'),
+    ({"type": 5}, "Type should be a string"),
+    ({"type": "array", "prefixItems": 5}, "prefixItems must be an array"),
+    ({"type": "array", "prefixItems": ["x"]}, "prefixItems must be an array of objects or booleans"),
+    ({"type": "array", "items": 5}, "items must be a boolean or an object"),
+    ({"type": "array", "maxItems": -1}, "maxItems must be a non-negative integer"),
+    ({"type": "array", "minItems": 1.5}, "minItems must be an integer"),
+    ({"type": "object", "required": "x"}, "required must be an array"),
+    ({"type": "object", "properties": {"a": 5}}, "Schema should be an object or bool"),
+    ({"type": "object", "propertyNames": 5}, "propertyNames must be an object"),
+    ({"type": "integer", "minimum": "x"}, "Value must be a number"),
+    ({"enum": []}, "enum array must not be empty"),
+    ({"oneOf": "x"}, "oneOf must be an array"),
+]
+
+
+@pytest.mark.parametrize(("schema", "phrase"), SCHEMAS)
+def test_phrases_about_schemas(schema: Any, phrase: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        xgr.Grammar.from_json_schema(schema)
+    said, _, reasons = str(caught.value).partition(": the schema cannot be compiled exactly, for one reason:\n  #, ")
+    assert said == phrase
+    assert f"{next(iter(set(schema) - {'type'}), 'type')}: " in reasons
+
+
+def test_several_problems_of_a_schema_are_told_in_order() -> None:
+    schema = {"properties": {"a": {"type": "nope"}, "b": {"minItems": -1}, "c": {"type": "nope"}, "d": {"not": {}}}}
+    with pytest.raises(
+        RuntimeError, match=r'^Unsupported type "nope"; minItems must be a non-negative integer: the sch'
+    ):
+        xgr.Grammar.from_json_schema({**schema, "required": ["d"]})
+    with pytest.raises(RuntimeError, match=r"^the schema cannot be compiled exactly"):
+        xgr.Grammar.from_json_schema({"not": {}})
+
+
 def test_a_grammar_in_a_tag_is_told_alike() -> None:
     pytest.importorskip("pydantic")
     for text, said in EBNF:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from kernels_core import errors
 
-from .phrases import head_of, phrase_of
+from .phrases import head_of, phrase_of, schema_phrase_of
 
 __all__ = [
     "DeserializeFormatError",
@@ -81,6 +81,11 @@ class InvalidStructuralTagError(errors.InvalidStructuralTagError, GrammarError):
 
 class UnsupportedSchemaError(errors.UnsupportedSchemaError, RuntimeError):
     """`kernels_core.UnsupportedSchemaError` as a `RuntimeError`; `problems` lists every reason."""
+
+    def __str__(self) -> str:
+        told = (schema_phrase_of(problem.keyword, problem.reason) for problem in self.problems[:20])
+        phrases = "; ".join(dict.fromkeys(phrase for phrase in told if phrase))
+        return f"{phrases}{': ' if phrases else ''}{super().__str__()}"
 
 
 class TokenizerError(errors.TokenizerError, RuntimeError):

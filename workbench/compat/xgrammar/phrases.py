@@ -1,4 +1,4 @@
-"""What programs look for in XGrammar's messages about EBNF and regular expressions, by the engine's reason.
+"""What programs look for in XGrammar's messages about EBNF, regular expressions and schemas, by the engine's reason.
 
 Both stand in a message here: XGrammar's phrase behind the place, then the reason and the cure.  Messages about
 Lark have the phrases in their reasons.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["head_of", "phrase_of"]
+__all__ = ["head_of", "phrase_of", "schema_phrase_of"]
 
 _Table = Sequence[tuple[re.Pattern[str], str]]
 
@@ -70,6 +70,20 @@ _PATTERN: _Table = [
     ),
 ]
 """What is said of a regular expression, also of one in a grammar."""
+_SCHEMA: _Table = [
+    (re.compile(r"type: ('[^']*') is no type"), r"Unsupported type \1"),
+    (re.compile(r"type: \S+ is no type"), "Type should be a string"),
+    (re.compile(r"prefixItems: a schema must be an object"), "prefixItems must be an array of objects or booleans"),
+    (re.compile(r"(items|unevaluatedItems): a schema must be an object"), r"\1 must be a boolean or an object"),
+    (re.compile(r"propertyNames: a schema must be an object"), "propertyNames must be an object"),
+    (re.compile(r"\S+: a schema must be an object"), "Schema should be an object or bool"),
+    (re.compile(r"\S+: (\w+) must be an integer of at least 0, not -"), r"\1 must be a non-negative integer"),
+    (re.compile(r"\S+: (\w+) must be an integer of at least 0"), r"\1 must be an integer"),
+    (re.compile(r"\S+: (\w+) must be a list"), r"\1 must be an array"),
+    (re.compile(r"(minimum|maximum|exclusive\w+|multipleOf): \w+ must be a number"), "Value must be a number"),
+    (re.compile(r"enum: it allows no value"), "enum array must not be empty"),
+]
+"""By keyword and reason."""
 _IN_LARK = "failed to compile regular expression: "
 _IN_EBNF = re.compile(r"\(column \d+ of the pattern\)")
 
@@ -99,6 +113,15 @@ def phrase_of(language: str, reason: str) -> str:
         tables = (_LEXER, _PARSER)
     elif reason.startswith(_IN_LARK):
         tables, reason = (_PATTERN,), reason.removeprefix(_IN_LARK)
+    return _first(tables, reason)
+
+
+def schema_phrase_of(keyword: str, reason: str) -> str:
+    """XGrammar's words for what is wrong with a keyword of a schema; "" where none are known."""
+    return _first((_SCHEMA,), f"{keyword}: {reason}").replace("'", '"')
+
+
+def _first(tables: Sequence[_Table], reason: str) -> str:
     for words, phrase in (entry for table in tables for entry in table):
         if (found := words.match(reason)) is not None:
             return found.expand(phrase)
