@@ -2,8 +2,9 @@
 
 JupyterLab shows a widget or, where it does not trust the notebook, what else the same output holds.  A notebook that is
 trusted but whose kernel is gone shows neither: the widget's renderer says "model not found".  So the twin is an output
-of its own, after the widget's.  A style sheet hides it while the widget is alive in the document; an untrusted notebook
-drops the style sheet, so the twin is seen there too.
+of its own, after the widget's.  While the widget is in the document its own style sheet hides the twin (`esm/host.js`),
+which is seen wherever there is no widget.  A rule of the twin's that looked for the widget (`body:has(...)`) would have
+the browser search the document whenever a node comes or goes.
 
 Read on: `visualizers/live_base.py`, `workbench/explorer.py` (who display themselves).
 """
@@ -32,7 +33,6 @@ def bundles(host: Host, static: str, text: str) -> tuple[dict[str, Any], dict[st
     style = (
         f"{twin}{{animation:ms-late 1ms {LATE_SECONDS}s both}}"
         "@keyframes ms-late{from{max-height:0;overflow:hidden;opacity:0}to{max-height:none;opacity:1}}"
-        f'body:has(.ms-host[data-mark="{mark}"]) {twin}{{display:none}}'
         # The renderer's error is a line of text without any element.
         f"{child}:has(+ {child} {twin}) .jp-OutputArea-output.jupyter-widgets:not(:has(*)){{display:none}}"
     )

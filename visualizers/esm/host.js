@@ -263,13 +263,16 @@ async function render({ model, el, places }) {
   const undo = [];
   const host = hub(model, parts);
   if (places) host.fill(places);
-  const root = h("div", { class: "ms-host", "data-mark": model.get("mark") || "", "data-testid": "host" });
+  const mark = model.get("mark") || "";
+  const root = h("div", { class: "ms-host", "data-mark": mark, "data-testid": "host" });
   root.dataset.lmSuppressShortcuts = "true";
   const style = h("style", {}, model.get("styles") || "");
+  // The static twin of this widget is not seen while the widget is (visualizers/twin.py).
+  const alone = h("style", {}, mark && `.ms-twin-${mark} { display: none; }`);
   undo.push(() => host.close(), watchKernel(model, host), watchSight(model, host, root));
   keepTyping(root);
-  el.replaceChildren(style, root);
-  undo.push(() => { style.remove(); root.remove(); });
+  el.replaceChildren(style, alone, root);
+  undo.push(() => { for (const node of [style, alone, root]) node.remove(); });
   // What is painted, and whether the kernel has agreed: for tests, measurements and style sheets.
   let asked = false;
   const painted = () => {
