@@ -225,7 +225,8 @@ class Desk:
             self._fresh.add(name)
         self._stale |= set(self.panels) - self._fresh
         self.host.troubles = troubles
-        self.host.place = self._where()
+        if names:  # a desk that nobody sees shows the place at which it was seen last
+            self.host.place = self._where()
 
     def _where(self) -> dict[str, Any]:
         """The place for the browser: its number and those around it, and which views show it."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ipywidgets.widgets.widget import _remove_buffers
 
 from tests.workbench.vocabulary import EOS, GRAMMAR
+from visualizers.host import Host
 from visualizers.mode import set_mode
 from workbench.desk import arrangement_of, in_sight
 from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
@@ -115,11 +116,17 @@ def test_why_forgets_what_died_at_another_place(explorer: Explorer) -> None:
 def test_a_desk_that_nobody_sees_is_brought_up_to_date_when_it_comes_into_sight(explorer: Explorer) -> None:
     type_prefix(explorer, '{"name"')
     explorer.desk.host.asleep = True
-    before = stepper(explorer)
-    explorer.session.step(":")
-    assert stepper(explorer) == before
-    assert explorer.desk.host.place["fresh"] == []
-    explorer.desk.host.asleep = False
+    before, place = stepper(explorer), explorer.desk.host.place
+    sent: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Host, "_send", lambda _host, message, buffers=None: sent.append(message))
+        explorer.session.step(":")
+        assert stepper(explorer) == before
+        assert explorer.desk.host.place == place
+        assert sent == []
+        explorer.desk.host.asleep = False
+        assert sent
+    assert explorer.desk.host.place["number"] != place["number"]
     assert stepper(explorer)["box"] == '{"name":'
     assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
     assert "text" in explorer.desk.host.place["fresh"]

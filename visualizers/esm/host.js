@@ -286,7 +286,9 @@ async function render({ model, el, places }) {
     if (!host.partial) root.dataset.place = String(host.place().number ?? "");
     if (host.pending) root.dataset.pending = String(host.pending); else delete root.dataset.pending;
   };
-  for (const event of ["placed", "sent", "answered"]) host.on(event, painted);
+  // That something was asked is written at once: a frame of its own for it would draw nothing new.
+  host.on("sent", () => { root.dataset.pending = String(host.pending); });
+  for (const event of ["placed", "answered"]) host.on(event, painted);
   painted();
   const views = {};
   await Promise.all([...new Set(parts.map((part) => part.module))].map(async (name) => { views[name] = await load(name, sources); }));
