@@ -50,7 +50,8 @@ class GrammarError(errors.GrammarError, RuntimeError):
         if self.line is None or self.column is None or self.offset is None or not text.startswith(here):
             return text
         head = head_of(self.language, self.line, self.column, self.offset, self.reason)
-        phrase = phrase_of(self.language, self.reason)
+        there = (self.source or "")[self.offset : self.offset + 1]
+        phrase = phrase_of(self.language, self.reason, there)
         return f"{head}: {phrase}{': ' if phrase else ''}{text.removeprefix(here)}" if head else text
 
 

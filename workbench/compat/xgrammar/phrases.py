@@ -15,6 +15,7 @@ __all__ = ["head_of", "phrase_of", "schema_phrase_of"]
 
 _Table = Sequence[tuple[re.Pattern[str], str]]
 
+_ELEMENT = "Expect element"
 _LEXER: _Table = [
     (re.compile(r"unknown escape|\\[uUx]\S* (needs|is above)"), "Invalid escape sequence"),
     (re.compile(r"the string is never closed"), 'Expect " in string literal'),
@@ -34,7 +35,7 @@ _PARSER: _Table = [
         re.compile(r"the count runs backwards: (\d+) is more than (\d+)"),
         r"Lower bound is larger than upper bound: \1 > \2",
     ),
-    (re.compile(r"two quantifiers in a row|nothing to repeat|the rule '[^']*' has no body"), "Expect element"),
+    (re.compile(r"two quantifiers in a row|nothing to repeat|the rule '[^']*' has no body"), _ELEMENT),
     (re.compile(r'"\(" is never closed'), "Expect )"),
     (re.compile(r'"\)" without its|a lookahead .* is the last thing'), "Expect rule name"),
     (re.compile(r'expected \("tag", content\)'), "Each tag dispatch element must be a tuple"),
@@ -104,8 +105,11 @@ def head_of(language: str, line: int, column: int, offset: int, reason: str) -> 
     return ""
 
 
-def phrase_of(language: str, reason: str) -> str:
-    """XGrammar's words for what the engine says; "" where none are known, or they stand there already."""
+def phrase_of(language: str, reason: str, found_there: str = "") -> str:
+    """XGrammar's words for what the engine says; "" where none are known, or they stand there already.
+
+    found_there: the character at the place, which is named where something else was expected.
+    """
     tables: Sequence[_Table] = ()
     if language == "regex" or (language == "EBNF" and _IN_EBNF.search(reason)):
         tables = (_PATTERN,)
@@ -113,7 +117,8 @@ def phrase_of(language: str, reason: str) -> str:
         tables = (_LEXER, _PARSER)
     elif reason.startswith(_IN_LARK):
         tables, reason = (_PATTERN,), reason.removeprefix(_IN_LARK)
-    return _first(tables, reason)
+    phrase = _first(tables, reason)
+    return f"{phrase}, but got {found_there}" if found_there.strip() and phrase == _ELEMENT else phrase
 
 
 def schema_phrase_of(keyword: str, reason: str) -> str:
