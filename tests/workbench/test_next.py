@@ -80,6 +80,15 @@ class TestLexicon:
         assert tokens(words.spelling(b"ab")) == [b"ab", b"ab"]
         assert tokens(words.beginning(b"")) == words.tokens
         assert tokens(words.beginning(b"\xff")) == []
+        for stem, low, high in [
+            (b"", 0, 255),
+            (b"a", 0x62, 0x62),
+            (b"ab", 0x63, 0x7A),
+            (b"a", 0x63, 0xFF),
+            (b"", 0x62, 0xFF),
+        ]:
+            longer = [token for token in words.tokens if token.startswith(stem) and len(token) > len(stem)]
+            assert tokens(words.between(stem, low, high)) == [t for t in longer if low <= t[len(stem)] <= high]
         along = [token for run in words.along(b"ab") for token in tokens(run)]
         assert along == [b"a", b"ab", b"ab", b"abc", b"abd"]
 

@@ -67,6 +67,11 @@ class Lexicon:
         after = _after(prefix)
         return first, len(self.tokens) if after is None else bisect_left(self.tokens, after, first)
 
+    def between(self, stem: bytes, low: int, high: int) -> Run:
+        """The tokens that begin with `stem` and go on with a byte of `low` to `high`."""
+        first, after = bisect_left(self.tokens, stem + bytes((low,))), _after(stem + bytes((high,)))
+        return first, len(self.tokens) if after is None else bisect_left(self.tokens, after, first)
+
     def spelling(self, token: bytes) -> Run:
         """The tokens that spell exactly `token`; a vocabulary may have several."""
         first = last = bisect_left(self.tokens, token)

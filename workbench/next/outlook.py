@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
-from kernels_core.inspect.dispatch import may_switch, modes
+from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import STOP_TOKEN, byte_class, clip, glyph
 from visualizers.next import outlook_html
@@ -306,7 +306,7 @@ def _with_tags(found: list[Continuation], session: Session) -> list[Continuation
     if not may_switch(session.matcher):
         return found
     try:
-        inside = modes(session.matcher).mode == "trigger"
+        inside = session.modes().mode == "trigger"
     except BudgetExceededError:
         return found
     return [replace(one, kind="tag") if _goes_on(one) else one for one in found] if inside else found
@@ -328,7 +328,7 @@ def _chip(continuation: Continuation, runs: Runs, blanks: bool, tagged: bytes) -
     elif continuation.members:
         stem = continuation.text
         found = [run for length in range(1, len(stem) + 1) for run in [words.spelling(stem[:length])]]
-        found += [words.beginning(stem + bytes((value,))) for value in continuation.members]
+        found += [words.between(stem, low, high) for low, high in byte_ranges(continuation.members)]
     else:
         found = words.along(continuation.text)
     rest = continuation.text.lstrip(BLANKS)

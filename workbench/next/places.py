@@ -17,12 +17,13 @@ __all__ = ["live_bytes", "open_end", "state_key", "waiting_rules"]
 
 MAX_RULES: Final = 6
 MAX_TAG: Final = 64
+_ALL: Final = bytes(range(256))
 _TAG_BEGUN: Final = re.compile(rb"<[A-Za-z/|!_][^<>\s\"]*\Z")
 
 
 def live_bytes(matcher: GrammarMatcher) -> bytes:
     """The bytes that can be read, ascending."""
-    return bytes(value for low, high in matcher.possible_bytes() for value in range(low, high + 1))
+    return b"".join([_ALL[low : high + 1] for low, high in matcher.possible_bytes()])
 
 
 def state_key(matcher: GrammarMatcher) -> tuple[int, int]:

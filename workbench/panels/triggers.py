@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from kernels_core import CompiledGrammar
 from kernels_core.errors import BudgetExceededError
-from kernels_core.inspect.dispatch import Segment, may_switch, modes
+from kernels_core.inspect.dispatch import Segment, may_switch
 from visualizers.triggers import TriggerView, hue
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import tags
@@ -35,7 +35,7 @@ class TriggersPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         found = tags(self.session)
-        self.view.show(modes(self.session.matcher))
+        self.view.show(self.session.modes())
         self.view.tags = found.state()
         if found.beginning:  # the source knows the names of tags, the grammar only those of rules
             self.view.about = {**self.view.about, "sentence": found.beginning, "mode": "trigger"}
@@ -60,7 +60,7 @@ def step_modes(session: Session) -> tuple[StepMode, ...] | BudgetExceededError:
     if not switches:
         return ()
     try:
-        found = modes(matcher)
+        found = session.modes()
     except BudgetExceededError as error:
         return error
     named = []
