@@ -242,6 +242,62 @@ def test_the_boxes_of_active_rules_are_in_sight_whole_and_the_scale_stays(opened
     assert whole > 15
 
 
+def apart(rules: int, letters: int) -> str:
+    """Rules that may all read the next letter, each in a box of its own."""
+    read = [" ".join(f'[a-{chr(109 + k)}] ("{k}" | "q{n}{k}")' for n in range(letters)) for k in range(rules)]
+    lines = [f'r{k} ::= "x" {one} r{k}?' for k, one in enumerate(read)]
+    return "\n".join([f"root ::= {' | '.join(f'r{k}' for k in range(rules))}", *lines])
+
+
+SEEN = """() => {
+  const stage = document.querySelector(".ms-stage").getBoundingClientRect();
+  return [...document.querySelectorAll(".ms-stage .state.active")].filter((one) => {
+    const box = one.getBoundingClientRect();
+    return box.left >= stage.left && box.right <= stage.right && box.top >= stage.top && box.bottom <= stage.bottom;
+  }).map((one) => one.dataset.state);
+}"""
+
+
+@pytest.mark.parametrize("width", [1024, 1440])
+@pytest.mark.parametrize("rules", [3, 4])
+def test_boxes_of_states_far_apart_are_not_cut_at_the_edge(page: Page, rules: int, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 760 if width == 1024 else 900})
+    session = Session(apart(rules, 5), VOCABULARY)
+    session.set_prefix("xa")
+    desk = Desk(session)
+    opened = Opened(Bridge(page, desk.host), desk)
+    assert len(session.frontier().active_states()) == rules
+    opened.whole(".ms-stage .panel.live > .frame")
+    opened.whole(".ms-stage .state.active")
+    expect(opened.find("automaton-away")).to_have_text("")
+    desk.close()
+
+
+def test_where_not_all_states_have_room_the_others_are_named_and_a_click_goes_there(page: Page) -> None:
+    page.set_viewport_size({"width": 1024, "height": 700})
+    session = Session(apart(12, 4), VOCABULARY)
+    session.set_prefix("xa")
+    desk = Desk(session)
+    opened = Opened(Bridge(page, desk.host), desk)
+    away = opened.find("automaton-away")
+    drawn = opened.page.locator(".ms-stage .state.active").count()
+    found = set(page.evaluate(SEEN))
+    assert 0 < len(found) < drawn
+    expect(away).to_have_text(f"{drawn - len(found)} out of sight")
+    for _ in range(drawn):
+        outside = {one for one in away.get_attribute("title").split("\n")[0].split(", ") if one != "…"}  # type: ignore[union-attr]
+        seen = set(page.evaluate(SEEN))
+        assert not {f"state {one} of " for one in seen} & {one[: one.index("of ") + 3] for one in outside}
+        away.click()
+        now = set(page.evaluate(SEEN))
+        assert any(one.split()[1] in now for one in outside)
+        found |= now
+        if len(found) == drawn:
+            break
+    assert len(found) == drawn
+    desk.close()
+
+
 PLACE = {
     "type": "object",
     "properties": {

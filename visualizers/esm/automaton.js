@@ -6,7 +6,8 @@ import { again, channel, fill, h, many, mount, put, soon } from "./common.js";
 import { aim, fitting } from "./following.js";
 import { dots, plate, plateLayer } from "./inside.js";
 
-const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4; // scales: at first; least of whole boxes; least where states are far apart
+// Scales: at first; least of whole boxes; least where states are far apart; least where that leaves no box cut at an edge.
+const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3;
 const MARKS = ["active", "waiting", "visited", "fresh"];
 
 function render({ model, el }) {
@@ -14,7 +15,7 @@ function render({ model, el }) {
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const status = h("span", { class: "ms-mono ms-cut", role: "status", "data-testid": "active-states" });
-  const away = h("button", { type: "button", class: "ms-away", title: "go to the next active state (n, back with p)", "data-testid": "automaton-away", onclick: () => walk(1) });
+  const away = h("button", { type: "button", class: "ms-away", "data-testid": "automaton-away", onclick: () => toOutside() });
   const crumbs = h("span", { class: "ms-crumbs", "data-testid": "automaton-crumbs" });
   const stage = h("div", {
     class: "ms-stage", tabindex: "0", role: "application", "data-testid": "automaton-stage",
@@ -227,14 +228,30 @@ function render({ model, el }) {
 
   // How many states are active, and how many of them one does not see.
   function say() {
-    const active = model.get("active") || [], hidden = live().map(box).filter((one) => one && !seen(one)).length;
+    const active = model.get("active") || [], hidden = outside();
     const drawn = new Set([...stage.querySelectorAll(".state.active")].map((node) => Number(node.dataset.state)));
     const missing = stage.querySelector(".rulenode") ? 0 : active.filter((id) => !drawn.has(id)).length;
     put(status, active.length ? `${active.length} active: ${active.slice(0, 4).join(", ")}${active.length > 4 ? ", …" : ""}${missing ? ` (${missing} in rules not drawn)` : ""}` : "no active state");
     const edges = (model.get("marks") || {}).edges || {};
     status.title = active.length ? [`${active.length} active: ${active.join(", ")}: the states at the ends of the frontier's items`,
       ...active.filter((id) => edges[id]).map((id) => `${id}: on the edge ${edges[id]}`)].join("\n") : "";
-    put(away, hidden ? `${hidden} out of sight` : "");
+    put(away, hidden.length ? `${hidden.length} out of sight` : "");
+    away.title = `${hidden.slice(0, 12).map(called).join(", ")}${hidden.length > 12 ? ", …" : ""}\nclick to go there, one after the other (n and p go through all active states)`;
+  }
+
+  // The active states that one does not see, the nearest to the middle first.
+  function outside() {
+    const far = (node) => { const at = onStage(node); return Math.hypot((at.left + at.right - room[0]) / 2, (at.top + at.bottom - room[1]) / 2); };
+    return live().filter((node) => box(node) && !seen(box(node))).map((node) => [node, far(node)]).sort((one, other) => one[1] - other[1]).map(([node]) => node);
+  }
+  const called = (node) => node.classList.contains("rulenode") ? `rule ${node.dataset.title}` : `state ${node.dataset.state} of ${node.closest(".panel").dataset.rule}`;
+  function toOutside() {
+    const hidden = outside(), all = targets();   // the nearest first, from there on one after the other
+    const next = cursor < 0 ? hidden[0] : [...all.slice(cursor + 1), ...all].find((node) => hidden.includes(node));
+    if (!next) return;
+    cursor = all.indexOf(next);
+    center(box(next));
+    hover(next);
   }
 
   const live = () => [...stage.querySelectorAll(".state.active, .rulenode.active")];
@@ -245,10 +262,11 @@ function render({ model, el }) {
     const nodes = live().filter(box);
     if (!room[0] || !nodes.length) return;
     const rules = [...new Set(nodes.map((node) => node.closest(".panel")))].filter((node) => node && box(node)).map(box);
-    const least = Math.min(SMALLEST, wish), small = Math.min(BOXED, wish), target = aim(nodes.map(box), rules, room, least, small);
+    const least = Math.min(SMALLEST, wish), small = Math.min(BOXED, wish), target = aim(nodes.map(box), rules, room, { least, small, tiny: Math.min(TINY, wish) });
     const grows = always ? scale < wish : afresh && scale < small;
     if (!always && !grows && seen(target)) return;
-    scale = Math.max(least, Math.min(!grows ? scale : always ? wish : Math.min(wish, READABLE), fitting(target, room)));
+    const most = fitting(target, room);
+    scale = Math.max(Math.min(least, most), Math.min(!grows ? scale : always ? wish : Math.min(wish, READABLE), most));
     center(target);
   }
   const seen = (one) => x + scale * one.left >= 4 && x + scale * one.right <= room[0] - 4 && y + scale * one.top >= 4 && y + scale * one.bottom <= room[1] - 4;
@@ -560,7 +578,7 @@ function render({ model, el }) {
     const now = [stage.clientWidth, stage.clientHeight];
     if (now[0] === room[0] && now[1] === room[1]) return;
     room = now;
-    if (!touched) fit();
+    if (touched) say(); else fit();
   });
   resized.observe(stage);
   view.defer(() => resized.disconnect());

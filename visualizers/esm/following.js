@@ -11,9 +11,12 @@ export const fitting = (one, room) => Math.min((room[0] - MARGIN) / (one.right -
 
 // What to show of `states` (boxes, the innermost last) and the boxes of their rules: all states where they have room at
 // scale `least`, else as many as have; and with them as many rules, whole, as have room at scale `small`, or at the scale
-// that the states need anyway.
-export function aim(states, rules, room, least, small) {
-  const all = hull(states), core = fitting(all, room) >= least ? all : densest(states, room, least);
+// that the states need anyway.  Where the states are so far apart that this is less than `small`, all rules that have room
+// at scale `tiny` are shown whole: a box cut at an edge would be no easier to read.
+export function aim(states, rules, room, { least, small, tiny }) {
+  const all = hull(states), whole = hull([...states, ...rules]);
+  if (fitting(all, room) < small && fitting(whole, room) >= tiny) return whole;
+  const core = fitting(all, room) >= least ? all : densest(states, room, least);
   const enough = Math.min(small, Math.max(least, fitting(core, room)));
   return [...rules].reverse().reduce((most, one) => {
     const more = hull([most, one]);
