@@ -94,7 +94,8 @@ def _visit(desk: Desk) -> tuple[str, dict[str, Any]]:
 
 def _part(name: str, visited: LiveView[Any], shown: LiveView[Any]) -> Part:
     """One view of the page: of the copy what belongs to the place, else what the desk shows."""
-    part = visited.part() if visited._placed else shown.part()
+    there = visited.part()
     placed = (*visited._placed, *visited._paged)
-    state = {**part.state, **{trait: getattr(visited, trait) for trait in visited._paged}}
+    part = there if visited._placed else shown.part()
+    state = {**part.state, **{trait: there.state[trait] for trait in visited._paged}}
     return replace(part, state=state, name=name, placed=placed, given=visited._given, follows=visited._follows)

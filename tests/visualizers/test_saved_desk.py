@@ -27,6 +27,10 @@ def test_every_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     explorer.desk.views["tokens"].tab = "rejected"  # type: ignore[attr-defined]
     page.goto(explorer.save(tmp_path / "desk.html").as_uri())
     steps = len(session.steps)
+    page.get_by_test_id("dock-tab-tokens").click()
+    page.get_by_test_id("tab-allowed").click()
+    expect(page.get_by_test_id("token-row").first).to_be_visible()
+    page.get_by_test_id("dock-tab-caches").click()
     expect(page.get_by_test_id("cache-detail")).to_contain_text(f"after step {steps} ")
     page.get_by_test_id("explorer").focus()
     for _ in range(2):
