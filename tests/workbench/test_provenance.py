@@ -289,6 +289,8 @@ def test_every_format_is_followed() -> None:
         ("(ab|c[0-9]+)-x{2,3}", "", ["ab", "c"]),
         ("(ab|c[0-9]+)-x{2,3}", "c1", ["[0-9]", "-"]),
         ('start: hi NAME "!"?\nhi: "hello "\nNAME: /[a-z]+(-[0-9])?/', "hello ab", ["[a-z]", "-", '"!"']),
+        ('start: NAME "=" INT\n%import common.CNAME -> NAME\n%import common.INT', "", ["CNAME"]),
+        ('start: NAME "=" INT\n%import common.CNAME -> NAME\n%import common.INT', "a=", ["INT"]),
     ],
 )
 def test_the_nodes_of_a_grammar_are_lit(grammar: str, text: str, nodes: list[str]) -> None:

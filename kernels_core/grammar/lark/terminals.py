@@ -5,6 +5,7 @@ Read on: `lower.py` (who asks), `..regular.languages`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NoReturn
 
 from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
@@ -73,6 +74,11 @@ def is_lazy(definition: Definition) -> bool:
     return not definition.attributes.keys().isdisjoint(("lazy", "suffix"))
 
 
+def _standing(span: Span, node: Node, below: list[Node]) -> Node:
+    """What was written elsewhere stands where it is imported: places in another text would be wrong in this one."""
+    return nodes.rebuild(node.with_span(span), below)
+
+
 class Terminals:
     """The terminals of one scope.  `names` maps what is written to the names of rules in `book`."""
 
@@ -90,8 +96,9 @@ class Terminals:
 
     def define_all(self) -> None:
         """Give every terminal's rule its body."""
-        for name, (common, _) in self.scope.imports.items():
-            self.book.define(self.names[name], parse_regex(COMMON[common]).rules["root"].body)
+        for name, (common, span) in self.scope.imports.items():
+            body = parse_regex(COMMON[common]).rules["root"].body
+            self.book.define(self.names[name], nodes.fold(body, partial(_standing, span)))
         for name in self._order:
             definition = self.defined[name]
             if is_shaped(definition):
