@@ -14,6 +14,7 @@ from workbench.explorer import Explorer, explore
 from workbench.languages import LANGUAGES, Source
 from workbench.languages.examples import EXAMPLES
 from workbench.session import Session
+from workbench.tokenizers import Tokenizer
 
 
 @pytest.fixture
@@ -197,3 +198,25 @@ def test_the_static_twin_shows_text_and_marks_and_escapes_both() -> None:
         assert "<script>" not in page
         assert "line 1, column" in page
     assert "SourceView" in repr(SourceView())
+
+
+def test_a_source_with_a_mistake_says_in_the_strip_that_nothing_is_read_and_shows_doubts_too(
+    tokenizer: Tokenizer,
+) -> None:
+    text = '{"type": "object", "properties": {"age": {"type": "integr"}}, "requierd": ["age"]}'
+    with explore(Session.opened(text, tokenizer)) as opened:
+        source: Any = opened.views["source"]
+        strip: Any = opened.views["text"]
+        assert [(one["pointer"], one.get("warning", False)) for one in source.mistakes] == [
+            ("#/properties/age/type", False),
+            ("#/requierd", True),
+        ]
+        assert source.document["summary"].endswith("JSON Schema, not in use yet")
+        said = "The source has a mistake. There is no grammar yet, and nothing but the empty text is allowed."
+        assert strip.state["status"] == {"kind": "dead", "text": said}
+        opened.desk.do("prefix", text="{")
+        assert strip.state["status"] == {"kind": "dead", "text": said}
+        opened.desk.do("source", text=text.replace("integr", "integer").replace("requierd", "required"))
+        assert source.mistakes == []
+        assert source.document["summary"].endswith("JSON Schema")
+        assert strip.state["status"]["kind"] == "ok"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from visualizers.source import SourceView
-from workbench.languages import LANGUAGES, OPTIONS, TITLES, Language, Mistake, Source, parts_of
+from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.keywords import KEYWORDS
 from workbench.languages.warnings import misspelt
@@ -39,6 +39,7 @@ def document_state(session: Session) -> State:
     name = f"{source.name} · " if source.name else ""
     # The strip says whose tokens the text is cut into; here only where they are no longer those that one began with.
     other = f" · vocabulary {session.vocabulary}" if session._before_model else ""
+    unread = session.draft is not None and session.draft.in_use == NOTHING
     return {
         "text": source.text,
         "language": source.language,
@@ -55,7 +56,7 @@ def document_state(session: Session) -> State:
             }
             for option in OPTIONS[source.language]
         ],
-        "summary": f"{name}{written(session)}{other}",
+        "summary": f"{name}{f'{source.title}, not in use yet' if unread else written(session)}{other}",
         "why": f"read as {source.title}: {source.why}",
     }
 
@@ -179,7 +180,7 @@ class SourcePanel(Panel):
             self._shown = key
             view.document = {**document_state(session), **self._answer}
             doubts = [{**mistake_state(one), "warning": True} for one in misspelt(source)]
-            view.mistakes = doubts if draft is None else [mistake_state(mistake) for mistake in draft.mistakes]
+            view.mistakes = [mistake_state(one) for one in (draft.mistakes if draft is not None else ())] + doubts
             view.status = "" if draft is None else draft.status
         self._places = () if draft is not None else provenance(session)
         view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]

@@ -21,6 +21,7 @@ from visualizers.glyphs import OPEN, SPACE, STOP_TOKEN, clip, glyph, parse
 from visualizers.text import TextView
 from workbench.hint import hint
 from workbench.history import Place
+from workbench.languages import NOTHING
 from workbench.next.outlook import content
 from workbench.panels.base import Desk, Panel
 from workbench.panels.triggers import StepMode, step_modes
@@ -226,6 +227,9 @@ def _allowed(count: int) -> str:
 def _status(session: Session, reading: Reading | None, trouble: str, note: str) -> State:
     if trouble:
         return {"kind": "dead", "text": trouble}
+    draft = session.draft
+    if draft is not None and draft.in_use == NOTHING:  # else one would look for the mistake in the text
+        return {"kind": "dead", "text": f"The source has a mistake. {draft.status}"}
     if reading is not None and not reading.ok:
         return {"kind": "dead", "text": str(reading)}
     if session.is_terminated:
