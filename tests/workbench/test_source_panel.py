@@ -212,7 +212,7 @@ def test_a_source_with_a_mistake_says_in_the_strip_that_nothing_is_read_and_show
             ("#/requierd", True),
         ]
         assert source.document["summary"].endswith("JSON Schema, not in use yet")
-        said = "The source has a mistake. There is no grammar yet, and nothing but the empty text is allowed."
+        said = "the source has a mistake: only the empty text is allowed"
         assert strip.state["status"] == {"kind": "dead", "text": said}
         opened.desk.do("prefix", text="{")
         assert strip.state["status"] == {"kind": "dead", "text": said}

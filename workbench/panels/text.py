@@ -229,7 +229,7 @@ def _status(session: Session, reading: Reading | None, trouble: str, note: str) 
         return {"kind": "dead", "text": trouble}
     draft = session.draft
     if draft is not None and draft.in_use == NOTHING:  # else one would look for the mistake in the text
-        return {"kind": "dead", "text": f"The source has a mistake. {draft.status}"}
+        return {"kind": "dead", "text": "the source has a mistake: only the empty text is allowed"}
     if reading is not None and not reading.ok:
         return {"kind": "dead", "text": str(reading)}
     if session.is_terminated:
