@@ -3,11 +3,10 @@
 // Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
 import { again, channel, fill, h, many, mount, put, soon } from "./common.js";
-import { aim, fitting } from "./following.js";
+import { aim, fitting, following, inRoom, namesOf, outOf } from "./following.js";
 import { dots, plate, plateLayer } from "./inside.js";
 
-// Scales: at first; least of whole boxes; least where states are far apart; least where that leaves no box cut at an edge.
-const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3;
+const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3; // scales: at first, and the least of `aim`
 const MARKS = ["active", "waiting", "visited", "fresh"];
 
 function render({ model, el }) {
@@ -67,7 +66,7 @@ function render({ model, el }) {
   const byId = (id) => stage.querySelector(`[id="${CSS.escape(id)}"]`);
   const stateOf = (id) => byId(`s${id}`) || stage.querySelector(`.plate[data-state="${Number(id)}"]`);
 
-  // Pictures already seen, so that going back to one asks nobody; and what was made of them, with the marks it has.
+  // Pictures already seen, so that going back asks nobody; and what was made of them, with its marks.
   const kept = new Map(), parsed = new Map();
   function keep(all, name, value) {
     all.delete(name);
@@ -87,7 +86,7 @@ function render({ model, el }) {
     return { text, svg: made, size, box: boxes(graph), lit: new Map(), written: new Map(), plates: again((one) => plate(one, one[0] === model.get("selected"))) };
   }
 
-  // A new picture: whatever both pictures show stays where it was on the screen.
+  // A new picture: what both show stays where it was on the screen.
   function draw() {
     const sent = model.get("picture") || {};
     if (sent.svg) keep(kept, sent.key, sent);
@@ -117,7 +116,7 @@ function render({ model, el }) {
     foot();
   }
 
-  // Elements by which the next picture can be put in place: active states first, then what is near the middle.
+  // By which the next picture is put in place: active states first, then what is near the middle.
   function anchors() {
     if (!svg) return [];
     return [...stage.querySelectorAll(".state")].map((node) => {
@@ -127,11 +126,9 @@ function render({ model, el }) {
     }).sort((one, other) => one[3] - other[3]);
   }
 
-  // Where a node lies on the stage, in pixels from its upper left corner.
-  function onStage(node) {
-    const one = box(node);
-    return one && { left: x + scale * one.left, top: y + scale * one.top, right: x + scale * one.right, bottom: y + scale * one.bottom };
-  }
+  // Where a node lies on the stage, in pixels.
+  const staged = (one) => one && { left: x + scale * one.left, top: y + scale * one.top, right: x + scale * one.right, bottom: y + scale * one.bottom };
+  const onStage = (node) => staged(box(node));
 
   let drawnPart = {};
   function foot() {
@@ -156,7 +153,7 @@ function render({ model, el }) {
     return size[0] * scale <= room[0] && size[1] * scale <= room[1];
   }
 
-  // Everything in sight; of a large picture as much as can still be read, unless `whole` is asked for.
+  // Everything in sight; of a large picture what can still be read, unless `whole` is asked for.
   function fit(whole = false) {
     const [width, height] = room;
     if (!width || !height) return;
@@ -226,7 +223,7 @@ function render({ model, el }) {
     say();
   }
 
-  // How many states are active, and how many of them one does not see.
+  // How many states are active, and which one does not see.
   function say() {
     const active = model.get("active") || [], hidden = outside();
     const drawn = new Set([...stage.querySelectorAll(".state.active")].map((node) => Number(node.dataset.state)));
@@ -236,23 +233,11 @@ function render({ model, el }) {
     status.title = active.length ? [`${active.length} active: ${active.join(", ")}: the states at the ends of the frontier's items`,
       ...active.filter((id) => edges[id]).map((id) => `${id}: on the edge ${edges[id]}`)].join("\n") : "";
     put(away, hidden.length ? `${hidden.length} out of sight` : "");
-    away.title = `${hidden.slice(0, 12).map(called).join(", ")}${hidden.length > 12 ? ", …" : ""}\nclick to go there, one after the other (n and p go through all active states)`;
+    away.title = namesOf(hidden);
   }
 
-  // The active states that one does not see, the nearest to the middle first.
-  function outside() {
-    const far = (node) => { const at = onStage(node); return Math.hypot((at.left + at.right - room[0]) / 2, (at.top + at.bottom - room[1]) / 2); };
-    return live().filter((node) => box(node) && !seen(box(node))).map((node) => [node, far(node)]).sort((one, other) => one[1] - other[1]).map(([node]) => node);
-  }
-  const called = (node) => node.classList.contains("rulenode") ? `rule ${node.dataset.title}` : `state ${node.dataset.state} of ${node.closest(".panel").dataset.rule}`;
-  function toOutside() {
-    const hidden = outside(), all = targets();   // the nearest first, from there on one after the other
-    const next = cursor < 0 ? hidden[0] : [...all.slice(cursor + 1), ...all].find((node) => hidden.includes(node));
-    if (!next) return;
-    cursor = all.indexOf(next);
-    center(box(next));
-    hover(next);
-  }
+  const outside = () => outOf(live().filter(box), onStage, room);
+  const toOutside = (all = targets()) => visit(all, all.indexOf(following(all, outside(), cursor)));
 
   const live = () => [...stage.querySelectorAll(".state.active, .rulenode.active")];
 
@@ -262,14 +247,14 @@ function render({ model, el }) {
     const nodes = live().filter(box);
     if (!room[0] || !nodes.length) return;
     const rules = [...new Set(nodes.map((node) => node.closest(".panel")))].filter((node) => node && box(node)).map(box);
-    const least = Math.min(SMALLEST, wish), small = Math.min(BOXED, wish), target = aim(nodes.map(box), rules, room, { least, small, tiny: Math.min(TINY, wish) });
+    const [small, least, tiny] = [BOXED, SMALLEST, TINY].map((one) => Math.min(one, wish)), target = aim(nodes.map(box), rules, room, { small, least, tiny });
     const grows = always ? scale < wish : afresh && scale < small;
     if (!always && !grows && seen(target)) return;
     const most = fitting(target, room);
     scale = Math.max(Math.min(least, most), Math.min(!grows ? scale : always ? wish : Math.min(wish, READABLE), most));
     center(target);
   }
-  const seen = (one) => x + scale * one.left >= 4 && x + scale * one.right <= room[0] - 4 && y + scale * one.top >= 4 && y + scale * one.bottom <= room[1] - 4;
+  const seen = (one) => inRoom(staged(one), room);
 
   function center(one) {
     if (!one) return;
@@ -480,9 +465,12 @@ function render({ model, el }) {
   function walk(by) {
     const states = targets();
     if (!states.length) return;
-    cursor = (cursor + by + states.length) % states.length;
-    center(box(states[cursor]));
-    hover(states[cursor]);
+    visit(states, (cursor + by + states.length) % states.length);
+  }
+  function visit(states, at) {
+    cursor = at;
+    center(box(states[at]));
+    hover(states[at]);
   }
   const keys = {
     "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(1 / 1.25),
