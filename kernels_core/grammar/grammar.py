@@ -357,11 +357,12 @@ def _hashable(value: object) -> object:
 _ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "ebnf": lambda root: {"root_rule_name": root},
     "regex": lambda flags, match: {"flags": flags, "match": match},
-    "lark": lambda start, info, grammars, plain: {
+    "lark": lambda start, info, grammars, plain, skip: {
         "start": start,
         "tokenizer_info": info,
         "grammars": grammars,
         "plain_integers": plain,
+        "trailing_skip": skip,
     },
     "json_schema": lambda options, resources: {**asdict(options), "resources": resources},
     "structural_tag": lambda info: {"tokenizer_info": info},
@@ -377,7 +378,8 @@ _DEFAULTS: dict[str, Any] = {
     "any_whitespace": True,
     "formats": True,
     **dict.fromkeys(
-        ("strict_mode", "any_order", "lenient", "canonical_numbers", "plain_integers", "any_spelling"), False
+        ("strict_mode", "any_order", "lenient", "canonical_numbers", "plain_integers", "any_spelling", "trailing_skip"),
+        False,
     ),
 }
 

@@ -78,6 +78,7 @@ class City(pydantic.BaseModel):
         (Grammar.from_json_schema(SCHEMA), "json_schema"),
         (Grammar.from_structural_tag(TAG), "structural_tag"),
         (Grammar.from_lark(LARK), "lark"),
+        (Grammar.from_lark(LARK, plain_integers=True, trailing_skip=True), "lark"),
         (Grammar.union(Grammar.from_regex("a"), Grammar.from_regex("b")), "ebnf"),
     ],
 )
