@@ -64,6 +64,7 @@ async function render({ model, host, root, parts, draw }) {
   desk.dataset.lmSuppressShortcuts = "true"; // JupyterLab leaves its own keys alone in here
   root.classList.add("ms-desk-host");
   root.append(desk);
+  host.look(desk);
 
   // -- docks ------------------------------------------------------------------------------------------------------
   const docks = {}, splitters = {};
@@ -239,6 +240,8 @@ async function render({ model, host, root, parts, draw }) {
   // -- the whole window, and the keys -------------------------------------------------------------------------------
   function fill(value) {
     full = value;
+    // The notebook keeps the panel's place, so that nothing in it moves and no cell comes or goes.
+    root.style.height = full ? `${desk.offsetHeight}px` : "";
     desk.classList.toggle("ms-full", full);
     // The top layer is the only place that JupyterLab's own boxes cannot clip.
     if (full) { desk.popover = "manual"; desk.showPopover(); } else if (desk.popover) { desk.hidePopover(); desk.removeAttribute("popover"); }

@@ -157,6 +157,7 @@ function hub(model, parts) {
     // Whether some view in sight still shows another place, because only the kernel knows what belongs there.
     get partial() { return partial && !self.alone(); },
     inSight: () => new Set(parts.map((part) => part.name)),
+    look() {},
     // What a person sets here travels as a message and is answered like one: the widgets' own way (`save_changes`) waits
     // for a status of the kernel that never comes for what was sent while cells were running.  Until the answer the value
     // stands, whatever older values the kernel still sends.
@@ -225,7 +226,7 @@ function watchKernel(model, host) {
 
 // A panel that nobody can see is asleep: scrolled away but for less than SLIVER pixels, or in a tab of JupyterLab that is
 // not in front.  The kernel then computes nothing for it, and brings it up to date when it comes into sight.  One widget
-// may be rendered several times.
+// may be rendered several times.  `host.look(node)`: the panel is where `node` is, which may be elsewhere than `root`.
 const awake = (globalThis.__maskscopeAwake ??= new Map()); // mark -> the renderings that can be seen
 function watchSight(model, host, root) {
   if (host.alone()) return () => {};
@@ -243,7 +244,8 @@ function watchSight(model, host, root) {
     isIntersecting && intersectionRect.height >= Math.min(SLIVER, boundingClientRect.height);
   const sight = new IntersectionObserver((entries) => tell(seen(entries.at(-1))), { threshold: [0, 0.02, 0.04, 0.06, 0.08, 0.1] });
   tell(true);
-  sight.observe(root);
+  host.look = (node) => { sight.disconnect(); sight.observe(node); };
+  host.look(root);
   return () => { sight.disconnect(); tell(false); };
 }
 
