@@ -5,6 +5,7 @@
 // Keys are those of the whole desk: see help.js, which lists them.
 // Read on: workbench/desk.py (the panels), host.js (their views), text.js (the strip).
 import { h } from "./common.js";
+import { keepFocus } from "./focus.js";
 import { help, tabKey, tabOf } from "./help.js";
 
 const DOCKS = ["left_top", "left_bottom", "right_top", "right_bottom"];
@@ -216,11 +217,19 @@ async function render({ model, host, root, parts, draw }) {
     const troubles = model.get("troubles") || {};
     for (const [name, slot] of Object.entries(slots)) {
       const said = troubles[name] || "";
-      slot.firstChild.textContent = said && `This panel could not be brought up to date. ${said}`;
+      const behind = panels.find((panel) => panel.name === name).views.some(host.behind);
+      slot.firstChild.textContent = behind ? "This panel shows another place: the kernel went before it was seen here." : said && `This panel could not be brought up to date. ${said}`;
     }
   }
+  // Without a kernel: whether anything can be gone to is another matter at each place.
+  const WAYS = [{ to: "first" }, { to: "last" }, ...["token", "byte"].flatMap((by) => [{ to: "back", by }, { to: "forward", by }])];
   function tellKernel() {
-    gone.textContent = host.gone ? "The kernel is gone: run the cell again. What is shown stays, and places already seen can be revisited." : "";
+    if (host.gone) {
+      const { around = {}, number } = host.place(), steps = (around.steps || []).flatMap(([from, , length]) => Array.from({ length }, (_, at) => ({ kind: "goto", index: from + at })));
+      const seen = [...WAYS.map((way) => ({ kind: "move", ...way })), ...steps].some((way) => host.can(way, number));
+      gone.textContent = `The kernel is gone: run the cell again. What is shown stays${seen ? ", and the buttons and tokens that are not grey go to places already seen" : ""}.`;
+      tell();
+    } else gone.textContent = "";
     desk.classList.toggle("ms-kernel-gone", host.gone);
     busy.textContent = "";
   }
@@ -316,9 +325,12 @@ async function render({ model, host, root, parts, draw }) {
   host.on("waiting", () => { busy.textContent = "waiting for the kernel …"; });
   host.on("answered", () => { busy.textContent = ""; });
   host.on("refused", () => { busy.textContent = host.gone ? "the kernel is gone" : "not in this page"; });
-  host.on("placed", () => { if (!host.pending) busy.textContent = ""; });
+  host.on("placed", () => { if (host.gone) tellKernel(); else if (!host.pending) busy.textContent = ""; });
   desk.addEventListener("keydown", pressed);
   desk.addEventListener("pointerover", whole);
+  undo.push(keepFocus(desk, host, { pressed,
+    dead: (node) => { const field = host.alone() && node.closest(FIELD); return Boolean(field) && !field.matches("select") && (field.readOnly ?? true); },
+    mute: () => { busy.textContent = host.gone ? "the kernel is gone: nobody reads what is typed" : "a saved page: nobody reads what is typed"; } }));
   undo.push(() => { model.off("change:arrangement", onArrangement); model.off("change:troubles", tell); desk.removeEventListener("keydown", pressed); document.removeEventListener("pointerdown", outside, true); });
   const kept = arrangement().touched ? null : remembered(arrangement());
   if (kept) commit(kept);

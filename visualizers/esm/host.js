@@ -158,6 +158,7 @@ function hub(model, parts) {
     get partial() { return partial && !self.alone(); },
     inSight: () => new Set(parts.map((part) => part.name)),
     look() {},
+    page: false, // whether all of the document is this panel
     // What a person sets here travels as a message and is answered like one: the widgets' own way (`save_changes`) waits
     // for a status of the kernel that never comes for what was sent while cells were running.  Until the answer the value
     // stands, whatever older values the kernel still sends.
@@ -177,6 +178,17 @@ function hub(model, parts) {
       emit("gone");
       for (const part of parts) emit(`change:${wire(part.name, "offline")}`);
     },
+    // Whether a command leads anywhere: without a kernel, to places that were seen; `but` is a place that does not count.
+    can(content, but) {
+      if (!self.alone()) return true;
+      const there = target(content);
+      return there !== but && bundles.has(there);
+    },
+    // The view shows another place than the panel, because it was not in sight here before the kernel went.
+    behind(name) {
+      const { number, fresh } = place();
+      return gone && parts.some((part) => part.name === name && part.placed.length) && !(fresh || []).includes(name) && !bundles.get(number)?.[name];
+    },
     alone: () => gone || Boolean(parts.length && model.get(wire(parts[0].name, "offline"))),
     go(name, content) {
       const shown = content && content.kind ? show(target(content)) : false;
@@ -191,6 +203,7 @@ function hub(model, parts) {
         set: (trait, value) => { if (known[name].has(trait)) self.set(wire(name, trait), value); },
         save_changes: self.save,
         send: (content) => self.go(name, content),
+        can: self.can,
         on: (event, handler) => on(translated(name, event), handler),
         off: (event, handler) => off(translated(name, event), handler),
         panel: name,
@@ -264,7 +277,7 @@ async function render({ model, el, places }) {
   const arranger = model.get("arranger");
   const undo = [];
   const host = hub(model, parts);
-  if (places) host.fill(places);
+  if (places) { host.page = true; host.fill(places); }
   const mark = model.get("mark") || "";
   const root = h("div", { class: "ms-host", "data-mark": mark, "data-testid": "host" });
   root.dataset.lmSuppressShortcuts = "true";

@@ -34,8 +34,12 @@ function render({ model, el }) {
   const view = mount({ model, el }, "text", "text-view");
   const python = channel(model, view);
   const send = (message) => model.send(message);
-  const step = (label, title, testid, message) => h("button", { type: "button", title, "aria-label": title, "data-testid": testid,
-    onclick: () => send(message) }, label);
+  const leads = new Map(); // where the buttons that step lead
+  const step = (label, title, testid, message) => {
+    const made = h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: () => send(message) }, label);
+    leads.set(made, message);
+    return made;
+  };
 
   const place = h("span", { class: "ms-muted", "data-testid": "place" });
   const vocabulary = h("span", { class: "ms-muted mx-vocabulary", "data-testid": "vocabulary" });
@@ -198,19 +202,24 @@ function render({ model, el }) {
     chosen.replaceChildren();
     if (!token) return;
     chosen.append(h("span", { class: "ms-muted" }, `token ${token.id}`), h("code", { class: "ms-mono" }, token.text));
-    if (token.ok) chosen.append(h("button", { type: "button", "data-testid": "take", onclick: () => send({ kind: "token", id: token.id }) }, "take it"));
+    if (token.ok) chosen.append(h("button", { type: "button", "data-testid": "take", disabled: Boolean(model.get("offline")), onclick: () => send({ kind: "token", id: token.id }) }, "take it"));
     chosen.append(h("span", { class: token.ok ? "ms-muted mx-reason" : "mx-why mx-reason", title: token.why }, token.why));
   }
 
   function buttons() {
     const state = model.get("state"), running = Boolean(model.get("running"));
-    for (const name of ["first", "backToken", "backByte"]) controls[name].disabled = !state.can_back || running;
-    for (const name of ["nextByte", "nextToken", "last"]) controls[name].disabled = !state.can_forward || running;
-    edits.undo.disabled = !state.can_undo || running || Boolean(model.get("offline"));
-    edits.redo.disabled = !state.can_redo || running || Boolean(model.get("offline"));
+    const offline = Boolean(model.get("offline"));
+    const dead = (name) => running || !model.can(leads.get(controls[name]));
+    for (const name of ["first", "backToken", "backByte"]) controls[name].disabled = !state.can_back || dead(name);
+    for (const name of ["nextByte", "nextToken", "last"]) controls[name].disabled = !state.can_forward || dead(name);
+    edits.undo.disabled = !state.can_undo || running || offline;
+    edits.redo.disabled = !state.can_redo || running || offline;
+    // Without Python only places that were seen can be gone to, and no text is read.
+    for (const [index, piece] of pieces) piece.disabled = !model.can({ kind: "goto", index });
+    for (const one of [...offered, ...kept.querySelectorAll("button"), ...chosen.querySelectorAll("[data-testid=take]")]) one.disabled = offline;
     stop.hidden = !running;
     view.root.classList.toggle("mx-running", running);
-    box.readOnly = running || Boolean(model.get("offline"));
+    box.readOnly = running || offline;
   }
 
   // The caret goes where the texts differ last, as an editor's undo puts it.
