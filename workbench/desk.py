@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from visualizers.host import Host
 from visualizers.live_base import LiveView
-from workbench.history import Unit
+from workbench.history import Place, Unit
 from workbench.languages import Draft, Source
 from workbench.panels import panel_types
 from workbench.panels.base import DOCKS, Panel
@@ -87,6 +87,7 @@ class Desk:
         self._drawing = threading.RLock()
         self._places = Places()
         self._chosen_at = -1  # the place at which the selection was made
+        self._chosen_in = (-1, b"")  # the text in which it was made: the number of its end, and what is refused of it
         self._fresh: set[str] = set()
         self._stale: set[str] = set()
         self._commands: dict[str, Command] = {
@@ -95,7 +96,7 @@ class Desk:
             "move": self._do_move,
             "goto": lambda message: self._place(lambda: session.goto(int(message["index"]))),
             "token": lambda message: self._place(lambda: session.step_token(int(message["id"]))),
-            "text": lambda message: self._place(lambda: session.step(message["text"])),
+            "text": lambda message: self._place(lambda: session.type(message["text"])),
             "undo": lambda message: self._restored(session.undo_edit()),
             "redo": lambda message: self._restored(session.redo_edit()),
             "restore": lambda message: self._restored(session.restore(int(message.get("number", 0)))),
@@ -276,16 +277,20 @@ class Desk:
                 self.panels[name].chosen()
 
     def _let_go(self) -> None:
-        """After a step of the text nothing of the grammar is chosen any more; a token still is."""
-        number = self._places.number(self.session.place, self.session.steps)
-        if number == self._chosen_at:
-            return
-        self._chosen_at = number
-        selection = {**self._selection, **dict.fromkeys(OF_THE_GRAMMAR)}
+        """After a step nothing of the grammar is chosen any more; a token still is, until the text becomes another."""
+        steps, reading = self.session.steps, self._reading
+        number = self._places.number(self.session.place, steps)
+        refused = b"" if reading is None else reading.text[reading.read :]
+        text = (self._places.number(Place(len(steps)), steps), refused)
+        gone: tuple[str, ...] = OF_THE_GRAMMAR if number != self._chosen_at else ()
+        gone = gone if text == self._chosen_in else (*gone, "token")
+        self._chosen_at, self._chosen_in = number, text
+        selection = {**self._selection, **dict.fromkeys(gone)}
         if selection != self._selection:
             self._selection = selection
-            if self.host.has_trait(SELECTED[0]):
-                setattr(self.host, SELECTED[0], selection)
+            for name, value in zip(SELECTED, (selection, selection["token"]), strict=True):
+                if self.host.has_trait(name):
+                    setattr(self.host, name, value)
 
     def _do_select(self, message: dict[str, Any]) -> None:
         self.select(**message)

@@ -18,11 +18,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from workbench.history import Place, Step, Tape
-from workbench.reader import lay, report
-from workbench.reading import Reading
+from workbench.reader import bytes_of, lay, report, tokenise
+from workbench.reading import Reading, StepError
 
 if TYPE_CHECKING:
     from workbench.session import Change
+    from workbench.tokenizers import Tokenizer
     from workbench.twin import Twin
 
 __all__ = ["Editing", "Edits", "Version"]
@@ -134,11 +135,16 @@ class Editing:
     _place: Place
     _edits: Edits
     _rest: bytes
+    _tokenizer: Tokenizer
 
     if TYPE_CHECKING:
 
         @property
         def text(self) -> bytes: ...
+
+        def explain(self, what: str | bytes | int) -> Reading: ...
+
+        def _refuse_after_stop(self) -> None: ...
 
         def _twin(self) -> Twin: ...
 
@@ -149,6 +155,22 @@ class Editing:
         def _tell(self, change: Change) -> None: ...
 
         def _told(self, reading: Reading, tried: bytes, read: int = 0, *, afresh: bool = False) -> Reading: ...
+
+    def type(self, text: str | bytes) -> None:
+        """Read `text` on from the place in the tokenizer's tokens, as one edit; the steps before it stay as they are.
+
+        Raises `StepError`, and changes nothing, where the text dies.
+        """
+        data = bytes_of(text)
+        with self._lock:
+            self._refuse_after_stop()
+            if not self._twin().fork().accept_string(data):
+                reading = self.explain(data)
+                raise StepError(reading.message, reading)
+            before = [(step.data, step.token_id) for step in self._tape.between(START, self._place)]
+            tape, _ = lay(self._twin(), before + tokenise(data, self._tokenizer)[0])
+            self._replace(tape)
+        self._tell("place")
 
     @property
     def can_undo_edit(self) -> bool:

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -325,10 +325,35 @@ def test_the_token_chosen_in_the_table_is_explained(explorer: Explorer) -> None:
     explorer.views["tokens"].selected_token = ord("q")
     assert explorer.views["text"].chosen["ok"] is False
     assert "cannot come at byte 0" in explorer.views["text"].chosen["why"]
-    explorer.views["tokens"].selected_token = EOS
-    assert explorer.views["text"].chosen["ok"] is False
     send(explorer, kind="prefix", text="true", client="me", seq=1)
+    explorer.views["tokens"].selected_token = EOS
     assert explorer.views["text"].chosen["ok"] is True
+    send(explorer, kind="move", to="first")  # another place of the same text
+    assert explorer.views["text"].chosen["ok"] is False
+
+
+def test_the_chosen_token_goes_when_the_text_becomes_another(explorer: Explorer) -> None:
+    def edits() -> Iterator[Callable[[], Any]]:
+        yield lambda: send(explorer, kind="prefix", text="[tr", client="me", seq=1)
+        yield lambda: send(explorer, kind="prefix", text="[tr;", client="me", seq=2)  # all that differs is refused
+        yield lambda: send(explorer, kind="prefix", text="[tr", client="me", seq=3)
+        yield lambda: send(explorer, kind="token", id=ord("u"))
+        yield lambda: send(explorer, kind="undo")
+        yield lambda: explorer.session.step("ue")
+
+    for edit in edits():
+        explorer.views["tokens"].selected_token = ord("t")
+        explorer.desk.select(rule="string")
+        assert explorer.views["text"].chosen["id"] == ord("t")
+        edit()
+        assert explorer.views["text"].chosen is None
+        assert explorer.views["tokens"].selected_token is None
+        assert explorer.selection["token"] is None
+    explorer.views["tokens"].selected_token = ord("t")
+    send(explorer, kind="move", to="back", by="token")
+    assert explorer.selection["token"] == ord("t")
+    send(explorer, kind="select", token=None)
+    assert explorer.views["text"].chosen is None
 
 
 def test_what_a_cell_does_reaches_the_views(explorer: Explorer, tokenizer: Tokenizer) -> None:

@@ -309,6 +309,14 @@ def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> N
     assert told == {"end": ',"mode":"mode_0"}', "bytes": 17}
     panel.received({"kind": "take", "group": "shortest", "position": session.position})
     assert session.text == b'{"name": "a","mode":"mode_0"}'
+    # In the tokenizer's tokens, as any text; what was there stays as it was, and it is one edit.
+    _, *added = [(step.data, step.token_id) for step in session.steps]
+    ids = tokenizer.encode(b',"mode":"mode_0"}')
+    assert added[-len(ids) :] == [(bytes(tokenizer.info.decoded_vocab[i]), i) for i in ids]
+    assert len(ids) > 1
+    session.undo_edit()
+    assert session.text == b'{"name": "a"'
+    session.redo_edit()
     assert panel._end({}) == {"end": "", "bytes": 0}
     desk.close()
 

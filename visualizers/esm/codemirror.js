@@ -58,7 +58,7 @@ async function colours({ language, lab }, kind) {
 }
 
 // An editor in `parent`, whose tooltips go into `over`.  `on`: edited(text), clicked(offset), hover(offset) -> Promise of a node or null.
-// Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, sees, reveal, lock, focus, close }.
+// Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, sees, keep, reveal, lock, focus, close }.
 export function codeEditor(modules, parent, { label, testid, over, on }) {
   const { state, view, language, commands, search, lab } = modules;
   const { EditorView, Decoration } = view;
@@ -154,6 +154,11 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       const { top, bottom } = editor.scrollDOM.getBoundingClientRect();
       const seen = editor.coordsAtPos(clamp(at));
       return Boolean(seen && seen.top >= top && seen.bottom <= bottom);
+    },
+    // The editor has lost `lost` pixels at its foot: the caret stays in sight if it was.  The page scrolls nowhere.
+    keep(lost) {
+      const { bottom } = editor.scrollDOM.getBoundingClientRect(), caret = editor.coordsAtPos(editor.state.selection.main.head);
+      if (caret && caret.bottom > bottom && caret.bottom <= bottom + lost) editor.scrollDOM.scrollTop += caret.bottom - bottom;
     },
     reveal(at) { editor.dispatch({ effects: EditorView.scrollIntoView(clamp(at), { y: "center" }) }); },
     select(from, to) {

@@ -276,6 +276,7 @@ async function render({ model, host, root, parts, draw }) {
     if (event.key === "Escape") {
       if (keys.shown) showKeys(false);
       else if (field) { field.blur(); desk.focus({ preventScroll: true }); }
+      else if (host.release()) { /* it was open, and is closed */ }
       else if (full) fill(false);
       else if (arrangement().maximised) maximise(arrangement().maximised);
       else return;

@@ -170,6 +170,13 @@ function hub(model, parts) {
       for (const [full, value] of Object.entries(traits)) overlay.set(full, value);
       deliver({ traits });
     },
+    // Lets go of the token that is chosen; false where none is.
+    release() {
+      if (get(`${SHARED}__selected_token`) == null) return false;
+      self.set(`${SHARED}__selected_token`, null);
+      self.save();
+      return true;
+    },
     // The kernel is gone, or there again: views that ask for `offline` are told.
     lost(value) {
       if (gone === value) return;

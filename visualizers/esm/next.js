@@ -134,6 +134,7 @@ function render({ model, el }) {
     const told = one.kind === "forced" ? "" : `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · shift+Enter lists them`;
     const expanded = String(open === node.dataset.at);
     node.one = one;
+    node.disabled = Boolean(model.get("offline")); // nobody types it, and nobody lists its tokens
     if (node.className !== look) node.className = look;
     if (node.title !== told) node.title = told;
     if (node.getAttribute("aria-expanded") !== expanded) node.setAttribute("aria-expanded", expanded);
@@ -286,7 +287,7 @@ function render({ model, el }) {
 
   const redraw = soon(draw);
   view.on("change:outlook", () => { open = null; endAt = null; python.forget(); redraw(); });
-  for (const trait of ["objects", "members", "refused", "uncertain", "tab"]) view.on(`change:${trait}`, redraw);
+  for (const trait of ["objects", "members", "refused", "uncertain", "tab", "offline"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

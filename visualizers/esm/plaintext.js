@@ -68,6 +68,10 @@ export function plainEditor(parent, { label, testid, on }) {
       const [y, height] = top(at);
       return y >= area.scrollTop && y + height <= area.scrollTop + area.clientHeight;
     },
+    keep(lost) {
+      const [y, height] = top(area.selectionEnd), below = y + 2 * height - area.scrollTop - area.clientHeight;
+      if (below > 0 && below <= lost + height) area.scrollTop += below;
+    },
     reveal(at) { area.scrollTop = Math.max(0, top(at)[0] - area.clientHeight / 2); },
     select(from, to) { area.focus(); area.setSelectionRange(from, to); if (!this.sees(from)) this.reveal(from); },
     lock(value) { area.readOnly = value; },

@@ -28,7 +28,7 @@ const WAIT_MS = 120;
 const GLYPHS = /⟨0x[0-9A-F]+⟩|./gsu;
 const KEPT = 3; // continuations that have a button of their own
 
-function render({ model, el }) {
+function render({ model, el, host }) {
   const client = Math.random().toString(36).slice(2);
   let seq = 0, timer = null;
   const view = mount({ model, el }, "text", "text-view");
@@ -203,7 +203,8 @@ function render({ model, el }) {
     if (!token) return;
     chosen.append(h("span", { class: "ms-muted" }, `token ${token.id}`), h("code", { class: "ms-mono" }, token.text));
     if (token.ok) chosen.append(h("button", { type: "button", "data-testid": "take", disabled: Boolean(model.get("offline")), onclick: () => send({ kind: "token", id: token.id }) }, "take it"));
-    chosen.append(h("span", { class: token.ok ? "ms-muted mx-reason" : "mx-why mx-reason", title: token.why }, token.why));
+    chosen.append(h("span", { class: token.ok ? "ms-muted mx-reason" : "mx-why mx-reason", title: token.why }, token.why),
+      h("button", { type: "button", title: "let go of this token (Esc)", "aria-label": "let go of this token", "data-testid": "release", onclick: () => host.release() }, "×"));
   }
 
   function buttons() {
@@ -261,6 +262,7 @@ function render({ model, el }) {
   view.on("change:running", buttons);
   view.on("change:offline", buttons);
   view.on("change:chosen", drawChosen);
+  view.on("change:selected_token", () => { if (model.get("selected_token") == null) chosen.replaceChildren(); });
   view.defer(() => { if (timer !== null) { clearTimeout(timer); flush(); } }); // the last keystrokes are not lost
   draw();
   drawChosen();

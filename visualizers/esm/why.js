@@ -24,7 +24,7 @@ function render({ model, el }) {
     model.save_changes();
   };
   const row = (name, ...cells) => h("div", { class: "row" }, h("span", { class: "name" }, name), h("span", { class: "cell" }, ...cells));
-  const types = (what, number, text) => h("button", { type: "button", class: "chip", "data-testid": `why-${what}`, title: "type it", onclick: () =>
+  const types = (what, number, text) => h("button", { type: "button", class: "chip", "data-testid": `why-${what}`, title: "type it", disabled: Boolean(model.get("offline")), onclick: () =>
     model.get("offline") || model.send({ kind: "type", what, number, position: model.get("why").position }) }, text);
   const link = (text, part, testid) => h("button", { type: "button", class: "link ms-mono", "data-testid": testid, title: "show it in the source", onclick: () => choose(part) }, text);
 
@@ -73,7 +73,8 @@ function render({ model, el }) {
   }
 
   const redraw = soon(draw);
-  for (const trait of ["why", "asked"]) view.on(`change:${trait}`, redraw);
+  view.watch(["offline"], () => { box.readOnly = Boolean(model.get("offline")); });
+  for (const trait of ["why", "asked", "offline"]) view.on(`change:${trait}`, redraw);
   view.defer(() => clearTimeout(delay));
   draw();
   return () => view.clean();

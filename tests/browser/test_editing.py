@@ -1,0 +1,128 @@
+"""What one writes stays in sight, what one asked of a token goes with the text, and what is typed for one is tokens.
+
+Read on: `visualizers/esm/source.js`, `visualizers/esm/text.js`, `workbench/desk.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.desk import SIZE, OpenDesk
+from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+
+pytestmark = pytest.mark.browser
+
+MODES = ["a mode with a long name", "another mode, and its name is even longer"]
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "mode": {"enum": MODES}, "kind": {"const": "the only kind there is"}},
+    "required": ["name", "mode", "kind"],
+}
+END = f',"mode":"{MODES[0]}","kind":"the only kind there is"}}'
+# Whether the whole of the caret's line is inside the editor.
+CARET = """node => {
+  const box = node.closest(".cm-scroller").getBoundingClientRect();
+  const caret = node.closest(".cm-editor").querySelector(".cm-cursor").getBoundingClientRect();
+  return caret.height > 0 && caret.top >= box.top - 1 && caret.bottom <= box.bottom + 1;
+}"""
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
+    name = write_notebook(
+        lab,
+        "editing.ipynb",
+        f"import workbench as wb\nsession = wb.Session({SCHEMA!r}, 'tekken')\n"
+        'session.set_prefix(\'{"name": "Ada"\')\nwb.explore(session)',
+    )
+    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+    desk = OpenDesk(page, lab)
+    page.on("pageerror", lambda error: desk.errors.append(str(error)))
+    open_notebook(page, lab, name)
+    run_all(page)
+    desk.to_top()
+    yield desk
+    page.close()
+
+
+def test_a_shortest_end_is_typed_in_tokens(opened: OpenDesk) -> None:
+    ribbon = opened.find("ribbon").get_by_role("listitem")
+    before = ribbon.all_inner_texts()
+    opened.find("next-end-ask").click()
+    opened.find("next-end-chip").click()
+    expect(opened.find("prefix-status")).to_contain_text("may end here")
+    box = opened.find("prefix")
+    expect(box).to_have_value('{"name": "Ada"' + END)
+    added = ribbon.all_inner_texts()[len(before) :]
+    assert ribbon.all_inner_texts()[: len(before)] == before
+    assert "".join(added).replace("␣", " ") == END
+    assert len(added) > 8
+    assert max(map(len, added)) < 12
+    opened.shoot("shortest-end.png")
+    box.press("Control+z")  # one edit
+    expect(box).to_have_value('{"name": "Ada"')
+
+
+def test_a_chosen_token_goes_with_the_text_and_can_be_closed(opened: OpenDesk) -> None:
+    page, chosen, box = opened.page, opened.find("chosen"), opened.find("prefix")
+
+    def choose() -> None:
+        opened.find("tab-refused").click()
+        opened.find("token-search").fill("hello")
+        opened.find("token-row").filter(has_text="hello").first.click()
+        expect(chosen).to_contain_text("cannot come")
+
+    choose()
+    opened.find("release").click()
+    expect(chosen).to_be_empty()
+    expect(opened.desk.locator(".ms-row[aria-selected=true]")).to_have_count(0)
+    choose()
+    page.keyboard.press("Escape")  # the card of the row, where one is open
+    page.keyboard.press("Escape")
+    expect(chosen).to_be_empty()
+    choose()
+    box.click()
+    box.press("Control+End")
+    page.keyboard.type("?!")
+    expect(opened.find("prefix-status")).to_contain_text("cannot come at byte")
+    expect(chosen).to_be_empty()
+    choose()  # beside an error: neither is cut to nothing
+    opened.shoot("token-beside-error.png")
+    status, release = opened.find("prefix-status").bounding_box(), opened.find("release").bounding_box()
+    assert status
+    assert release
+    assert status["width"] > 400
+    assert release["width"] > 15
+    box.fill('{"name": "Ada"')
+    expect(chosen).to_be_empty()
+
+
+def test_the_line_that_one_writes_stays_in_sight(opened: OpenDesk) -> None:
+    page, editor = opened.page, opened.find("grammar-editor")
+    lines = len(json.dumps(SCHEMA, indent=2).splitlines())
+    editor.click()
+    editor.press("Control+End")
+    for _ in range(30):
+        editor.press("Enter")
+    page.keyboard.type("oops")
+    expect(opened.find("grammar-status")).to_be_visible()
+    page.wait_for_function(CARET, arg=editor.element_handle())
+    opened.shoot("mistake-caret.png")
+    # Who has scrolled away from the caret is left there.
+    scroller = opened.desk.locator(".cm-scroller")
+    editor.press("Control+z")
+    expect(opened.find("grammar-status")).to_be_hidden()
+    page.keyboard.type("oops")
+    scroller.evaluate("node => { node.scrollTop = 0; }")
+    expect(opened.find("grammar-status")).to_be_visible()
+    page.wait_for_timeout(200)  # nothing is to happen
+    assert scroller.evaluate("node => node.scrollTop") == 0
+    for _ in range(40):
+        editor.press("Control+z")
+    expect(opened.find("grammar-status")).to_be_hidden()
+    assert editor.locator(".cm-line").count() <= lines + 5
+    assert opened.errors == []
