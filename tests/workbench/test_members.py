@@ -78,6 +78,57 @@ def test_what_is_required_and_whether_it_may_close(text: str, missing: list[str]
     assert ("may close now" in found.summary) == found.may_close == (not blocked)
 
 
+AGED = {
+    "type": "object",
+    "properties": {
+        "age": {"type": "integer", "maximum": 200},
+        "share": {"type": "number"},
+        "name": {"type": "string"},
+    },
+    "required": ["age", "name"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "blocked"),
+    [
+        (AGED, '{"age": ', "the value of age is not complete"),
+        (AGED, '{"age": -', "the value of age is not complete"),
+        (AGED, '{"age": 12', "name is required"),
+        (AGED, '{"age": 130', "name is required"),
+        (AGED, '{"age": 130, "share": 1.', "the value of share is not complete"),
+        (AGED, '{"age": 130, "share": 1.5', "name is required"),
+        ({**AGED, "required": ["age"]}, '{"age": 12', ""),
+        ({**AGED, "required": ["age"]}, '{"age": 12, "share": 1e', "the value of share is not complete"),
+        ({**AGED, "required": ["age"], "minProperties": 2}, '{"age": 12', "at least 2 members are required (minProp"),
+        ({"type": "object", "properties": {"at": {"type": "integer", "minimum": 100}}}, '{"at": 12', "the value of at"),
+    ],
+)
+def test_a_number_that_may_end_is_complete(schema: dict[str, Any], text: str, blocked: str) -> None:
+    session = at(schema, text)
+    found = session.members().objects[0]
+    assert found.blocked.startswith(blocked)
+    assert found.may_close == (not blocked) == session.matcher.fork().accept_string("}")
+
+
+def test_a_number_in_the_arguments_of_a_tool_may_be_complete() -> None:
+    parameters = {
+        "type": "object",
+        "properties": {"limit": {"type": "integer", "maximum": 50}, "q": {"type": "string"}},
+    }
+    tag = {
+        "type": "tag",
+        "begin": "<call>",
+        "content": {"type": "json_schema", "json_schema": parameters},
+        "end": "</call>",
+    }
+    session = at({"type": "structural_tag", "format": tag}, '<call>{"limit": 3')
+    assert session.members().objects[0].may_close
+    session.step("}")
+    assert b"<" in session.next_bytes()
+
+
 def test_objects_in_objects_and_arrays() -> None:
     session = at(ORDER, '{"id": 1, "to": {"city": "L", "land": "SE"}, "lines": [{"x": 1}, ')
     found = session.members()

@@ -12,6 +12,7 @@ of calls that are written as elements).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -51,6 +52,7 @@ _IN_PLACE: Final = frozenset(
     )
 )
 """Keywords that apply a schema to the same value."""
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
 _SIGNS: Final = {"done": "✓", "here": "▸", "next": "+", "later": "…", "passed": "–"}
 
 
@@ -311,14 +313,14 @@ class _Object:
 
     def _blocked(self, members: tuple[Member, ...], now: Now, can_come: Probe, forced: bytes) -> str:
         """Why the object may not close now, "" where it may."""
-        if now == "member":
+        if now == "member" and not self._number_may_end(can_come):
             being = next((member.name for member in members if member.state == "here"), "a member")
             return f"the value of {being} is not complete"
         if now == "begun":
             return "a name has begun"
         if self._may_close(can_come, forced):
             return ""
-        missing = [member.name for member in members if member.required and member.state != "done"]
+        missing = [member.name for member in members if member.required and member.state not in ("done", "here")]
         if missing:
             return f"{listed(missing)}{_REQUIRED[len(missing) > 1]}"
         if now == "name" and self.level.names and not self.content.style:
@@ -327,6 +329,12 @@ class _Object:
         if len(self.level.names) < least:
             return f"at least {least:g} members are required (minProperties)"
         return "other keywords of the schema require more members"
+
+    def _number_may_end(self, can_come: Probe) -> bool:
+        """Whether the value that is being written is a number that is complete: what ends it stands behind it."""
+        if not self.innermost or self.prefix.part != "value" or self.content.style:
+            return False
+        return bool(_NUMBER.fullmatch(self.prefix.partial)) and any(map(can_come, (b"}", b",", b" ", b"\n")))
 
     def _may_close(self, can_come: Probe, forced: bytes) -> bool:
         blanks = forced[: len(forced) - len(forced.lstrip())]
