@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import traitlets as t
 
-from kernels_core.inspect.fills import CacheRecord
+from kernels_core.inspect.fills import CacheRecord, Visit
 from kernels_core.inspect.sharing import SharedSet, Sharing, Use
 from kernels_core.inspect.snapshots import CacheStats
-from kernels_core.inspect.trace import FillKind
+from kernels_core.inspect.trace import FillEvent, FillKind
 from visualizers.glyphs import clip, glyph, html_escape, size, written_name
 from visualizers.live_base import LiveView, Traits, synced
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["KINDS", "NAMES", "CacheShot", "CacheView", "figure", "said", "static"]
+__all__ = ["KINDS", "NAMES", "STRATEGIES", "CacheShot", "CacheView", "figure", "said", "static"]
 
 MAX_SHOWN: Final = 1_500  # masks drawn: the last ones of a longer run
 MAX_SETS: Final = 120  # token sets listed
@@ -53,6 +53,19 @@ NAMES: Final[Mapping[FillKind, tuple[str, str]]] = {
 }
 """The three words for it, and what tells apart those of one word.  A mask is *found* by pointer, *put together* from
 token sets that are known, or *made*."""
+
+STRATEGIES: Final[Mapping[str, str]] = {
+    "direct walk": "the vocabulary's trie was followed from the parser state itself, as that walk is short",
+    "self-loop": "a direct walk came to a state that bytes lead back to itself, and took the ready row of such tokens",
+    "text entry": "a direct walk came to where any text begins, and took the ready row of such tokens",
+    "token edge": "the grammar names tokens by id here; no parser is asked",
+    "iteration profile": "the iterations that each token needs of a counted rule are known, and were compared with it",
+    "excluded words": "the tokens of any text, less those that would end an excluded word",
+    "string body": "strings with equal bodies keep the same tokens; where they may close was added",
+    "difference": "the token set of a reference state, walked only where this state differs from it",
+    "vocabulary walk": "the whole vocabulary was walked, as none of the others applied",
+}
+"""What each strategy did for a mask (`FillEvent.strategies`), as in docs/concepts/how-a-mask-is-made.md."""
 
 COLOURS: Final[Mapping[FillKind, str]] = {
     "mask hit": "#1f9d63",
@@ -109,7 +122,8 @@ class CacheShot:
 
     `tokens[k]` is the text of the token taken after the mask of step k, where it is known.  `stats`: the engine's
     counters.  `places[k]`: where in the source the text stood at step k, where that is known.  `tools` are the names of
-    the source's tools: what belongs to one goes by its name, however its rules are called.
+    the source's tools: what belongs to one goes by its name, however its rules are called.  `present[k]` is the mask of
+    the text on screen after k steps: others of the record belong to texts that were there before (None: to this one).
     """
 
     record: CacheRecord
@@ -119,6 +133,7 @@ class CacheShot:
     stats: CacheStats | None = None
     places: Mapping[int, str] = field(default_factory=dict)
     tools: Sequence[str] = ()
+    present: Sequence[FillEvent | None] | None = None
 
 
 class CacheView(LiveView[CacheShot]):
@@ -152,7 +167,7 @@ class CacheView(LiveView[CacheShot]):
         record = snapshot.record
         return {
             "about": _about(record),
-            "visits": _visits(record, snapshot.tokens, snapshot.places),
+            "visits": _visits(record, snapshot.tokens, snapshot.places, snapshot.present),
             "states": _states(record, snapshot.places),
             "held": _held(record),
             "sharing": {} if snapshot.sharing is None else _sharing(snapshot.sharing, snapshot.tools),
@@ -178,6 +193,7 @@ def _about(record: CacheRecord) -> Traits:
     shown = record.visits[-MAX_SHOWN:]
     return {
         "kinds": [[kind, told, record.totals()[kind], *NAMES[kind]] for kind, told in KINDS.items()],
+        "strategies": dict(STRATEGIES),
         "masks": len(record),
         "hidden": len(record) - len(shown) + record.dropped,
         "states": len({(visit.renewal, visit.set_id) for visit in record.visits}),
@@ -185,14 +201,31 @@ def _about(record: CacheRecord) -> Traits:
     }
 
 
-def _visits(record: CacheRecord, tokens: Sequence[bytes], places: Mapping[int, str]) -> Traits:
+def _of_text(shown: Sequence[Visit], present: Sequence[FillEvent | None]) -> list[bool]:
+    """Which masks belong to the text that is there: those of `present`, and what was asked again after them."""
+    reached: set[int] = set()
+    found = []
+    for visit in shown:
+        step = visit.event.step
+        if step < len(present) and present[step] == visit.event:
+            reached.add(step)
+        found.append(step in reached)
+    return found
+
+
+def _visits(
+    record: CacheRecord,
+    tokens: Sequence[bytes],
+    places: Mapping[int, str],
+    present: Sequence[FillEvent | None] | None,
+) -> Traits:
     shown = record.visits[-MAX_SHOWN:]
     order = {key: number for number, key in enumerate(_order(record))}
-    latest = {visit.event.step: k for k, visit in enumerate(shown)}  # earlier ones may be of another text
+    mine = [True] * len(shown) if present is None else _of_text(shown, present)
+    latest = {visit.event.step: k for k, visit in enumerate(shown) if mine[k]}
+    told = [latest.get(visit.event.step) == k for k, visit in enumerate(shown)]
     texts = [
-        clip(glyph(tokens[visit.event.step]), 20)
-        if visit.event.step < len(tokens) and latest[visit.event.step] == k
-        else ""
+        clip(glyph(tokens[visit.event.step]), 20) if visit.event.step < len(tokens) and told[k] else ""
         for k, visit in enumerate(shown)
     ]
     return {
@@ -205,9 +238,8 @@ def _visits(record: CacheRecord, tokens: Sequence[bytes], places: Mapping[int, s
         "state": [order[visit.renewal, visit.set_id] for visit in shown],
         "strategies": [", ".join(visit.event.strategies) for visit in shown],
         "token": texts,
-        "place": [
-            places.get(visit.event.step, "") if latest[visit.event.step] == k else "" for k, visit in enumerate(shown)
-        ],
+        "other": [not one for one in mine],
+        "place": [places.get(visit.event.step, "") if told[k] else "" for k, visit in enumerate(shown)],
     }
 
 

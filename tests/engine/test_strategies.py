@@ -20,6 +20,7 @@ from kernels_core.options import Mechanisms
 from tests.engine.test_laboratory import INFO, INPUTS, NEAR, check, expected, new_vocabulary, read
 from tests.project.tree import ROOT
 from visualizers.caches import NAMES as SAID
+from visualizers.caches import STRATEGIES as TOLD
 
 __all__ = ["expected", "new_vocabulary"]  # fixtures
 
@@ -48,6 +49,13 @@ def test_every_strategy_says_all_that_a_strategy_says() -> None:
     assert {name: tuple(row) for name, row in STRATEGIES.items()} == dict.fromkeys(STRATEGIES, rows)
 
 
+def test_the_panel_says_of_every_strategy_what_the_page_says() -> None:
+    table = PAGE.partition("| name | what it did |\n| --- | --- |\n")[2].partition("\n\n")[0]
+    rows = dict(line.strip("| ").split(" | ") for line in table.splitlines())
+    assert {name: re.sub(r" \(\[.*\)\)$", "", told) for name, told in rows.items()} == dict(TOLD)
+    assert tuple(TOLD) == MADE_BY
+
+
 def test_every_module_of_the_room_is_on_the_page_and_the_other_way_round() -> None:
     files = (ROOT / "kernels_core" / "masks").iterdir()
     there = {f"masks/{file.stem}" for file in files if file.suffix in (".py", ".pyx") and file.stem != "__init__"}
@@ -70,7 +78,7 @@ def test_every_kind_that_a_trace_tells_is_on_the_page() -> None:
 
 
 def test_every_name_that_a_trace_tells_is_on_the_page() -> None:
-    table = PAGE.partition("| name | strategy |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| name | what it did |")[2].partition("\n\n")[0]
     assert tuple(re.findall(r"^\| ([a-z -]+) \| [a-z[]", table, re.MULTILINE)) == MADE_BY
 
 

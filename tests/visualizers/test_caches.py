@@ -14,7 +14,7 @@ from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.inspect.fills import CacheLog, CacheRecord
 from kernels_core.inspect.sharing import sharing
 from tests.visualizers.bridge import Bridge
-from visualizers.caches import COUNTERS, KINDS, NAMES, CacheShot, CacheView, figure, said, static
+from visualizers.caches import COUNTERS, KINDS, NAMES, STRATEGIES, CacheShot, CacheView, figure, said, static
 from visualizers.live_base import to_page
 
 if TYPE_CHECKING:
@@ -154,6 +154,47 @@ class TestBrowser:
         words = page.get_by_test_id("cache-summary").inner_text()
         made = sum(count for kind, count in shot.record.totals().items() if NAMES[kind][0] == "made")
         assert f"{made} made" in words
+
+    def test_strategies_are_seen_and_told_however_narrow(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
+        page = bridged(CacheView(shot)).page
+        page.evaluate(
+            "() => { window.bridge.model.set('tab', 'last'); two.classList.add('ms-dock'); return bridge.show('two'); }"
+        )
+        cell = page.locator("#two").get_by_test_id("last-mask").first.locator("td.ways")
+        for width in (900, 620, 520):
+            page.set_viewport_size({"width": width, "height": 700})
+            page.wait_for_timeout(100)
+            expect(cell).to_be_visible()
+            box = cell.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= width
+        for part in page.locator("[data-testid=last-mask] td.ways span").all():
+            name = part.inner_text()
+            assert part.get_attribute("title") == f"{name}: {STRATEGIES[name]}"
+
+    def test_more_masks_are_listed_where_there_is_room(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
+        many = CacheRecord(shot.record.visits * 4)
+        view = CacheView(replace(shot, record=many, step=shot.record.visits[-1].event.step))
+        view.tab = "last"
+        page = bridged(view).page
+        assert page.get_by_test_id("last-mask").count() == 10  # without a dock there is no height to fill
+        page.evaluate("() => { two.classList.add('ms-dock'); two.style.height = '600px'; return bridge.show('two'); }")
+        page.add_style_tag(content="#two .ms-caches { height: 600px; max-height: none; }")
+        expect(page.locator("#two").get_by_test_id("last-mask").nth(20)).to_be_visible()
+
+    def test_a_mask_of_another_text_says_so(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
+        visits = shot.record.visits
+        # The text on screen has the later mask after step 2, and the first of those after steps 0 and 1.
+        again = replace(visits[2], event=replace(visits[2].event, nanoseconds=visits[2].event.nanoseconds + 1))
+        record = CacheRecord((*visits[:4], again))
+        present = [visits[0].event, visits[1].event, again.event]
+        view = CacheView(replace(shot, record=record, step=2, present=present))
+        assert view.visits["other"] == [False, False, True, True, False]
+        assert [bool(text) for text in view.visits["token"]] == [True, True, False, False, True]
+        view.tab = "last"
+        rows = bridged(view).page.get_by_test_id("last-mask")
+        assert ["other text" in row.inner_text() for row in rows.all()] == [False, True, True, False, False]
+        assert "now" in (rows.first.get_attribute("class") or "")
 
     def test_a_click_asks_for_the_step(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
         view = CacheView(shot)

@@ -43,6 +43,16 @@ def test_the_picture_counts_what_the_engine_counts(desk: Desk) -> None:
     assert desk.troubles == {}
 
 
+def test_masks_of_a_text_that_an_edit_replaced_are_told_apart(desk: Desk) -> None:
+    session, view = desk.session, desk.views["caches"]
+    session.set_prefix('[1, "a"')
+    assert not any(view.visits["other"])
+    session.set_prefix("[2")
+    other = [(step, other) for step, other in zip(view.visits["step"], view.visits["other"], strict=True)]
+    assert [step for step, one in other if not one] == list(range(session.index + 1))
+    assert len(other) > session.index + 1
+
+
 def test_a_tool_goes_by_its_name() -> None:
     """Rules of a call are called after the whole format, and those of a schema after the tool."""
     for part in ("get_weather", "function_get_weather", "tool_call_name_get_weather_arguments", "get_weather_1"):

@@ -106,7 +106,7 @@ function render({ model, el }) {
     hit.addEventListener("pointerleave", () => { over.setAttribute("visibility", "hidden"); move(); });
     hit.addEventListener("click", (event) => go(v.step[at(event)]));
     move = () => {
-      const k = v.step.lastIndexOf(model.get("step"));
+      const k = mineAt(model.get("step"));
       now.setAttribute("visibility", k < 0 ? "hidden" : "visible");
       if (k >= 0) now.setAttribute("x", x(k));
       line.replaceChildren(...(k < 0 ? [h("span", { class: "ms-muted" }, "Point at a mask; a click goes to its step.")] : detail(k)));
@@ -129,7 +129,7 @@ function render({ model, el }) {
     });
     const swatch = (visits) => { const one = h("span", { class: "swatch" }); one.style.background = `color-mix(in srgb, var(--ms-accent) ${100 * heat(visits)}%, transparent)`; return one; };
     move = () => {
-      const k = (v.step || []).lastIndexOf(model.get("step"));
+      const k = mineAt(model.get("step"));
       cells.forEach((cell, i) => cell.classList.toggle("now", k >= 0 && v.state[k] === i));
     };
     move();
@@ -162,7 +162,7 @@ function render({ model, el }) {
     const key = (colour, text, title = "") => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", { title }, one, text); };
     const last = count - 1, pool = held.pool_bytes;
     const v = model.get("visits") || {};
-    move = () => { const k = (v.step || []).lastIndexOf(model.get("step")); now.setAttribute("visibility", k < 0 ? "hidden" : "visible"); if (k >= 0) now.setAttribute("x", x(k) - 2); };
+    move = () => { const k = mineAt(model.get("step")); now.setAttribute("visibility", k < 0 ? "hidden" : "visible"); if (k >= 0) now.setAttribute("x", x(k) - 2); };
     move();
     return [
       h("div", { class: "legend" }, ...parts.map(([name, label, colour]) => key(colour, `${label}: ${bytes(held[name][last])}`, name === "token_set_bytes" ? "what other grammars hold as well counts in equal shares here; Sharing lists it in full" : "")),
@@ -222,32 +222,41 @@ function render({ model, el }) {
   const empty = () => [h("div", { class: "ms-empty" }, "No mask was asked for yet.")];
 
   // The last masks up to the step one stands at, or the slowest of the text: how each was come by, how long that took,
-  // how large it is.
+  // how large it is.  What the width has no room for is told where one points at a row.
   let slowest = false;
+  const strategies = (k) => {
+    const told = (model.get("about") || {}).strategies || {}, names = ((model.get("visits") || {}).strategies[k] || "").split(", ").filter(Boolean);
+    return names.flatMap((name, n) => [n ? ", " : "", h("span", { title: `${name}: ${told[name] || ""}` }, name)]).filter((part) => part !== "");
+  };
+  const mineAt = (step) => { const v = model.get("visits") || {}; return (v.step || []).findLastIndex((at, k) => at === step && !v.other[k]); };
   function last() {
     const v = model.get("visits") || {}, count = (v.us || []).length;
     if (!count) return empty();
-    const body = h("tbody", {});
+    const body = h("tbody", {}), most = dock ? Math.max(LAST, Math.floor((page.clientHeight - 42) / 22)) : LAST;
     move = () => {
-      const here = v.step.lastIndexOf(model.get("step")), end = here < 0 ? count : here + 1;
-      const shown = slowest ? v.us.map((_, k) => k).sort((one, other) => v.us[other] - v.us[one]).slice(0, LAST)
-        : Array.from({ length: Math.min(LAST, end) }, (_, n) => end - 1 - n);
+      const here = mineAt(model.get("step")), end = here < 0 ? count : here + 1;
+      const shown = slowest ? v.us.map((_, k) => k).sort((one, other) => v.us[other] - v.us[one]).slice(0, most)
+        : Array.from({ length: Math.min(most, end) }, (_, n) => end - 1 - n);
       body.replaceChildren(...shown.map((k) => {
         const [, told, , word, by] = kinds()[v.kind[k]];
-        return h("tr", { "data-testid": "last-mask", class: k === here ? "now" : null, title: told, tabindex: "0", onclick: () => go(v.step[k]) },
-          h("td", { class: "ms-num" }, number(v.step[k])), h("td", { class: "ms-mono" }, v.token[k] || ""),
-          h("td", { class: "word" }, h("i", { class: `key k${v.kind[k]}` }), word),
-          h("td", { title: `${told}; strategies: ${v.strategies[k] || "none"}` }, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
-          h("td", { class: "ways", title: v.strategies[k] }, v.strategies[k]),
-          h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono where", title: where(k) }, where(k).length > 12 && where(k).includes("/") ? `…/${where(k).split("/").pop()}` : where(k)));
+        const parts = `${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`;
+        const whole = `${word} ${told}${parts} · ${micros(v.us[k])} · ${bytes(v.bytes[k])}${where(k) ? `\nin ${where(k)}` : ""}`;
+        return h("tr", { "data-testid": "last-mask", class: [k === here ? "now" : "", v.other[k] ? "other" : ""].join(" ").trim() || null, title: whole, tabindex: "0", onclick: () => v.other[k] || go(v.step[k]) },
+          h("td", { class: "ms-num" }, number(v.step[k])), v.other[k] ? h("td", { class: "ms-muted", title: "asked for a text that was here before: an edit replaced it" }, "(other text)") : h("td", { class: "ms-mono" }, v.token[k] || ""),
+          h("td", { class: "word", title: `${word} ${told}` }, h("i", { class: `key k${v.kind[k]}` }), word),
+          h("td", { class: "by" }, `${by || "its pointer"}${parts}`),
+          h("td", { class: "ways" }, ...strategies(k)),
+          h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num size" }, bytes(v.bytes[k])), h("td", { class: "ms-mono where", title: where(k) }, where(k).length > 12 && where(k).includes("/") ? `…/${where(k).split("/").pop()}` : where(k)));
       }));
     };
     move();
     const order = (text, title, mine) => h("button", { type: "button", "aria-pressed": String(slowest === mine), title, "data-testid": `order-${text.split(" ").pop()}`,
       onclick: () => { slowest = mine; draw(); } }, slowest === mine ? `${text} ▾` : text);
-    return [h("table", { class: `ms-table masks${dock && page.clientWidth < 700 ? " narrow" : ""}`, "aria-label": slowest ? "slowest masks" : "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, order("after step", `steps read before the mask was asked for; the last ${LAST} masks up to here`, false)),
-      h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "where its parts were" }, "by"), h("th", { class: "ways", title: "which strategies made its parts, now or when they were made first" }, "strategies"),
-      h("th", { class: "ms-num" }, order("time", `the ${LAST} slowest masks of the text`, true)), h("th", { class: "ms-num" }, "size"), h("th", { title: "where in the source, or the rules under way" }, "in"))), body)];
+    const width = dock ? page.clientWidth : 800;
+    return [h("table", { class: `ms-table masks${width < 760 ? " narrow" : ""}${width < 600 ? " slim" : ""}`, "aria-label": slowest ? "slowest masks" : "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, order("after step", `steps read before the mask was asked for; the last ${most} masks up to here, latest first`, false)),
+      h("th", { title: "the token that was taken after this mask" }, "then"), h("th", { title: "found: by pointer; put together: from known token sets; made: something had to be walked or computed" }, "the mask was"), h("th", { class: "by", title: "where its parts were" }, "by"),
+      h("th", { class: "ways", title: "which strategies made its parts, now or when they were made first; point at one to read what it does" }, "strategies"),
+      h("th", { class: "ms-num" }, order("time", `the ${most} slowest masks of the text`, true)), h("th", { class: "ms-num size" }, "size"), h("th", { class: "where", title: "where in the source, or the rules under way" }, "in"))), body)];
   }
 
   const pages = { timeline, last, states, memory, sharing, counters };

@@ -38,7 +38,16 @@ class CachesPanel(Panel):
         tokens = [step.data for step in session.steps]
         shared = self._shared() if self.view.tab == "sharing" else None
         self.view.show(
-            CacheShot(record, shared, session.index, tokens, session.cache_stats(), self._places(record), self._tools())
+            CacheShot(
+                record,
+                shared,
+                session.index,
+                tokens,
+                session.cache_stats(),
+                self._places(record),
+                self._tools(),
+                session.fills(),
+            )
         )
 
     def _places(self, record: CacheRecord) -> dict[int, str]:
