@@ -28,6 +28,7 @@ from workbench.tokenizers import Tokenizer
 if TYPE_CHECKING:
     from kernels_core.inspect.derivation import CallStack, Derivation
     from kernels_core.inspect.dispatch import Modes
+    from kernels_core.inspect.look import RestCaller
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
     from kernels_core.inspect.trace import FillEvent, Operations
     from workbench.next import Outlook, Refusals, Why
@@ -144,6 +145,10 @@ class Knowing:
             return found if found.position == self.position else replace(found, position=self.position)
 
         return self._once("token_sets", place)
+
+    def rest_callers(self) -> tuple[tuple[RestCaller, ...], ...]:
+        """For each of `token_sets().states`, the callers that take or refuse the rests of its uncertain tokens."""
+        return self._of_state("rest_callers", lambda: self._twin().rest_callers())
 
     def call_stack(self) -> CallStack:
         """The rules that are open here, from the root to the innermost, with the bytes at which they began.

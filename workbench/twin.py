@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.inspect.classic import Chart
-from kernels_core.inspect.look import token_sets
+from kernels_core.inspect.look import RestCaller, rest_callers, token_sets
 from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
 from kernels_core.masks.token_verdicts import kept
@@ -65,6 +65,10 @@ class Twin:
         """The mask here by reason, with the states of the engine that runs, and the ids that its mask has `allowed`."""
         found = token_sets(self._matcher, allowed)
         return replace(found, states=tuple(map(self._tokens_told, found.states)))
+
+    def rest_callers(self) -> tuple[tuple[RestCaller, ...], ...]:
+        """Who decides about the rests of uncertain tokens, for each entry of `token_sets`."""
+        return rest_callers(self._matcher)
 
     def states(self, theirs: Iterable[int]) -> list[int]:
         """States of the twin's as those of the engine that runs; -1 for those that it has not made."""

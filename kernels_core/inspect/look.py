@@ -6,7 +6,7 @@ in the engine.  Token sets make parser states, as they ask about every token, wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["cache_stats", "frontier", "token_sets"]
+__all__ = ["RestCaller", "cache_stats", "frontier", "rest_callers", "token_sets"]
+
+MAX_CALLERS: Final = 32
+Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class RestCaller(NamedTuple):
+    """Rules that a rule returns to together (`names`; () at the end of the text), and which of the entry's uncertain
+    tokens go on there (`allowed`, bool of shape (count,), in the order of `uncertain`)."""
+
+    names: tuple[str, ...]
+    allowed: Flags
 
 
 def frontier(matcher: GrammarMatcher, chart: Chart) -> Frontier:
@@ -36,15 +47,9 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
     compiled: CompiledGrammar = matcher.compiled
     table = compiled.state_table
     masks = matcher.masks
-    frames: dict[tuple[int, int], list[int]] = {}
-    items = [] if matcher.is_terminated() else masks.machine.set_items(matcher.set_number)
-    for state, frame, counter in items:
-        row = table.row(state)
-        if row.rule >= 0 and row.reads_bytes:
-            frames.setdefault((state, counter), []).append(frame)
     vocab = compiled.vocab
     entries = []
-    for (state, counter), callers in frames.items():
+    for (state, counter), callers in _scanning(matcher).items():
         found, (storage, made_by, nbytes) = verdicts(masks, state, counter, callers), kept(masks, state, counter)
         entries.append(
             StateTokens(
@@ -70,6 +75,35 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
         vocab_size=info.vocab_size,
         vocab=vocab,
     )
+
+
+def rest_callers(matcher: GrammarMatcher) -> tuple[tuple[RestCaller, ...], ...]:
+    """For each entry of `token_sets(matcher).states`, the callers that decide about the rests of its uncertain tokens.
+
+    None are told of an entry with more than 32 callers.
+    """
+    table, masks = matcher.compiled.state_table, matcher.masks
+    found = []
+    for (state, counter), frames in _scanning(matcher).items():
+        some = []
+        for frame in frames if len(frames) <= MAX_CALLERS else ():
+            returns = [after for after, _, _ in masks.machine.frame_returns(frame)]
+            names = dict.fromkeys(table.rule_name(after) for after in returns if table.row(after).rule >= 0)
+            some.append(RestCaller(tuple(names), verdicts(masks, state, counter, [frame])["allowed"]))
+        found.append(tuple(some))
+    return tuple(found)
+
+
+def _scanning(matcher: GrammarMatcher) -> dict[tuple[int, int], list[int]]:
+    """The frames of each (state, counter) of the current set that can scan a byte."""
+    table = matcher.compiled.state_table
+    frames: dict[tuple[int, int], list[int]] = {}
+    items = [] if matcher.is_terminated() else matcher.masks.machine.set_items(matcher.set_number)
+    for state, frame, counter in items:
+        row = table.row(state)
+        if row.rule >= 0 and row.reads_bytes:
+            frames.setdefault((state, counter), []).append(frame)
+    return frames
 
 
 def cache_stats(compiled: CompiledGrammar) -> CacheStats:

@@ -362,6 +362,24 @@ def test_uncertain_tokens_by_what_they_leave(tokenizer: Tokenizer) -> None:
         assert set(ids) <= {verdict.token_id for rule, verdict in verdicts if rule == row["rule"]}
 
 
+def test_each_group_of_uncertain_tokens_says_who_decides() -> None:
+    session = Session('root ::= "<" name ">"\nname ::= "\\"" [^\\"]{1,40} "\\""', "tekken").seek('<"ab')
+    found = callers(session.token_sets(), session.rest_callers())
+    rows = [row for row in found.rows() if row["rest"] == '"']
+    assert [row["rule"] for row in rows] == ["name{1,40}"]  # not the rule `name`, which calls it
+    assert [name for name, _ in rows[0]["callers"]] == ["name"]
+    two = 'root ::= a | b\na ::= "x" w{2} ";"\nb ::= "x" w{2} ":"\nw ::= "<" [a-z"]+ ">" | "<>" | "[" [a-z]+ "]"'
+    session = Session(two, "tekken").seek("x<ab")
+    for row in callers(session.token_sets(), session.rest_callers()).rows():
+        verbs = {verb for _, verb in row["callers"]}
+        assert verbs
+        assert (verbs == {"refuses"}) == (row["taken"] == 0)
+        assert (verbs == {"takes"}) <= (row["refused"] == 0)
+    assert callers(session.token_sets()).state()["rows"] == [
+        {**row, "callers": []} for row in callers(session.token_sets(), session.rest_callers()).state()["rows"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

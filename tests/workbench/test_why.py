@@ -137,7 +137,7 @@ def test_tokens(tokenizer: Tokenizer) -> None:
     assert (inside.ok, inside.kind) == (True, "accepted")
     crossing = session.why(vocab.index(b'":'))
     assert (crossing.ok, crossing.kind) == (False, "uncertain")
-    assert "its caller value refuses its rest :" in crossing.message
+    assert "its caller array refuses its rest :" in crossing.message
     ends = session.why(tokenizer.info.stop_token_ids[0])
     assert not ends.ok
     with pytest.raises(StepError, match="outside the vocabulary"):
@@ -345,7 +345,7 @@ def test_a_name_that_cannot_come_is_no_suggestion_for_another(
             "[ab",
             "over the end of root, which nothing called: the text is over",
         ),
-        ('root ::= "<" e ">"\ne ::= "[" e? "]"', "<[[", "over the end of e: its callers e and root "),
+        ('root ::= "<" e ">"\ne ::= "[" e? "]"', "<[[", "over the end of e: its caller "),
     ],
 )
 def test_who_decides_on_an_uncertain_token_is_named(grammar: str, text: str, said: str, tokenizer: Tokenizer) -> None:

@@ -231,8 +231,10 @@ function render({ model, el }) {
     const out = [h("div", { class: "ms-empty" }, state.total
       ? "These tokens run over the end of a rule, so the rule alone cannot tell: the rules that called it decide about the rest."
       : "No token runs over the end of its rule here: every one is decided by the rule alone.")];
-    if (state.rows.length) out.push(table(["rule left", "the rest begins with", "taken", "refused"], state.rows, (row) => [
-      h("td", { class: "ms-mono" }, row.rule), h("td", { class: "ms-mono" }, row.rest), h("td", { class: "ms-num yes" }, number(row.taken)),
+    if (state.rows.length) out.push(table(["rule left", "the rest begins with", "decided by", "taken", "refused"], state.rows, (row) => [
+      h("td", { class: "ms-mono", title: /\{\d*,\d*\}/.test(row.rule) ? "the repetition that a rule counts: a rule of its own for the engine" : null }, row.rule), h("td", { class: "ms-mono" }, row.rest),
+      h("td", { class: "decided", "data-testid": "next-decided" }, ...(row.callers || []).flatMap(([name, verb], k) => [k ? ", " : "", h("span", { class: "ms-mono" }, name), " ",
+        h("span", { class: verb === "refuses" ? "no" : "yes", title: verb === "takes some" ? "it takes the rests of some of these tokens" : null }, verb)])), h("td", { class: "ms-num yes" }, number(row.taken)),
       h("td", { class: "ms-num no" }, number(row.refused))], "caller"));
     return out;
   }

@@ -8,6 +8,7 @@ Read on: `workbench/next/deaths.py` (the walk), `workbench/panels/next.py` (the 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ from workbench.next.places import waiting_rules
 from workbench.provenance import Place, forbidding
 
 if TYPE_CHECKING:
+    from kernels_core.inspect.look import RestCaller
     from workbench.session import Session
 
 __all__ = ["Callers", "Refusals", "callers", "refusals"]
@@ -173,6 +175,7 @@ def _written(rules: tuple[str, ...]) -> list[str]:
 class Callers(Table):
     """Tokens that run over the end of a rule, by the rule they leave and by how the rest begins.
 
+    Rules have the engine's names, as in the automaton: `name{0,40}` is the repetition that `name` counts.
     `ids[i]` are the tokens of row i; `total` counts each token of a state once.
     """
 
@@ -188,12 +191,12 @@ class Callers(Table):
         return {"rows": self.rows()[:SHOWN], "total": self.total}
 
 
-def callers(sets: TokenSets) -> Callers:
-    """The uncertain tokens of `sets` in groups."""
+def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Callers:
+    """The uncertain tokens of `sets` in groups; with `who` (`Session.rest_callers`) each says which callers decide."""
     firsts = _first_bytes(sets.vocab)
     found: list[tuple[dict[str, Any], list[int]]] = []
     total = 0
-    for entry in sets.states:
+    for number, entry in enumerate(sets.states):
         ids, escapes, allowed = entry.uncertain.ids, entry.uncertain.escapes, entry.uncertain.allowed
         total += len(ids)
         if not len(ids):
@@ -208,15 +211,30 @@ def callers(sets: TokenSets) -> Callers:
                 continue
             yes = int(allowed[chosen].sum())
             row = {
-                "rule": written_name(entry.rule),
+                "rule": entry.rule,
                 "state": entry.state,
                 "rest": _rest(some),
                 "taken": yes,
                 "refused": int(chosen.sum()) - yes,
+                "callers": decided(who[number], chosen) if number < len(who) else [],
             }
             found.append((row, ids[chosen].tolist()))
     found.sort(key=lambda pair: (-pair[0]["taken"], -pair[0]["refused"]))
     return Callers(tuple(row for row, _ in found), tuple(ids for _, ids in found), total)
+
+
+def decided(callers: Sequence[RestCaller], chosen: Any) -> list[tuple[str, str]]:
+    """What each caller does with the rests of the `chosen` tokens: (its name, "takes", "refuses" or "takes some")."""
+    totals: dict[str, Any] = {}
+    for caller in callers:
+        name = " or ".join(caller.names) or END
+        totals[name] = totals.get(name, False) | caller.allowed[chosen]
+    verb = {(True, True): "takes", (False, False): "refuses"}
+    return [(name, verb.get((bool(all(taken)), bool(any(taken))), "takes some")) for name, taken in totals.items()]
+
+
+END: Final = "the end of the text"
+"""What a rule returns to that nothing called."""
 
 
 def _rest(values: list[int]) -> str:

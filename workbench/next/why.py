@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from kernels_core import GrammarMatcher
-from kernels_core.errors import BudgetExceededError
-from visualizers.glyphs import clip, glyph, split_rules, written_name
+from visualizers.glyphs import clip, glyph, split_rules
 from visualizers.tokens import token_index
 from visualizers.why import why_html
 from workbench.next.continuations import explore
 from workbench.next.naming import naming
 from workbench.next.outlook import content
+from workbench.next.refusals import END, decided
 from workbench.next.shortest import LONGEST, shortest_end
 from workbench.provenance import Place, forbidding, reader_of
 from workbench.provenance.reader import read_text
@@ -204,16 +205,14 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
     row = token_index(session.token_sets()).row(token)
     if row["kind"] == "uncertain":
         rest, rule = row["suffix"], row["rule"]
-        callers = _callers(session, rule)
-        if callers == []:
-            return (
-                "uncertain",
-                f"it runs over the end of {written_name(rule)}, which nothing called: the text is over there",
-            )
-        verb = ("takes", "refuses") if callers is not None and len(callers) == 1 else ("take", "refuse")
-        named = f"its caller{'s' * (len(callers) > 1)} {' and '.join(callers)}" if callers else "its callers"
-        after = f"{named} {verb[not row['allowed']]} {f'its rest {rest}' if rest else 'that'}"
-        return "uncertain", f"it runs over the end of {written_name(rule)}: {after}"
+        told = _decided(session, token, rule)
+        if told and all(name == END for name, _ in told):
+            return ("uncertain", f"it runs over the end of {rule}, which nothing called: the text is over there")
+        after = " and ".join(
+            f"its caller {name} {verb} {f'its rest {rest}' if rest else 'that'}" for name, verb in told
+        )
+        verb = "take" if row["allowed"] else "refuse"
+        return "uncertain", f"it runs over the end of {rule}: {after or f'its callers {verb} its rest {rest}'}"
     if row["kind"] == "accepted":
         return "accepted", "allowed: it stays inside its rule"
     if row["kind"] == "stop":
@@ -221,19 +220,13 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
     return "rejected", ""
 
 
-def _callers(session: Session, rule: str) -> list[str] | None:
-    """The rules that called `rule` where it is being read; None where that cannot be told."""
-    try:
-        found = session.call_stack()
-    except BudgetExceededError:
-        return None
-    if len(found.stacks) < found.total or not found.exact:
-        return None
-    levels = [[found.levels[number] for number in stack] for stack in found.stacks]
-    called = [above for stack in levels for above, level in pairwise(stack) if level.rule in (rule, written_name(rule))]
-    names = list(dict.fromkeys(written_name(above.rule) for above in reversed(called)))
-    root = any(stack[0].rule in (rule, written_name(rule)) for stack in levels)
-    return names[:CALLERS] if names or root else None
+def _decided(session: Session, token: int, rule: str) -> list[tuple[str, str]]:
+    """The callers of `rule` and what they do with the rest of an uncertain token, those that take it first."""
+    for entry, who in zip(session.token_sets().states, session.rest_callers(), strict=True):
+        if entry.rule == rule and (place := np.flatnonzero(entry.uncertain.ids == token)).size:
+            found = decided(who, place)
+            return sorted(found, key=lambda one: one[1] != "takes")[:CALLERS]
+    return []
 
 
 def suggestions(

@@ -58,7 +58,7 @@ class NextPanel(Panel):
             if self.view.tab == "refused" and not self.view.refused:
                 self.view.refused = self._refusals()
             elif self.view.tab == "uncertain" and not self.view.uncertain:
-                self._callers = callers(self.session.token_sets())
+                self._callers = callers(self.session.token_sets(), self.session.rest_callers())
                 self.view.uncertain = self._callers.state()
 
     def received(self, content: Any) -> None:
