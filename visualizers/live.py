@@ -46,8 +46,8 @@ class FrontierView(LiveView[Frontier]):
     """The Earley items of a step, one row each; `selected_item` is the row that was clicked, or None.
 
     `pointers` of `show` say by item where in the source its rule began (None: nowhere); a click on one sets
-    `selection["rule"]` and `selection["pointer"]`.  Of a frontier of more than 500
-    items the first 500 are shown, and the view says so.
+    `selection["rule"]` and `selection["pointer"]`.  `ways` say by item in how many ways it can be
+    derived.  Of a frontier of more than 500 items the first 500 are shown, and the view says so.
     """
 
     _module = "frontier"
@@ -61,12 +61,13 @@ class FrontierView(LiveView[Frontier]):
 
     def __init__(self, frontier: Frontier | None = None) -> None:
         self._pointers: Sequence[str | None] = ()
+        self._ways: Sequence[int] = ()
         super().__init__()
         if frontier is not None:
             self.show(frontier)
 
-    def show(self, snapshot: Frontier, pointers: Sequence[str | None] = ()) -> None:
-        self._pointers = pointers
+    def show(self, snapshot: Frontier, pointers: Sequence[str | None] = (), ways: Sequence[int] = ()) -> None:
+        self._pointers, self._ways = pointers, ways
         super().show(snapshot)
 
     def traits_of(self, snapshot: Frontier) -> Traits:
@@ -79,6 +80,8 @@ class FrontierView(LiveView[Frontier]):
         items = [_item(item) for item in snapshot.items[:MAX_ITEMS]]
         for item, pointer in zip(items, self._pointers, strict=False):
             item |= {} if pointer is None else {"pointer": pointer}
+        for item, count in zip(items, self._ways, strict=False):
+            item |= {"ways": count} if count > 1 else {}
         return {"about": about, "items": items, "selected_item": None}
 
     @property

@@ -125,7 +125,7 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
         sign = {"fold": "… ", "again": "↻ "}.get(node.kind, "◦ " if node.open else "")
         facts = []
         if node.readings > 1:
-            facts.append(f"ambiguous: reading {node.reading + 1:,} of {node.readings:,}")
+            facts.append(f"ambiguous: way {node.reading + 1:,} of {node.readings:,}")
         if node.levels > 1:
             facts.append(f"{node.levels:,} levels drawn flat")
         if node.open:

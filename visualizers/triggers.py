@@ -70,6 +70,7 @@ class TriggerView(LiveView[Modes]):
                 "omitted": automaton.omitted,
                 "patterns": len(automaton.patterns),
                 "refused": [glyph(bytes([byte])) for byte in automaton.refused()],
+                "otherwise": otherwise(snapshot),
             }
         # The patterns whose ends are drawn, and those in progress, come first.
         order = {} if automaton is None else dict(enumerate(automaton.patterns))
@@ -90,6 +91,30 @@ class TriggerView(LiveView[Modes]):
 
     def __repr__(self) -> str:
         return f"TriggerView({self._shown!r})" if self._shown is not None else "TriggerView(empty)"
+
+
+def otherwise(snapshot: Modes) -> str:
+    """What becomes of what is begun when the next character does not fit; "" where nothing is.
+
+    The failure link of the automaton (Aho and Corasick 1975) says it: the longest end of what was read that begins a
+    pattern, too.
+    """
+    automaton = snapshot.automaton
+    if automaton is None or not snapshot.active or not 0 < automaton.node < len(automaton.nodes):
+        return ""
+    if any(pattern.fired for pattern in automaton.patterns):
+        return ""
+    at, begun = automaton.nodes[automaton.node].failure, bytearray()
+    while at > 0:
+        begun.append(automaton.nodes[at].byte)
+        at = automaton.nodes[at].parent
+    if not begun:
+        return "if another character comes, it is plain text again"
+    kept = bytes(reversed(begun))
+    some = [glyph(pattern.text) for pattern in automaton.patterns if pattern.text.startswith(kept)]
+    more = f" and {len(some) - 2:,} more" * (len(some) > 2)
+    begins = f"as the beginning of {', '.join(some[:2])}{more}"
+    return f"if another character comes, {glyph(kept)} at the end still counts, {begins}"
 
 
 def hue(segment: Segment) -> str:
@@ -163,6 +188,8 @@ def modes_html(snapshot: Modes, *, limit: int = 40, tags: Mapping[str, Any] | No
             ]
             for pattern in snapshot.automaton.patterns[:limit]
         ]
+        if otherwise(snapshot):
+            body += f'<div style="font-size:12px">{html_escape(otherwise(snapshot))}</div>'
         body += table(["watched for", "", "read", "missing"], rows, align="lllr", mono=(0, 3))
     return card("Triggers", [html_escape(snapshot.sentence())], body)
 

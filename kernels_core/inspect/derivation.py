@@ -13,7 +13,7 @@ Read on: `forest.py` (where all of this is read off), `stacks.py`, `trees.py` (h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -349,6 +349,20 @@ def chain(matcher: GrammarMatcher, item: EarleyItem) -> Chain:
             gap = ChainStep("omitted", first[-1].end, last[0].begin, "", "", -1, str(left), 0)
             steps = [*first, gap, *last]
         return Chain(item, forest.text, tuple(steps))
+
+
+def ways(matcher: GrammarMatcher, items: Sequence[EarleyItem]) -> tuple[int, ...]:
+    """In how many ways the rule of each of `items`, of `matcher.frontier().items`, can have read what it has read.
+
+    Each way is counted once, whatever its parts do: 1 for what is not ambiguous itself.  `BudgetExceededError` where
+    the chart is too large.
+    """
+    forest = engine(matcher.compiled)
+    with forest.lock:
+        forest.seek(matcher.steps())
+        here = set(forest.items(forest.last))
+        wanted = (ChartItem(item.state, item.origin, item.counter) for item in items)
+        return tuple(forest.ways(item, forest.last) if item in here else 1 for item in wanted)
 
 
 def _shortest(forest: Forest, level: Level) -> list[Level]:

@@ -489,3 +489,15 @@ def test_no_view_is_wider_than_its_place(page: Page, width: int) -> None:
             expect(opened.find(f"panel-{name}")).to_be_visible()
             assert page.evaluate(wide) == []
     desk.close()
+
+
+def test_a_click_on_an_ambiguous_item_goes_to_the_derivation(page: Page) -> None:
+    desk = Desk(Session('root ::= E\nE ::= E "+" E | E "*" E | [0-9]', "tekken").seek("1+2*3"))
+    opened = Opened(Bridge(page, desk.host), desk)
+    opened.find("dock-tab-chart").click()
+    mark = opened.find("frontier-ways")
+    expect(mark.first).to_have_text("ambiguous: 2 ways")
+    mark.first.click()
+    expect(opened.find("panel-tree")).to_be_visible()
+    expect(opened.find("tree-readings")).to_have_text("2 readings of the text")
+    desk.close()

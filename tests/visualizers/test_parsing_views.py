@@ -168,11 +168,37 @@ class TestBrowser:
         assert bridge.soon("selection", {"rule": None, "pointer": "#/1"})
         assert "outer ends with &lt;/a&gt; or &lt;b&gt;" in view.static_html()
 
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            (b"hi <c", "if another character comes, it is plain text again"),
+            (b"hi <call", "if another character comes, it is plain text again"),
+            (b"hi <<", "if another character comes, it is plain text again"),
+            (
+                b"hi <ca<",  # `a<` begins the second, and its end `<` the others
+                "if another character comes, < at the end still counts, as the beginning of <call=, <x<y>",
+            ),
+            (b"hi <x<", "if another character comes, <x< at the end still counts, as the beginning of <x<y>"),
+            (b"hi ", ""),
+        ],
+    )
+    def test_what_becomes_of_a_beginning_when_the_next_character_does_not_fit(
+        self, text: bytes, said: str, bridged: Callable[..., Bridge]
+    ) -> None:
+        grammar = 'root ::= TagDispatch(("<call=", "y"), ("a<x<z", "x"), ("<x<y>", "x"))'
+        lead = b"a" if b"<x<" in text else b""
+        view = TriggerView()
+        view.show(modes(at(grammar, text.replace(b" <x", b" " + lead + b"<x"))))
+        page = bridged(view).page
+        shown = page.get_by_test_id("trigger-otherwise")
+        assert (shown.inner_text() if shown.count() else "") == said
+        assert said in view.static_html().replace("&lt;", "<").replace("&gt;", ">")
+
     def test_an_ambiguous_node_is_flipped(self, page: Page, bridged: Callable[..., Bridge]) -> None:
         view, matcher = TreeView(), at(SUMS, b"1+2*3")
         view.show(derivation(matcher))
         bridge = bridged(view)
-        expect(page.get_by_test_id("tree-ambiguous")).to_have_text("1 ambiguous node")
+        expect(page.get_by_test_id("tree-ambiguous")).to_have_text("1 ambiguous node in this tree")
         lefts: dict[str, list[float]] = {}
         for level, left in page.get_by_test_id("tree-node").evaluate_all(LEFTS):
             lefts.setdefault(level, []).append(left)
@@ -182,7 +208,25 @@ class TestBrowser:
         assert bridge.soon("wish", {"readings": {"E@0-5": 1}})
         view.show(derivation(matcher, readings=view.wish["readings"]))
         bridge.push()
-        expect(page.get_by_text("ambiguous: reading 2 of 2")).to_be_visible()
+        expect(page.get_by_text("ambiguous: way 2 of 2 of this node")).to_be_visible()
+
+    def test_a_click_lights_one_node_and_another_panel_all_of_the_rule(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view = TreeView()
+        view.show(derivation(at(SUMS, b"1+2*3")))
+        bridge = bridged(view)
+        rows, lit = page.get_by_test_id("tree-node"), page.locator("[data-testid=tree-node][aria-selected=true]")
+        row = rows.filter(has_text="ambiguous")
+        row.locator(".label").click()
+        assert bridge.soon("selection", {"rule": "E", "pointer": None})
+        expect(lit).to_have_count(1)
+        expect(row).to_have_attribute("aria-selected", "true")
+        row.locator(".label").click()
+        expect(lit).to_have_count(0)
+        view.selection = {"rule": "E", "pointer": None}  # chosen in another panel
+        bridge.push()
+        assert lit.count() > 3
 
     def test_rows_fold_in_the_browser_and_long_lists_in_python(
         self, page: Page, bridged: Callable[..., Bridge]

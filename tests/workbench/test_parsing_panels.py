@@ -47,6 +47,37 @@ def test_a_wish_shows_another_tree(sums: Explorer) -> None:
     assert panel.view.about["tree"] == 0
 
 
+def test_a_node_of_a_new_text_shows_its_first_way(sums: Explorer) -> None:
+    sums.bring("tree")
+    panel, session = sums.panels["tree"], sums.session
+    session.set_prefix("1+2+3")
+    sums.desk.update_all()
+    key = next(node["key"] for node in panel.view.nodes if node.get("readings"))
+    panel.view.wish = {"readings": {key: 1}}
+    assert session.back()
+    assert session.forward()  # other places of one text keep it
+    sums.desk.update_all()
+    assert [node["reading"] for node in panel.view.nodes if node["key"] == key] == [1]
+    session.set_prefix("1+2+3+4")
+    sums.desk.update_all()
+    assert {node["reading"] for node in panel.view.nodes if node.get("readings")} == {0}
+    assert panel.view.wish == {"readings": {}}
+
+
+def test_the_chart_marks_the_items_that_are_ambiguous(sums: Explorer) -> None:
+    """Held against the derivation, whose node over the same text says in how many ways it is derived."""
+    sums.session.step("1+2*3+4")
+    panel, tree = ChartPanel(sums.desk), TreePanel(sums.desk)
+    panel.update(None)
+    tree.update(None)
+    marked = {item["origin"]: item["ways"] for item in panel.view.items if item.get("ways")}
+    assert {item["rule"] for item in panel.view.items if item.get("ways")} == {"E"}
+    (whole,) = [node for node in tree.view.nodes if node.get("readings") and node["begin"] == 0 and node["end"] == 7]
+    assert marked[0] == whole["readings"] == 3
+    assert marked[2] == 2
+    assert set(marked) == {0, 2}  # 3+4 and 4 are read in one way
+
+
 def test_the_chain_behind_the_item_that_is_chosen(sums: Explorer) -> None:
     sums.session.step("1+2")
     panel = ChartPanel(sums.desk)

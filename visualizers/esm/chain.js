@@ -1,6 +1,6 @@
 // How the parser got to the chosen item: its operations from the start of the text on.
 // Read on: visualizers/chain.py, workbench/panels/chart.py.
-import { h, many, measured, mount, number, soon } from "./common.js";
+import { h, many, measured, mount, number, reveal, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "chain", "chain-view");
@@ -29,7 +29,9 @@ function render({ model, el }) {
         row.kind === "predict" ? `by ${row.cause}` : row.cause) : null,
       row.text ? h("span", { class: "text" }, row.text) : null,
       h("span", { class: "rule" }, ...dotted(row.dots[0])),
-      row.others ? h("span", { class: "ms-badge uncertain", title: "the parser got here in other ways, too" }, `+${many(row.others, "other way")}`) : null)));
+      row.others ? h("button", { type: "button", class: "ms-badge uncertain", "data-testid": "chain-others", onclick: () => reveal(view.root, "tree"),
+        title: row.kind === "predict" ? "other rules call this one here, too: the operations behind one of them are listed" : "ambiguous: this item can be reached over other parts of the text, too; one way is listed, and a click shows all in Derivation" },
+      `+${many(row.others, row.kind === "predict" ? "other caller" : "other way")}`) : null)));
     note.textContent = rows.length ? "" : "Choose an item of the frontier to see the operations behind it.";
     note.hidden = rows.length > 0;
     scroll.hidden = !rows.length;

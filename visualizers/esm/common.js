@@ -60,6 +60,9 @@ export function chosen(selection, rows) {
 // The selection after a click on a row: the row, or nothing where it was chosen before.
 export const click = (selection, row, was) => ({ ...selection, rule: was ? null : row.rule, pointer: was ? null : row.pointer ?? null });
 
+// Bring another panel of the same desk to the front, if there is one: the desk's frame hears it.
+export const reveal = (node, panel) => node.dispatchEvent(new CustomEvent("ms-reveal", { bubbles: true, detail: panel }));
+
 // The view's root element and its bookkeeping.
 export function mount({ model, el }, name, testid) {
   const undo = [];

@@ -317,6 +317,7 @@ async function render({ model, host, root, parts, draw }) {
     // The panel may have to be drawn first.
     Promise.all(waiting).then(() => slots[panel]?.querySelector(selector)?.focus());
   }
+  desk.addEventListener("ms-reveal", (event) => { if (homeOf(event.detail)) bring(event.detail); });
   const search = () => focus("tokens", "input[type=search]");
 
   const onArrangement = () => apply();

@@ -1,6 +1,6 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
 // Read on: visualizers/live.py (FrontierView).
-import { click, h, many, mount, number, soon } from "./common.js";
+import { click, h, many, mount, number, reveal, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "frontier", "frontier-view");
@@ -38,7 +38,9 @@ function render({ model, el }) {
     const rule = h("td", { class: "rule" }, h("div", { class: "where" }, item.pointer ? h("button", { type: "button", class: "ms-link", title: "where in the source this rule began: show it there", "data-testid": "frontier-pointer",
       "aria-pressed": String(here(item)), onclick: (event) => { event.stopPropagation(); point(item); } }, item.pointer) : null,
       item.scannable ? h("span", { class: "ms-badge active", title: "reads the next byte" }, "scans") : null,
-      item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null), ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
+      item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null,
+      item.ways ? h("button", { type: "button", class: "ms-badge uncertain", "data-testid": "frontier-ways", title: "ambiguous: ways in which this rule can have read its text, each counted once whatever its parts do; a click shows them in Derivation",
+        onclick: (event) => { event.stopPropagation(); reveal(view.root, "tree"); } }, `ambiguous: ${number(item.ways)} ways`) : null), ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
       : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
       item.members ? h("div", { class: "ms-muted", "data-testid": "frontier-members", title: "members in any order: those that this item has behind it" }, item.members) : null,
       item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);

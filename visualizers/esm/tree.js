@@ -18,9 +18,19 @@ function render({ model, el }) {
   };
   const listed = (name) => (model.get("wish") || {})[name] || [];
   const named = (node) => ({ rule: node.label, pointer: node.pointer });
+  // A node that was clicked here is lit alone; what another panel chooses lights every node of the rule.
+  let clicked = null;
+  const lit = () => {
+    const selection = model.get("selection") || {}, nodes = model.get("nodes") || [];
+    const mine = clicked && selection.rule === clicked.rule && (selection.pointer ?? null) === clicked.pointer && nodes.some((node) => node.key === clicked.key);
+    const is = chosen(selection, nodes.filter((node) => node.kind === "rule").map(named));
+    return (node) => node.kind === "rule" && (mine ? node.key === clicked.key : is(named(node)));
+  };
   const choose = (node) => {
-    const before = model.get("selection") || {};
-    view.commit("selection", click(before, named(node), chosen(before, (model.get("nodes") || []).map(named))(named(node))));
+    const was = Boolean(clicked) && lit()(node);
+    clicked = was ? null : { key: node.key, rule: node.label, pointer: node.pointer ?? null };
+    view.commit("selection", click(model.get("selection") || {}, named(node), was));
+    draw();
   };
 
   function flip(node, by) {
@@ -49,8 +59,8 @@ function render({ model, el }) {
       h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
         title: state === "complete" ? "a derivation of the whole text" : "a derivation in which rules have begun and not ended: they are open" }, state),
-      about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of readings at its ambiguous nodes", "data-testid": "tree-readings" }, state === "complete" ? about.readings.replace(" complete", "") : about.readings) : null,
-      about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another reading of a node may have others below it", "data-testid": "tree-ambiguous" }, many(about.ambiguous, "ambiguous node")) : null,
+      about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of a way at each of its ambiguous nodes, those of other trees included", "data-testid": "tree-readings" }, `${state === "complete" ? about.readings.replace(" complete", "") : about.readings} of the text`) : null,
+      about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another reading of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
       h("span", { class: "ms-grow" }),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
@@ -60,7 +70,7 @@ function render({ model, el }) {
         h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
         h("span", { class: "ms-muted", title: "one tree for each way in which rules can be open at the end of the text" }, `tree ${about.tree - first + 1} of ${openCount}`),
         h("button", { type: "button", disabled: offline, title: "the next tree", "data-testid": "tree-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
-    const is = chosen(model.get("selection"), nodes.filter((node) => node.kind === "rule").map(named));
+    const is = lit();
     const below = new Set(nodes.map((node) => node.parent));
     const hidden = new Set();
     const made = [];
@@ -88,7 +98,7 @@ function render({ model, el }) {
     const [before, after] = (node.open || [])[0] || [];
     const showText = node.kind !== "rule" || node.leaf || more || !hasBelow || closed.has(node.key);
     return h("div", { class: `row is-${node.kind}${node.open ? " open" : ""}`, role: "treeitem", "aria-level": node.depth + 1, "data-testid": "tree-node", "data-key": node.key,
-      "data-pointer": node.pointer, "aria-selected": String(node.kind === "rule" && is(named(node))), "aria-expanded": can ? String(sign === "▾") : null, title: `bytes ${number(node.begin)} to ${number(node.end)}` },
+      "data-pointer": node.pointer, "aria-selected": String(is(node)), "aria-expanded": can ? String(sign === "▾") : null, title: `bytes ${number(node.begin)} to ${number(node.end)}` },
       h("span", { class: "indent", style: `width:${node.depth * 14}px` }),
       h("button", { type: "button", class: "sign", tabindex: can ? "0" : "-1", "aria-label": can ? (sign === "▾" ? "fold" : "unfold") : null, disabled: !can, onclick: () => toggle(node, hasBelow) }, sign), label,
       showText && node.text ? h("span", { class: "text" }, node.text) : null,
@@ -96,7 +106,7 @@ function render({ model, el }) {
       node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
       node.readings ? h("span", { class: "ambiguous" },
         h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
-        h("span", { class: "ms-badge uncertain", title: "ways to derive this node, each counted once whatever its parts do" }, `ambiguous: reading ${number(node.reading + 1)} of ${number(node.readings)}`),
+        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do: the readings of the text are all choices together` }, `ambiguous: way ${number(node.reading + 1)} of ${number(node.readings)} of this node`),
         h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }

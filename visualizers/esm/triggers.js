@@ -91,6 +91,7 @@ function render({ model, el }) {
     return h("div", { class: about.active ? "watched" : "watched idle" },
       h("div", { class: "caption" }, h("b", {}, "Watched for"), h("span", { class: "ms-muted" }, `${many(about.patterns, "pattern")} in rule ${about.rule}`),
         progress, state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), toggle),
+      about.otherwise ? h("div", { class: "caption ms-muted", "data-testid": "trigger-otherwise" }, about.otherwise) : "",
       picture(trie, patterns, about), table(patterns, about));
   }
 

@@ -5,10 +5,12 @@ Read on: `visualizers/live.py` and `visualizers/chain.py` (the views), `workbenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from kernels_core.inspect.derivation import chain
+from kernels_core.errors import BudgetExceededError
+from kernels_core.inspect.derivation import chain, ways
+from kernels_core.inspect.snapshots import EarleyItem
 from visualizers.chain import ChainView
 from visualizers.live import MAX_ITEMS, FrontierView, OperationView
 from visualizers.live_base import LiveView
@@ -17,6 +19,9 @@ from workbench.provenance import pointers
 from workbench.session import Change
 
 __all__ = ["ChartPanel"]
+
+MAX_WAYS: Final = 100
+"""Items of a frontier whose derivations are counted."""
 
 
 class ChartPanel(Panel):
@@ -43,9 +48,17 @@ class ChartPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         frontier = self.session.frontier()
-        self.view.show(frontier, pointers(self.session, (item.origin for item in frontier.items[:MAX_ITEMS])))
+        shown = frontier.items[:MAX_ITEMS]
+        self.view.show(frontier, pointers(self.session, (item.origin for item in shown)), self._ways(shown))
         self.operations.show(self.session.operations())
         self._show_chain()
+
+    def _ways(self, items: Sequence[EarleyItem]) -> tuple[int, ...]:
+        """In how many ways each can be derived; of a long frontier, the first; none where the chart is too large."""
+        try:
+            return ways(self.session.matcher, items[:MAX_WAYS])
+        except BudgetExceededError:
+            return ()
 
     def chosen(self) -> None:
         """Somebody let go of the item, or chose another."""

@@ -29,11 +29,15 @@ class TreePanel(Panel):
         self.view: TreeView = TreeView()
         self.view.observe(self._wished, names="wish")
         self._wished_for = b""  # the text that the wish was made for
+        self._read = b""  # the same with what was undone, between whose places one goes
 
     def update(self, change: Change | None) -> None:
         text, other = self.session.text, self._wished_for
         if self.view.wish and not (text.startswith(other) or other.startswith(text)):
             self.view.wish = {}  # of another text, and not of another place in this one: `_wished` shows the tree
+            return
+        if self.view.wish.get("readings") and self._whole() != self._read:
+            self.view.wish = {**self.view.wish, "readings": {}}  # a node of a new text shows its first way
             return
         wish = self.view.wish
         readings = wish.get("readings")
@@ -49,7 +53,10 @@ class TreePanel(Panel):
             found = derivation(matcher, **chosen)
         self.view.show(found, pointers(self.session, (node.begin for node in found.nodes)))
 
+    def _whole(self) -> bytes:
+        return b"".join(step.data for step in self.session.steps)
+
     def _wished(self, _change: object) -> None:
         with self.session.held():
-            self._wished_for = self.session.text
+            self._wished_for, self._read = self.session.text, self._whole()
             self.update(None)
