@@ -354,3 +354,16 @@ def test_who_decides_on_an_uncertain_token_is_named(grammar: str, text: str, sai
     assert uncertain
     for verdict in uncertain:
         assert said in why(session, verdict.token_id).message
+
+
+def test_what_next_finds_the_end_of_members_in_any_order_or_says_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}, "a": {"type": "integer"}}}
+    strict = {**schema, "required": ["name", "a"], "additionalProperties": False}
+    session = Session(strict, "tekken", any_order=True).seek('{"na')
+    panel = NextPanel(Desk(session))
+    monkeypatch.setattr("workbench.panels.next.SEARCH", 60.0)  # of wall time, on a machine that may be busy
+    assert panel._end({}) == {"end": 'me":"","a":0}', "bytes": 13}
+    monkeypatch.setattr("workbench.panels.next.SEARCH", 0.0)
+    found = panel._end({})
+    assert found["end"] is None
+    assert "the search was given up after 1 second" in found["note"]

@@ -76,8 +76,8 @@ function render({ model, el }) {
       python.ask({ type: "end" }, (reply) => { endFound = reply; draw(); });
     }
     if (!endFound) return [line(h("span", { class: "ms-muted" }, "looking …"))];
-    const { end, bytes } = endFound;
-    return [line(...(end == null ? [h("span", { class: "ms-muted" }, "none was found")] : bytes === 0 ? [h("span", { class: "ms-muted" }, "the text may end here")]
+    const { end, bytes, note } = endFound;
+    return [line(...(end == null ? [h("span", { class: "ms-muted", "data-testid": "next-end-note" }, note || "none was found")] : bytes === 0 ? [h("span", { class: "ms-muted" }, "the text may end here")]
       : [h("button", { type: "button", class: "chip whole", "data-at": "shortest/0", "data-testid": "next-end-chip", title: "type it", onclick: () => take("shortest", 0) }, end), h("span", { class: "ms-muted" }, many(bytes, "byte"))]))];
   }
 
