@@ -22,6 +22,7 @@ import traitlets as t
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
 from visualizers import html
 from visualizers.dot import rule_title
+from visualizers.fold import FoldedEdge
 from visualizers.folds import Folds, Mode
 from visualizers.glyphs import clip, split_dot
 from visualizers.inside import spots, width
@@ -40,6 +41,7 @@ MAX_DOTS: Final = 12
 DOT_WIDTH: Final = 240
 MAX_WAYS: Final = 40  # ways in and out that are told of one state
 MAX_HITS: Final = 40  # answers to a search
+MAX_STEPS: Final = 2_000  # edges followed for one beginning of a text that several edges spell
 RECENT: Final = 12  # rules that stay in the picture while there is room
 PICTURES: Final = 64  # pictures remembered
 STEPS: Final = (1, 2, 3, 4)
@@ -432,7 +434,35 @@ class AutomatonView(LiveView[Frontier]):
                     hits.append({"kind": "label", "text": clip(text, 60), "rule": rule.rule, "state": edge.source})
                 if len(hits) >= MAX_HITS:
                     return hits
-        return hits
+            hits += self._across(folds.rule(start).edges, rule.rule, spaced)
+        return hits[:MAX_HITS]
+
+    @staticmethod
+    def _across(edges: Sequence[FoldedEdge], rule: str, wanted: str) -> list[Traits]:
+        """Where `wanted` is spelt by several edges behind each other, none of which holds all of it."""
+        leaving: dict[int, list[tuple[str, FoldedEdge]]] = {}
+        for edge in edges:
+            if not edge.is_call and (text := full_text(edge)):
+                leaving.setdefault(edge.source, []).append((text.casefold(), edge))
+        found: list[Traits] = []
+        for text, edge in [one for some in leaving.values() for one in some]:
+            for size in range(min(len(text), len(wanted) - 1), 0, -1):
+                if not text.endswith(wanted[:size]):
+                    continue
+                ways, steps = [(edge.target, size, [edge])], 0
+                while ways and steps < MAX_STEPS:
+                    at, read, path = ways.pop()
+                    for more, after in leaving.get(at, ()):
+                        steps += 1
+                        rest = wanted[read:]
+                        if more.startswith(rest):
+                            told = " → ".join(clip(full_text(one), 30) for one in (*path, after))
+                            found.append({"kind": "label", "text": told, "rule": rule, "state": edge.source})
+                            ways = []
+                            break
+                        if rest.startswith(more):
+                            ways.append((after.target, read + len(more), [*path, after]))
+        return found
 
     def static_html(self) -> str:
         return html.automaton(self._automaton, active=self.active, travelled=self._travelled)

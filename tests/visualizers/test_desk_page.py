@@ -501,3 +501,28 @@ def test_a_click_on_an_ambiguous_item_goes_to_the_derivation(page: Page) -> None
     expect(opened.find("panel-tree")).to_be_visible()
     expect(opened.find("tree-readings")).to_have_text("2 readings of the text")
     desk.close()
+
+
+def test_a_text_is_found_across_edges_or_the_find_says_that_it_is_not(page: Page) -> None:
+    desk = Desk(Session('root ::= "x" ("address" | "adjourn" | [0-9]) "!"', "tekken").seek("xaddress"))
+    opened = Opened(Bridge(page, desk.host), desk)
+    box, view = opened.find("automaton-search"), desk.views["automaton"]
+    (hit,) = [hit for hit in view.search("address") if hit["kind"] == "label"]
+    assert hit["text"] == "ad → dress"
+    assert hit["state"] is not None
+    box.click()
+    page.keyboard.type("address")
+    page.keyboard.press("Enter")  # before the answer has come
+    expect(opened.find("automaton-hit")).to_be_hidden()
+    assert box.input_value() == "address"
+    assert box.evaluate("node => node.scrollWidth <= node.clientWidth"), "the word is seen whole"
+    for _ in range(100):
+        if view.selected == hit["state"]:
+            break
+        page.wait_for_timeout(50)
+    assert view.selected == hit["state"]
+    box.fill("adzz")
+    page.keyboard.press("Enter")
+    expect(opened.find("automaton-none")).to_have_text(re.compile("^not found"))
+    assert view.search("adzz") == []
+    desk.close()

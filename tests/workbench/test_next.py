@@ -414,3 +414,21 @@ def some(values: Iterable[int]) -> bytes:
 )
 def test_content_in_words(members: bytes, expected: str) -> None:
     assert content(members) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "forced", "unforced"),
+    [
+        ('{"n', 'ame"', ""),
+        ('{"', 'name"', ""),
+        ('{"name"', "", "only :, but white space may come before it: no byte is forced"),
+        ('{"name": "x', "", ""),
+        ("{", "", 'only "name", but white space may come before it: no byte is forced'),
+    ],
+)
+def test_what_is_forced_is_shown_wherever_it_is(text: str, forced: str, unforced: str) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    session = Session(schema, "tekken").seek(text)
+    state = session.next(seconds=10).state()
+    assert (state["forced"], state["unforced"]) == (forced, unforced)
+    assert state["forced"].encode() == session.matcher.find_jump_forward_string().encode()

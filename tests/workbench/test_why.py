@@ -367,3 +367,19 @@ def test_what_next_finds_the_end_of_members_in_any_order_or_says_why_not(monkeyp
     found = panel._end({})
     assert found["end"] is None
     assert "the search was given up after 1 second" in found["note"]
+
+
+def test_a_typed_text_that_is_a_token_is_told_as_the_token_is() -> None:
+    schema = {**STRICT, "properties": {**STRICT["properties"], "name": {"type": "string", "maxLength": 40}}}
+    session = Session(schema, "tekken").seek('{"name": "Ad')
+    vocab = session.tokenizer.info.decoded_vocab
+    for text in (b'",', b'":', b'."', b"ab"):
+        token = vocab.index(text)
+        typed, clicked = session.why(text), session.why(token)
+        assert (typed.ok, typed.reasons, typed.place) == (clicked.ok, clicked.reasons, clicked.place)
+        if clicked.kind == "uncertain":
+            assert f"as token {token}, {clicked.about}" in typed.message
+        else:
+            assert "as token" not in typed.message
+    assert "; as token " in session.why('",').message
+    assert "its caller root takes its rest ," in session.why('",').message

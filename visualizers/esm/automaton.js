@@ -496,7 +496,7 @@ function render({ model, el }) {
   function offer(found) {
     hits.replaceChildren(...(found.length ? found.map((hit) => h("button", {
       type: "button", role: "option", "data-testid": "automaton-hit", onclick: () => arrive(hit),
-    }, h("code", {}, hit.text), h("span", { class: "ms-muted" }, hit.kind === "rule" ? "rule" : hit.rule))) : [h("div", { class: "ms-muted" }, "nothing found")]));
+    }, h("code", {}, hit.text), h("span", { class: "ms-muted" }, hit.kind === "rule" ? "rule" : hit.rule))) : [h("div", { class: "ms-muted", "data-testid": "automaton-none" }, "not found in the states and rules that the engine has made so far")]));
     hits.hidden = false;
   }
   function arrive(hit) {
@@ -532,11 +532,20 @@ function render({ model, el }) {
         found.push({ kind: "label", text: edge.dataset.full.slice(0, 60), rule: edge.closest(".panel").dataset.rule, state: Number(edge.dataset.from.slice(1)) });
     return found.slice(0, 40);
   }
+  let answered = true, entered = null;   // whether the hits are those of what is typed, and what Enter waits for
   view.listen(search, "input", () => {
+    entered = null;
     const query = search.value.trim();
     if (!query) { hits.hidden = true; return; }
     if (offline()) return offer(drawn(query));
-    python.ask({ type: "search", query }, (reply) => { if (search.value.trim() === query) offer(reply.hits || []); });
+    answered = false;
+    python.ask({ type: "search", query }, (reply) => {
+      if (search.value.trim() !== query) return;
+      answered = true;
+      offer(reply.hits || []);
+      if (entered === query && reply.hits?.length) arrive(reply.hits[0]);
+      entered = null;
+    });
   });
   view.listen(view.root, "keydown", (event) => {
     if (!event.target.closest(".ms-find")) return;
@@ -544,7 +553,11 @@ function render({ model, el }) {
     if (event.key === "Escape") { hits.hidden = true; stage.focus(); }
     else if (event.key === "ArrowDown" && !hits.hidden) (all[at + 1] || all[0] || search).focus();
     else if (event.key === "ArrowUp" && !hits.hidden) (at > 0 ? all[at - 1] : search).focus();
-    else if (event.key === "Enter" && event.target === search && all.length) all[0].click();
+    else if (event.key === "Enter" && event.target === search) {
+      if (!answered) entered = search.value.trim();   // the answer is on its way
+      else if (all.length) all[0].click();
+      else if (search.value.trim()) hits.hidden = false;
+    }
     else { event.stopPropagation(); return; }
     event.preventDefault();
     event.stopPropagation();

@@ -86,8 +86,9 @@ function render({ model, el }) {
     const rows = [];
     if (state.note) rows.push(h("div", { class: "ms-empty" }, state.note));
     rows.push(...headOf((model.get("objects") || []).slice(0, 1)));
-    if (state.forced) rows.push(h("div", { class: "line forced" }, h("span", { class: "name" }, "no choice"),
+    if (state.forced) rows.push(h("div", { class: "line forced", "data-testid": "next-forced", title: "what must follow, whatever comes behind it: bytes that the engine can jump over (find_jump_forward_string)" }, h("span", { class: "name" }, "no choice"),
       h("span", { class: "chips" }, dress(forced, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
+    if (state.unforced) rows.push(h("div", { class: "line" }, h("span", { class: "name" }, "no choice"), h("span", { class: "chips ms-muted", "data-testid": "next-unforced" }, state.unforced)));
     if ((state.groups || []).length) rows.push(h("div", { class: "line head ms-muted" }, h("span", { class: "name" }, "meaning"), h("span", { class: "chips" }),
       h("span", { class: "ms-num", title: "allowed tokens of each meaning; each token is counted once" }, "tokens")));
     const lines = meanings(state.groups || []);

@@ -143,9 +143,14 @@ class Outlook(Table):
         whole = [chip.token for chip in self.groups[number].chips if chip.token is not None]
         return np.concatenate([self._runs.lexicon.ids[self._claims[number]], np.array(whole, dtype=np.int64)])
 
-    def _only_way(self) -> bool:
-        """Whether what must come says more than any chip."""
-        return len(self.forced) > max((len(chip.text) for group in self.groups for chip in group.chips), default=0)
+    def _unforced(self) -> str:
+        """Why nothing is forced although all that may come besides white space begins alike; "" elsewhere."""
+        texts = [chip.text for group in self.groups if group.name != "white space" for chip in group.chips]
+        alike = _alike(texts)
+        blanks = any(group.name == "white space" for group in self.groups)
+        if self.forced or not blanks or not alike or any(group.more for group in self.groups):
+            return ""
+        return f"only {glyph(alike)}, but white space may come before it: no byte is forced"
 
     def rows(self) -> list[dict[str, Any]]:
         return [
@@ -173,7 +178,8 @@ class Outlook(Table):
             "control": self.control,
             "complete": self.complete,
             "seconds": self.seconds,
-            "forced": clip(glyph(self.forced), 2 * LABEL) if self._only_way() else "",
+            "forced": clip(glyph(self.forced), 2 * LABEL),
+            "unforced": self._unforced(),
             "note": self.note,
             "groups": [
                 {
@@ -310,6 +316,13 @@ def _with_tags(found: list[Continuation], session: Session) -> list[Continuation
     except BudgetExceededError:
         return found
     return [replace(one, kind="tag") if _goes_on(one) else one for one in found] if inside else found
+
+
+def _alike(texts: list[bytes]) -> bytes:
+    """What all of them begin with."""
+    first, last = min(texts, default=b""), max(texts, default=b"")
+    size = next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return first[:size]
 
 
 def _goes_on(one: Continuation) -> bool:

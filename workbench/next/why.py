@@ -19,6 +19,7 @@ from visualizers.glyphs import clip, glyph, split_rules
 from visualizers.tokens import token_index
 from visualizers.why import why_html
 from workbench.next.continuations import explore
+from workbench.next.lexicon import lexicon
 from workbench.next.naming import naming
 from workbench.next.outlook import content
 from workbench.next.refusals import END, decided
@@ -80,7 +81,8 @@ class Why:
         """The verdict in one sentence."""
         reading = self.reading
         if reading.ok:
-            return self.about or f"{glyph(reading.text) or 'nothing'} may come here"
+            said = f"{glyph(reading.text) or 'nothing'} may come here"
+            return "; ".join(filter(None, (said, self.about))) if self.token is None else self.about or said
         return self.whole.verdict
 
     @property
@@ -175,7 +177,7 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True, lead
         after = twin.fork()
         spelt = after.accept_string(reading.text[: reading.read]) if reading.read else True
         going = spelt and not after.is_terminated()
-        kind, about = ("", "") if token is None else _fate(session, token)
+        kind, about = ("", _as_token(session, reading.text)) if token is None else _fate(session, token)
         found = Why(
             reading=reading,
             token=token,
@@ -218,6 +220,17 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
     if row["kind"] == "stop":
         return "stop", "allowed: the text may end here, or the grammar names this token"
     return "rejected", ""
+
+
+def _as_token(session: Session, text: bytes) -> str:
+    """Who decides about a typed text that is one token, where that runs over the end of a rule; "" elsewhere."""
+    words = lexicon(session.tokenizer.info)
+    first, last = words.spelling(text) if text else (0, 0)
+    if first >= last:
+        return ""
+    token = int(words.ids[first])
+    kind, about = _fate(session, token)
+    return f"as token {token}, {about}" if kind == "uncertain" else ""
 
 
 def _decided(session: Session, token: int, rule: str) -> list[tuple[str, str]]:
