@@ -142,7 +142,8 @@ def _ranges(members: bytearray, wanted: int) -> str:
         else:
             pieces.append(f"{_byte(byte)}-{_byte(last)}")
         byte = last + 1
-    return "".join(pieces)
+    # `[1-46-9]` would read as 1 to 46: digits stand apart (a blank that is a member is written ␣).
+    return re.sub(r"(?<=\d)(?<=-\d)(?=\d)|(?<=\d)(?=\d-)", " ", "".join(pieces))
 
 
 def _single(byte: int) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from visualizers.glyphs import clip, glyph
-from workbench.next.outlook import content
 from workbench.provenance import forbidding
+from workbench.reading import content
 
 if TYPE_CHECKING:
     from workbench.session import Session

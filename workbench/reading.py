@@ -19,7 +19,12 @@ from visualizers.glyphs import STOP_TOKEN, byte_class, clip, columns, glyph
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import EarleyItem
 
-__all__ = ["Candidate", "Reading", "StepError", "byte_ranges", "describe_bytes"]
+__all__ = ["Candidate", "Reading", "StepError", "byte_ranges", "content", "describe_bytes"]
+
+BLANKS: Final = b" \t\n\r"
+RANGES: Final = 6
+"""A class of more ranges is told by what is missing, or by some of its characters."""
+_PRINTABLE: Final = bytes(range(0x20, 0x7F))
 
 MAX_WAITING = 4
 CONTEXT_BYTES = 48
@@ -161,23 +166,35 @@ def _tail(data: bytes) -> str:
 
 
 def describe_bytes(values: bytes) -> str:
-    """Ascending distinct bytes for a person: a byte class, with whole characters where the bytes only begin them."""
-    ascii_part = bytes(value for value in values if value < 0x80)
-    high = bytes(value for value in values if value >= 0x80)
-    printable = bytes(range(0x20, 0x7F))
-    missing = bytes(value for value in printable if value not in ascii_part)
-    parts = []
+    """A set of bytes in the words of `content`; `nothing` for none."""
+    return content(values) or "nothing"
+
+
+def content(members: bytes) -> str:
+    r"""Bytes in words: `any character but " \`, `[0-9]`, `white space or " }`."""
+    blanks = [value for value in members if value in BLANKS]
+    if len(blanks) > 2 and len(members) <= 64:
+        rest = bytes(value for value in members if value not in BLANKS)
+        return "white space" + (f" or {content(rest)}" if rest else "")
+    if len(members) <= 6:
+        return " ".join(glyph(bytes((value,))) for value in members)
+    high = any(value >= 0x80 for value in members)
+    missing = [value for value in _PRINTABLE if value not in members]
     if len(missing) <= 12:
-        excepted = " ".join(glyph(bytes((value,))) for value in missing)
-        parts.append(f"any printable ASCII{' but ' if excepted else ''}{excepted}")
-        ascii_part = bytes(value for value in ascii_part if value not in printable)
-    if ascii_part:
-        parts.append(byte_class(byte_ranges(ascii_part)))
-    if high == bytes(range(0xC2, 0xF5)):
-        parts.append("any other character")
-    elif high:
-        parts.append(byte_class(byte_ranges(high)))
-    return ", ".join(parts) or "nothing"
+        but = " but " + " ".join(glyph(bytes((value,))) for value in missing) if missing else ""
+        printable = "" if any(value < 0x20 and value not in BLANKS for value in members) else "printable "
+        return f"any {printable}{'character' if high else 'ASCII character'}{but}"
+    low = bytes(value for value in members if value < 0x80)
+    ranges = byte_ranges(low)
+    if len(ranges) > RANGES:
+        others = byte_ranges(bytes(missing))
+        if len(others) <= RANGES and len(missing) < len(low):
+            return f"any {'character' if high else 'ASCII character'} but {byte_class(others)}"
+        some = " ".join(glyph(bytes((value,))) for value in low if value in _PRINTABLE[1:])[: 2 * RANGES - 1]
+        return f"one of {len(low)} characters, such as {some}" + (" or outside ASCII" if high else "")
+    if not low:
+        return "a character outside ASCII" if members[-1] >= 0xC2 else "the rest of a character"
+    return byte_class(ranges) + (" or outside ASCII" if high else "")
 
 
 def byte_ranges(values: bytes) -> tuple[tuple[int, int], ...]:

@@ -526,3 +526,26 @@ def test_a_text_is_found_across_edges_or_the_find_says_that_it_is_not(page: Page
     expect(opened.find("automaton-none")).to_have_text(re.compile("^not found"))
     assert view.search("adzz") == []
     desk.close()
+
+
+def test_a_click_on_the_count_shows_every_reason(page: Page) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False}
+    desk = Desk(Session(schema, "tekken").seek("{"))
+    opened = Opened(Bridge(page, desk.host), desk)
+    opened.box.fill('{"nmae": 1')
+    more, chips = opened.find("source-more"), page.locator(".ms-source-foot .ms-source-chip")
+    expect(more).to_have_text(re.compile(r"^\+\d+$"))
+    hidden = int(more.inner_text()[1:])
+    shown = chips.locator("visible=true").count()
+    more.click()
+    expect(more).to_have_text("fewer")
+    assert chips.locator("visible=true").count() == shown + hidden == chips.count()
+    foot = page.locator(".ms-source-foot").bounding_box()
+    assert foot is not None
+    for chip in chips.all():
+        box = chip.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= foot["x"] + foot["width"] + 1
+    more.click()
+    expect(more).to_have_text(f"+{hidden}")
+    desk.close()

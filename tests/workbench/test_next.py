@@ -13,9 +13,9 @@ from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.next import Lexicon, callers, deaths, explore
 from workbench.next.lexicon import merged
-from workbench.next.outlook import content
 from workbench.next.places import open_end, waiting_rules
 from workbench.next.refusals import with_reasons
+from workbench.reading import content
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -432,3 +432,12 @@ def test_what_is_forced_is_shown_wherever_it_is(text: str, forced: str, unforced
     state = session.next(seconds=10).state()
     assert (state["forced"], state["unforced"]) == (forced, unforced)
     assert state["forced"].encode() == session.matcher.find_jump_forward_string().encode()
+
+
+def test_what_forbids_another_digit_is_named_beside_what_may_follow() -> None:
+    schema = {"type": "object", "properties": {"limit": {"type": "integer", "maximum": 50}}}
+    session = Session(schema, "tekken").seek('{"limit": 7')
+    found = session.refusals(reasons=True)
+    (here,) = [reasons for group, reasons in zip(found.groups, found.reasons, strict=True) if group.read == b""]
+    assert [place.keyword for place in here] == ["maximum", ""]
+    assert here[0].label == "`maximum`: 50"

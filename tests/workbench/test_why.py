@@ -383,3 +383,26 @@ def test_a_typed_text_that_is_a_token_is_told_as_the_token_is() -> None:
             assert "as token" not in typed.message
     assert "; as token " in session.why('",').message
     assert "its caller root takes its rest ," in session.why('",').message
+
+
+def test_a_suggestion_is_shown_as_a_whole_word() -> None:
+    session = Session(STRICT, "tekken").seek('{"na')
+    found = session.why("em")
+    assert found.suggestions == (b'me"',)
+    assert found.state()["suggestions"] == ['"name"']
+    assert Session(STRICT, "tekken").seek("{").why('"nmae"').state()["suggestions"] == ['"name"']
+    desk = Desk(session, [TextPanel, WhyPanel])
+    panel = desk.panels["why"]
+    assert isinstance(panel, WhyPanel)
+    panel.received({"kind": "ask", "text": "em"})
+    panel.received({"kind": "type", "what": "suggestion", "number": 0, "position": 4})
+    assert session.text == b'{"name"'
+    desk.close()
+
+
+def test_sets_of_characters_have_one_notation() -> None:
+    session = Session(STRICT, "tekken").seek('{"name": "a"')
+    with pytest.raises(StepError) as refused:
+        session.step("x")
+    assert "expected there: white space or ," in str(refused.value)
+    assert session.why("x").state()["expected"] == "white space or ,"

@@ -15,6 +15,8 @@ const HINTS = {
 const REST = 0.25; // seconds of the second search, when the first gave up (workbench/panels/next.py)
 const COUNTS = new Set(["tokens", "taken", "refused"]); // columns of numbers
 
+const COUNTED = "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space";
+
 function render({ model, el }) {
   const view = mount({ model, el }, "next", "next-view");
   const python = channel(model, view);
@@ -112,14 +114,15 @@ function render({ model, el }) {
   const chipsOf = again(() => [], (name) => name);
   const lineOf = again((name) => h("div", { class: "line", "data-testid": "next-group", "data-group": name, title: HINTS[name] || "" },
     h("span", { class: "name" }, name), h("span", { class: "chips" }),
-    h("span", { class: "ms-num", title: "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space" })), (name) => name);
+    h("span", { class: "ms-num", title: COUNTED })), (name) => name);
   function meanings(groups) {
     const names = groups.map((group) => group.name), lines = lineOf(names), drawn = chipsOf(names);
     groups.forEach((group, at) => {
       const [, chips, count] = lines[at].children;
       const more = group.more ? [h("span", { class: "ms-muted" }, `and ${number(group.more)} more`)] : [];
       fill(chips, [...group.chips.map((one, k) => dress(drawn[at][k] ??= chip(group.name, k), one)), ...more]);
-      put(count, number(group.tokens));
+      put(count, group.tokens ? number(group.tokens) : "–");
+      count.title = group.tokens ? COUNTED : "no token of its own: what leads to it (a separator, a sign) is a token of another meaning here, and it may come behind that";
     });
     return lines;
   }

@@ -234,27 +234,35 @@ async function render({ model, el }) {
     here.replaceChildren(...group("forbidden by", forbids), ...group("here", unique(lit().filter((one) => one.role === "here"))),
       ...group("next", unique(lit().filter((one) => one.role === "next"))));
     if (failed) here.replaceChildren();
+    all = false;
     fit();
   }
 
   // The foot is one line of whole chips: the summary goes first, then the last chips, which are counted.
-  const more = h("span", { class: "ms-muted ms-source-more", "data-testid": "source-more", hidden: true });
+  // A click on the count shows them all, on as many lines as that takes.
+  let all = false;
+  const more = h("button", { type: "button", class: "ms-muted ms-source-more", "data-testid": "source-more", hidden: true, onclick: () => { all = !all; fit(); } });
   function fit() {
+    foot.classList.toggle("ms-all", all);
     const listed = [...here.children].filter((one) => one !== more);
     for (const one of [...listed, summary]) one.hidden = false;
     more.hidden = true;
     here.classList.remove("ms-tight");
-    trim();
+    if (!all) { trim(); return; }
+    more.textContent = "fewer";
+    more.title = "on one line again";
+    more.hidden = false;
+    here.append(more);
   }
   const trim = measured(() => {
     const left = here.getBoundingClientRect().left;
     return { short: here.clientWidth, all: here.scrollWidth, spare: summary.offsetWidth,
       ends: [...here.children].map((one) => one.getBoundingClientRect().right - left) };
-  }, ({ short, all, spare, ends }) => {
-    if (all <= short) return;
+  }, ({ short, all: wide, spare, ends }) => {
+    if (wide <= short) return;
     summary.hidden = true;
     const width = short + spare;
-    if (all <= width) return;
+    if (wide <= width) return;
     const listed = [...here.children].filter((one) => one !== more);
     const chips = listed.filter((one) => one.classList.contains("ms-source-chip"));
     const fitting = chips.filter((one) => ends[listed.indexOf(one)] <= width - MORE_WIDTH);

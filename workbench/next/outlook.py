@@ -20,13 +20,13 @@ from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
-from visualizers.glyphs import STOP_TOKEN, byte_class, clip, glyph
+from visualizers.glyphs import STOP_TOKEN, clip, glyph
 from visualizers.next import outlook_html
 from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
 from workbench.next.places import open_end, state_key
-from workbench.reading import byte_ranges
+from workbench.reading import content
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -40,8 +40,6 @@ PLACES: Final = 256
 PATIENCE: Final = 1.0
 LABEL: Final = 48
 THEN: Final = 32
-RANGES: Final = 6
-"""A class of more ranges is told by what is missing, or by some of its characters."""
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
 
 
@@ -368,33 +366,6 @@ def _label(continuation: Continuation, tagged: bytes) -> str:
     if not unit and missing and not missing.translate(None, tagged):
         return "any other character"  # what the class lacks may come all the same: it goes on with a tag
     return unit + content(members)
-
-
-def content(members: bytes) -> str:
-    r"""Bytes in words: `any character but " \`, `[0-9]`, `white space or " }`."""
-    blanks = [value for value in members if value in BLANKS]
-    if len(blanks) > 2 and len(members) <= 64:
-        rest = bytes(value for value in members if value not in BLANKS)
-        return "white space" + (f" or {content(rest)}" if rest else "")
-    if len(members) <= 6:
-        return " ".join(glyph(bytes((value,))) for value in members)
-    high = any(value >= 0x80 for value in members)
-    missing = [value for value in _PRINTABLE if value not in members]
-    if len(missing) <= 12:
-        but = " but " + " ".join(glyph(bytes((value,))) for value in missing) if missing else ""
-        printable = "" if any(value < 0x20 and value not in BLANKS for value in members) else "printable "
-        return f"any {printable}{'character' if high else 'ASCII character'}{but}"
-    low = bytes(value for value in members if value < 0x80)
-    ranges = byte_ranges(low)
-    if len(ranges) > RANGES:
-        others = byte_ranges(bytes(missing))
-        if len(others) <= RANGES and len(missing) < len(low):
-            return f"any {'character' if high else 'ASCII character'} but {byte_class(others)}"
-        some = " ".join(glyph(bytes((value,))) for value in low if value in _PRINTABLE[1:])[: 2 * RANGES - 1]
-        return f"one of {len(low)} characters, such as {some}" + (" or outside ASCII" if high else "")
-    if not low:
-        return "a character outside ASCII" if members[-1] >= 0xC2 else "the rest of a character"
-    return byte_class(ranges) + (" or outside ASCII" if high else "")
 
 
 def _whole_tokens(ids: npt.NDArray[np.int64], session: Session) -> Iterator[Chip]:

@@ -18,9 +18,9 @@ from kernels_core.inspect.snapshots import Table, TokenSets
 from visualizers.glyphs import clip, glyph, written_name
 from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
 from workbench.next.lexicon import lexicon
-from workbench.next.outlook import content
 from workbench.next.places import waiting_rules
 from workbench.provenance import Place, forbidding
+from workbench.reading import content
 
 if TYPE_CHECKING:
     from kernels_core.inspect.look import RestCaller
@@ -33,6 +33,8 @@ WIDTH: Final = 60
 REASONS: Final = 3
 _TYPICAL: Final = b'"1a{[tx-,}]:'
 """Bytes that begin something in many languages: asked about before others."""
+
+_DIGITS: Final = frozenset(b"0123456789")
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,6 +158,12 @@ def with_reasons(session: Session, found: Refusals, *, groups: int = 12, seconds
                 break
             typical = next((value for value in _TYPICAL if value in group.fatal), group.fatal[0])
             reasons[number] = forbidding(session, group.read + bytes((typical,)), budget_ms=1000 * left)
+            digit = next((value for value in group.fatal if value in _DIGITS and value != typical), None)
+            if digit is not None and not any(place.keyword for place in reasons[number]):
+                # Of a number that is too large another digit is forbidden by a keyword, a letter by none.
+                more = forbidding(session, group.read + bytes((digit,)), budget_ms=1000 * (until - time.monotonic()))
+                keywords = tuple(place for place in more if place.keyword)
+                reasons[number] = (*keywords, *(place for place in reasons[number] if place not in keywords))
     return replace(found, reasons=tuple(reasons), reasoned=True)
 
 

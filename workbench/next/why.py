@@ -8,6 +8,7 @@ Read on: `workbench/panels/why.py` (the panel), `workbench/session.py` (`explain
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
@@ -21,12 +22,11 @@ from visualizers.why import why_html
 from workbench.next.continuations import explore
 from workbench.next.lexicon import lexicon
 from workbench.next.naming import naming
-from workbench.next.outlook import content
 from workbench.next.refusals import END, decided
 from workbench.next.shortest import LONGEST, shortest_end
 from workbench.provenance import Place, forbidding, reader_of
 from workbench.provenance.reader import read_text
-from workbench.reading import Reading
+from workbench.reading import Reading, content
 
 if TYPE_CHECKING:
     from workbench.session import Session
@@ -39,6 +39,7 @@ VERY_ALIKE: Final = 0.7
 """So much alike must a suggestion be for a text that can come: `"mdoe"` where any key may."""
 SUGGESTED: Final = 4
 CALLERS: Final = 4
+_WORD: Final = re.compile(rb"[\w\x80-\xff-]+")
 NOT_NAMES: Final = ("space", "end", "escape", "sign", "separator")
 SECONDS: Final = 0.05
 FORCED: Final = 400
@@ -53,6 +54,7 @@ class Why:
     from the session's place on that are allowed and look like it, the likeliest first.  After what could be read (all
     of it, for a text that can come) `forced` must follow, and `end` is the shortest way to the end of the text; None
     where none is known.  `place` is the JSON pointer of what is read there, in sources that have such.
+    `begun` is the word at the end of the session's text, with the quote before it, that suggestions may go on with.
     `lead` was typed before it and read: of a text that died in the text box the session took what it could.
     """
 
@@ -66,6 +68,7 @@ class Why:
     end: bytes | None
     place: str | None = None
     lead: bytes = b""
+    begun: bytes = b""
 
     @property
     def ok(self) -> bool:
@@ -84,6 +87,11 @@ class Why:
             said = f"{glyph(reading.text) or 'nothing'} may come here"
             return "; ".join(filter(None, (said, self.about))) if self.token is None else self.about or said
         return self.whole.verdict
+
+    @property
+    def meant(self) -> list[str]:
+        """The suggestions for people: each with the beginning of the word that the text has of it."""
+        return [glyph(self.begun * _goes_on(text) + text) for text in self.suggestions]
 
     @property
     def whole(self) -> Reading:
@@ -129,7 +137,7 @@ class Why:
             "place": self.place,
             "rules": [] if self.place is not None else list(rules),
             "dots": list(dots),
-            "suggestions": [glyph(text) for text in self.suggestions],
+            "suggestions": self.meant,
             "forced": clip(glyph(self.forced), 2 * CONTEXT),
             "end": None if self.end is None else clip(glyph(self.end), LONGEST),
             "end_bytes": len(self.end or b""),
@@ -191,6 +199,7 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True, lead
             else None,
             end=shortest_end(after, compiled=session.compiled) if going else b"",
             lead=lead,
+            begun=_begun(session.text),
         )
         return with_reasons(session, found) if reasons else found
 
@@ -220,6 +229,16 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
     if row["kind"] == "stop":
         return "stop", "allowed: the text may end here, or the grammar names this token"
     return "rejected", ""
+
+
+def _begun(text: bytes) -> bytes:
+    """The word at the end of `text`, with the quote before it."""
+    found = re.search(rb'"?[\w\x80-\xff-]+\Z', text[-CONTEXT:])
+    return found.group() if found is not None else b""
+
+
+def _goes_on(text: bytes) -> bool:
+    return _WORD.match(text) is not None
 
 
 def _as_token(session: Session, text: bytes) -> str:

@@ -22,10 +22,9 @@ from visualizers.text import TextView
 from workbench.hint import hint
 from workbench.history import Place
 from workbench.languages import NOTHING
-from workbench.next.outlook import content
 from workbench.panels.base import Desk, Panel
 from workbench.panels.triggers import StepMode, step_modes
-from workbench.reading import Candidate, Reading
+from workbench.reading import Candidate, Reading, content
 from workbench.session import Change, Session
 from workbench.strip import ribbon_html
 

@@ -28,6 +28,7 @@ from workbench.provenance.places import Place, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader, read_text
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import Site
+from workbench.reading import content as in_words
 
 if TYPE_CHECKING:
     from kernels_core.clock import CancelToken
@@ -286,8 +287,6 @@ def _name(content: Content, rest: bytes, sites: tuple[Site, ...]) -> tuple[str, 
 
 def _only(probe: GrammarMatcher) -> str:
     """What may follow where `probe` stands, in words."""
-    from workbench.next.outlook import content as in_words  # it reads the vocabulary's words, which read reasons
-
     return f"only {in_words(live_bytes(probe)) or 'the end of the text'} may follow here"
 
 
