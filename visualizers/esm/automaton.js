@@ -3,6 +3,7 @@
 // Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
 import { again, channel, fill, h, many, mount, put, soon } from "./common.js";
+import { finder } from "./find.js";
 import { aim, fitting, following, inRoom, namesOf, outOf } from "./following.js";
 import { dots, plate, plateLayer } from "./inside.js";
 
@@ -493,12 +494,6 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
-  function offer(found) {
-    hits.replaceChildren(...(found.length ? found.map((hit) => h("button", {
-      type: "button", role: "option", "data-testid": "automaton-hit", onclick: () => arrive(hit),
-    }, h("code", {}, hit.text), h("span", { class: "ms-muted" }, hit.kind === "rule" ? "rule" : hit.rule))) : [h("div", { class: "ms-muted", "data-testid": "automaton-none" }, "not found in the states and rules that the engine has made so far")]));
-    hits.hidden = false;
-  }
   function arrive(hit) {
     hits.hidden = true;
     model.set("rule", hit.rule);
@@ -532,37 +527,10 @@ function render({ model, el }) {
         found.push({ kind: "label", text: edge.dataset.full.slice(0, 60), rule: edge.closest(".panel").dataset.rule, state: Number(edge.dataset.from.slice(1)) });
     return found.slice(0, 40);
   }
-  let answered = true, entered = null;   // whether the hits are those of what is typed, and what Enter waits for
-  view.listen(search, "input", () => {
-    entered = null;
-    const query = search.value.trim();
-    if (!query) { hits.hidden = true; return; }
-    if (offline()) return offer(drawn(query));
-    answered = false;
-    python.ask({ type: "search", query }, (reply) => {
-      if (search.value.trim() !== query) return;
-      answered = true;
-      offer(reply.hits || []);
-      if (entered === query && reply.hits?.length) arrive(reply.hits[0]);
-      entered = null;
-    });
-  });
-  view.listen(view.root, "keydown", (event) => {
-    if (!event.target.closest(".ms-find")) return;
-    const all = [...hits.querySelectorAll("button")], at = all.indexOf(event.target);
-    if (event.key === "Escape") { hits.hidden = true; stage.focus(); }
-    else if (event.key === "ArrowDown" && !hits.hidden) (all[at + 1] || all[0] || search).focus();
-    else if (event.key === "ArrowUp" && !hits.hidden) (at > 0 ? all[at - 1] : search).focus();
-    else if (event.key === "Enter" && event.target === search) {
-      if (!answered) entered = search.value.trim();   // the answer is on its way
-      else if (all.length) all[0].click();
-      else if (search.value.trim()) hits.hidden = false;
-    }
-    else { event.stopPropagation(); return; }
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  view.listen(search, "blur", () => setTimeout(() => { if (!hits.matches(":focus-within")) hits.hidden = true; }, 200));
+  finder({ view, search, hits, arrive, leave: () => stage.focus(), look: (query, reply) => {
+    if (offline()) reply(drawn(query));
+    else python.ask({ type: "search", query }, (answer) => reply(answer.hits || []));
+  } });
 
   view.listen(around, "change", () => {
     model.set("whole", around.value === "all");

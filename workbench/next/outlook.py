@@ -26,7 +26,7 @@ from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
 from workbench.next.places import open_end, state_key
-from workbench.reading import content
+from workbench.reading import byte_ranges, content
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
