@@ -68,18 +68,19 @@ def run_sweep(
     settled = {key for key, status in ledger.statuses(sweep).items() if status not in redo}
     waiting = deque(params for params, key in zip(grid, keys, strict=True) if key not in settled)
     executor = executor or SerialExecutor()
-    # A thread that draws would wait for the GIL, get it where a timed call gives it up, and its time would count there.
-    here = isinstance(executor, SerialExecutor)
+    # A thread that draws would wait for the GIL, get it where a timed call gives it up, and its time would count there;
+    # with one worker the two processes may share a core.
+    alone = _is_alone(executor)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(
-        *columns, console=console, disable=console is None, transient=True, auto_refresh=not here
+        *columns, console=console, disable=console is None, transient=True, auto_refresh=not alone
     ) as progress:
         task = progress.add_task(sweep, total=len(grid), completed=len(grid) - len(waiting))
         drawn = time.monotonic()
         for result in _results(trial, waiting, executor):
             _record(ledger, sweep, result)
             progress.advance(task)
-            if here and time.monotonic() - drawn > BETWEEN_DRAWINGS_S:
+            if alone and time.monotonic() - drawn > BETWEEN_DRAWINGS_S:
                 progress.refresh()
                 drawn = time.monotonic()
     return ledger.frame(sweep, keys)
@@ -102,8 +103,7 @@ def take_part(grid: Sequence[Params], part: int, parts: int) -> list[Params]:
 
 def _results(trial: TrialFunction, waiting: Sequence[Params], executor: Executor) -> Iterator[Trial]:
     """Outcomes as they come.  Few calls are in flight at a time: an interrupt should not find a long queue."""
-    alone = isinstance(executor, WorkerExecutor) and executor.max_workers == 1
-    together = hasattr(executor, "submit_together") and not alone
+    together = hasattr(executor, "submit_together") and not _is_alone(executor)
     queue = deque(enumerate(groups(waiting) if together else [[params] for params in waiting]))
     running: dict[Future[Trial], tuple[int, Params]] = {}
     try:
@@ -139,9 +139,17 @@ def _submit(executor: Executor, trial: TrialFunction, group: Sequence[Params]) -
 
 
 def _window(executor: Executor) -> int:
-    """How many groups are in flight at a time."""
+    """How many groups are in flight at a time.  Of trials that run one by one, none begins before the last is recorded:
+    else the first calls of each would be timed while its predecessor is written down."""
+    if _is_alone(executor):
+        return 1
     workers = getattr(executor, "max_workers", None) or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    return 1 if isinstance(executor, SerialExecutor) else 2 * workers
+    return 2 * workers
+
+
+def _is_alone(executor: Executor) -> bool:
+    """Whether trials run one by one on this machine."""
+    return isinstance(executor, SerialExecutor) or (isinstance(executor, WorkerExecutor) and executor.max_workers == 1)
 
 
 def _outcome(future: Future[Trial], params: Params, left: int) -> Trial:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -198,3 +199,13 @@ def test_nothing_else_runs_during_a_trial_of_this_process(ledger: Ledger) -> Non
     console = Console(file=io.StringIO(), force_terminal=True)
     frame = run_sweep(trials.count_threads, [{"x": x} for x in range(3)], ledger=ledger, sweep="s", console=console)
     assert set(frame["threads"]) == {threading.active_count()}
+
+
+@pytest.mark.parametrize("executor", [SerialExecutor, lambda: WorkerExecutor(1)], ids=["serial", "one worker"])
+def test_of_trials_one_by_one_none_begins_before_the_last_is_recorded(
+    ledger: Ledger, executor: Callable[[], Executor]
+) -> None:
+    grid = [{"x": x, "ledger": str(ledger.path)} for x in range(4)]
+    with executor() as running:
+        frame = run_sweep(trials.count_recorded, grid, ledger=ledger, sweep="s", executor=running)
+    assert list(frame["recorded"]) == [0, 1, 2, 3]

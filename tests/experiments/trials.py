@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,12 @@ def trouble(params: Params) -> dict[str, Any]:
 
 def count_threads(params: Params) -> dict[str, Any]:
     return {"threads": threading.active_count()}
+
+
+def count_recorded(params: Params) -> dict[str, Any]:
+    """How many trials the ledger in the file `ledger` holds meanwhile."""
+    with closing(sqlite3.connect(params["ledger"])) as database:
+        return {"recorded": database.execute("SELECT COUNT(*) FROM trial").fetchone()[0]}
 
 
 def process_id(params: Params) -> dict[str, Any]:
