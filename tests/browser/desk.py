@@ -5,14 +5,16 @@ Read on: `tests/browser/test_desk.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
-from tests.browser.lab import ROOT, Lab
+from tests.browser.lab import ROOT, Lab, open_notebook, run_all, write_notebook
 
-__all__ = ["GRAMMAR", "SHOTS", "SIZE", "OpenDesk", "boxes"]
+__all__ = ["GRAMMAR", "SHOTS", "SIZE", "OpenDesk", "boxes", "open_desk"]
 
 SHOTS = ROOT / "build" / "screenshots"
 SIZE = {"width": 1440, "height": 900}
@@ -77,3 +79,17 @@ class OpenDesk:
         path = SHOTS / name
         self.page.screenshot(path=path, animations="disabled")
         return path
+
+
+@contextmanager
+def open_desk(browser: Browser, lab: Lab, name: str, *cells: str) -> Iterator[OpenDesk]:
+    """A page with the notebook `name` of `cells`, run, its first desk at the top; errors of the page are kept."""
+    write_notebook(lab, name, *cells)
+    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+    desk = OpenDesk(page, lab)
+    page.on("pageerror", lambda error: desk.errors.append(str(error)))
+    open_notebook(page, lab, name)
+    run_all(page)
+    desk.to_top()
+    yield desk
+    page.close()

@@ -12,29 +12,23 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, boxes
+from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, boxes, open_desk
 from tests.browser.editor import expect_source, source_text
-from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+from tests.browser.lab import Lab, open_notebook
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
-    name = write_notebook(
+    with open_desk(
+        browser,
         lab,
         "desk.ipynb",
         f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.set_prefix('[ab,cd')\n"
         "explorer = wb.explore(session)\nexplorer",
-    )
-    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
-    desk = OpenDesk(page, lab)
-    page.on("pageerror", lambda error: desk.errors.append(str(error)))
-    open_notebook(page, lab, name)
-    run_all(page)
-    desk.to_top()
-    yield desk
-    page.close()
+    ) as desk:
+        yield desk
 
 
 def test_the_mask_has_its_colours_when_it_is_first_seen(opened: OpenDesk) -> None:

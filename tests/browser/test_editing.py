@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.desk import SIZE, OpenDesk
-from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+from tests.browser.desk import OpenDesk, open_desk
+from tests.browser.lab import Lab
 
 pytestmark = pytest.mark.browser
 
@@ -33,20 +33,14 @@ CARET = """node => {
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
-    name = write_notebook(
+    with open_desk(
+        browser,
         lab,
         "editing.ipynb",
         f"import workbench as wb\nsession = wb.Session({SCHEMA!r}, 'tekken')\n"
         'session.set_prefix(\'{"name": "Ada"\')\nwb.explore(session)',
-    )
-    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
-    desk = OpenDesk(page, lab)
-    page.on("pageerror", lambda error: desk.errors.append(str(error)))
-    open_notebook(page, lab, name)
-    run_all(page)
-    desk.to_top()
-    yield desk
-    page.close()
+    ) as desk:
+        yield desk
 
 
 def test_a_shortest_end_is_typed_in_tokens(opened: OpenDesk) -> None:

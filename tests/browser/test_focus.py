@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import workbench as wb
-from tests.browser.desk import GRAMMAR, SIZE, OpenDesk
-from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, open_desk
+from tests.browser.lab import Lab
 
 pytestmark = pytest.mark.browser
 
@@ -28,21 +28,15 @@ NOTEBOOK = """() => {
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
-    name = write_notebook(
+    with open_desk(
+        browser,
         lab,
         "focus.ipynb",
         f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.set_prefix('[ab,cd')\n"
         "wb.explore(session)",
         *["# below"] * 12,
-    )
-    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
-    desk = OpenDesk(page, lab)
-    page.on("pageerror", lambda error: desk.errors.append(str(error)))
-    open_notebook(page, lab, name)
-    run_all(page)
-    desk.to_top()
-    yield desk
-    page.close()
+    ) as desk:
+        yield desk
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.desk import GRAMMAR, SIZE, OpenDesk
-from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, open_desk
+from tests.browser.lab import Lab
 
 pytestmark = pytest.mark.browser
 
@@ -32,21 +32,15 @@ BURIED = """node => [...node.querySelectorAll(".ms-dock-head, .ms-source-foot, .
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
-    name = write_notebook(
+    with open_desk(
+        browser,
         lab,
         "window.ipynb",
         f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.set_prefix('[ab,cd')\n"
         "wb.explore(session)",
         *["# below"] * 12,
-    )
-    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
-    desk = OpenDesk(page, lab)
-    page.on("pageerror", lambda error: desk.errors.append(str(error)))
-    open_notebook(page, lab, name)
-    run_all(page)
-    desk.to_top()
-    yield desk
-    page.close()
+    ) as desk:
+        yield desk
 
 
 def top_of(desk: Locator) -> float:
