@@ -188,8 +188,8 @@ def modes_html(snapshot: Modes, *, limit: int = 40, tags: Mapping[str, Any] | No
             ]
             for pattern in snapshot.automaton.patterns[:limit]
         ]
-        if otherwise(snapshot):
-            body += f'<div style="font-size:12px">{html_escape(otherwise(snapshot))}</div>'
+        if said := otherwise(snapshot):
+            body += f'<div style="font-size:12px">{html_escape(said)}</div>'
         body += table(["watched for", "", "read", "missing"], rows, align="lllr", mono=(0, 3))
     return card("Triggers", [html_escape(snapshot.sentence())], body)
 
