@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import Cython
+import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -85,6 +86,7 @@ def extension(name: str, source: Path) -> Extension:
         name,
         [str(source)],
         language="c++",
+        include_dirs=[numpy.get_include()],
         extra_compile_args=[
             *COMPILE,
             *(READING if name.startswith("kernels_core.grammar.") else []),

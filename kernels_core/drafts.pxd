@@ -11,9 +11,8 @@ cdef class DraftTree:
     cdef vector[uint32_t*] rows                     # of the nodes in `order`
     cdef vector[MaskRec*] masks                     # the same, as many as are known; NULL: nothing is allowed
     cdef int64_t row_words
-    cdef Py_buffer view
-    cdef bint opened
+    cdef object bitmask                             # which keeps the rows where they are
 
-    cdef int open_rows(self, bitmask, int32_t words) except -1
+    cdef int take_rows(self, bitmask, int32_t words) except -1
     cdef int write(self, int32_t words) noexcept nogil
     cdef int _put_in_order(self) except -1

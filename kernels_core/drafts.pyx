@@ -5,7 +5,6 @@ All of it is checked before anything is done, and rows are written when all mask
 changes nothing.  Read on: `matcher.pyx` (`GrammarMatcher.traverse_draft_tree`), which finds the masks.
 """
 
-from cpython.buffer cimport PyBuffer_Release
 from cpython.number cimport PyNumber_Index
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
@@ -14,7 +13,7 @@ from libcpp.vector cimport vector
 cimport cython
 
 from kernels_core.masks.mask_table cimport write_mask
-from kernels_core.masks.rows cimport get_row, row_at
+from kernels_core.masks.rows cimport BitmaskRows, open_rows, row_at
 
 __all__ = []
 
@@ -28,7 +27,6 @@ cdef class DraftTree:
     """
 
     def __cinit__(self, first_children, siblings, tokens):
-        self.opened = False
         _read(first_children, "first child", self.first)
         _read(siblings, "next sibling", self.sibling)
         _read(tokens, "token", self.tokens)
@@ -39,10 +37,6 @@ cdef class DraftTree:
         if self.sibling[0] != -1:
             raise ValueError(f"the root of a draft tree has no sibling, and its next sibling is {self.sibling[0]}")
         self._put_in_order()
-
-    def __dealloc__(self):
-        if self.opened:
-            PyBuffer_Release(&self.view)
 
     cdef int _put_in_order(self) except -1:
         cdef int32_t node
@@ -67,13 +61,14 @@ cdef class DraftTree:
                 pending.push_back(<int32_t>other)
         return 0
 
-    cdef int open_rows(self, bitmask, int32_t words) except -1:
+    cdef int take_rows(self, bitmask, int32_t words) except -1:
         """Take the rows of `bitmask`, by node; `ValueError` if one is missing or has less than `words` words."""
+        cdef BitmaskRows rows
         cdef size_t i
-        get_row(bitmask, &self.view)
-        self.opened = True
+        self.bitmask = open_rows(bitmask, &rows)
+        self.row_words = rows.words
         for i in range(self.order.size()):
-            self.rows.push_back(row_at(&self.view, self.order[i], words, &self.row_words))
+            self.rows.push_back(row_at(&rows, self.order[i], words))
         self.masks.reserve(self.order.size())
         return 0
 

@@ -41,6 +41,7 @@ cdef class GrammarMatcher:
     cdef bint _write(self, MaskRec* mask, bitmask, int index) except -1
     cdef MaskRec* _mask(self) except NULL
     cdef MaskRec* whole_mask(self, bint may_be_empty=*) except NULL
+    cdef MaskRec* _with_stops(self, MaskRec* mask, bint may_be_empty) except NULL
     cdef MaskRec* _traced_mask(self) except NULL
     cdef bint _traced_step(self, int token_id, text) except -1
     cdef str _place(self)

@@ -5,7 +5,6 @@ A matcher is a pointer to its last step; a step points to the set reached and to
 fork are a pointer each, whatever the length of the text, and forks share their past.
 """
 
-from cpython.buffer cimport PyBuffer_Release
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
@@ -20,7 +19,7 @@ from kernels_core.earley.token_limits cimport crossed
 from kernels_core.forced cimport forced_text
 from kernels_core.masks.cache cimport MaskCache, ms_count
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
-from kernels_core.masks.rows cimport get_row, needs_masking, row_at
+from kernels_core.masks.rows cimport BitmaskRows, needs_masking, open_rows, row_at
 from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_of
 
 from kernels_core.compiled import CompiledGrammar
@@ -324,26 +323,22 @@ cdef class GrammarMatcher:
         """Write `mask`, with the stop tokens, into row `index`; whether some bit of the row is 0."""
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
         cdef int words = self._trie.words
-        cdef int64_t row_words
         cdef uint32_t* row
-        cdef Py_buffer view
+        cdef BitmaskRows rows
         cdef size_t i
-        if mask.population == 0 and not (may_stop and self._stops.size()) and self.on_dead_end == "error":
-            self._dead_end()
-        get_row(bitmask, &view)
-        try:
-            row = row_at(&view, index, words, &row_words)
-            write_mask(mask, row, words)
-            if row_words > words:
-                memset(row + words, 0, (row_words - words) * sizeof(uint32_t))
-            for i in range(self._stops.size()):
-                if may_stop or self._names(self._stops[i]):
-                    row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
-                else:
-                    row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
-            return needs_masking(row, row_words)
-        finally:
-            PyBuffer_Release(&view)
+        if mask.population <= <int64_t>self._stops.size() and not (may_stop and self._stops.size()):
+            self._with_stops(mask, False)       # nothing may be left of it
+        cdef object _kept = open_rows(bitmask, &rows)
+        row = row_at(&rows, index, words)
+        write_mask(mask, row, words)
+        if rows.words > words:
+            memset(row + words, 0, (rows.words - words) * sizeof(uint32_t))
+        for i in range(self._stops.size()):
+            if may_stop or self._names(self._stops[i]):
+                row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
+            else:
+                row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
+        return needs_masking(row, rows.words)
 
     def is_prepared(self):
         """Whether there is nothing to prepare: the mask here is known, or never remembered, or the text has ended."""
@@ -364,7 +359,10 @@ cdef class GrammarMatcher:
 
     cdef MaskRec* whole_mask(self, bint may_be_empty=False) except NULL:
         """The mask here with the stop tokens that may come; `DeadEndError` where it would be empty, unless it may."""
-        cdef MaskRec* mask = self._mask()
+        return self._with_stops(self._mask(), may_be_empty)
+
+    cdef MaskRec* _with_stops(self, MaskRec* mask, bint may_be_empty) except NULL:
+        """`whole_mask`, from the mask without them."""
         cdef MaskRec* whole = mask
         cdef SetRec* here = self._last.set
         cdef bint may_stop = here.completed and not self.terminate_without_stop_token
@@ -572,7 +570,7 @@ cdef class GrammarMatcher:
         cdef DraftTree tree = DraftTree(retrieve_next_token, retrieve_next_sibling, draft_tokens)
         cdef int32_t words = self._trie.words
         cdef bint finished
-        tree.open_rows(token_bitmask, words)
+        tree.take_rows(token_bitmask, words)
         owners = self._find_masks(tree, started, time_threshold)
         with nogil:
             finished = tree.write(words)

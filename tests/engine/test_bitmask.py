@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -96,15 +97,37 @@ def test_filling_a_tensor_writes_its_memory() -> None:
         np.zeros((1, 0), dtype=np.int32),
         np.zeros((1, 1, 1), dtype=np.int32),
         np.zeros((2, 4), dtype=np.int32)[:, ::2],
+        np.zeros((1, 1), dtype=np.uint32),
+        np.zeros((1, 1), dtype=np.float32),
+        np.zeros((1, 1), dtype=np.dtype(np.int32).newbyteorder()),
+        np.zeros((), dtype=np.int32),
+        np.broadcast_to(np.zeros((1, 1), dtype=np.int32), (2, 1)),
+        torch.zeros((1, 1), dtype=torch.int64),
+        torch.zeros((1, 1), dtype=torch.int32, device="meta"),
         b"\0\0\0\0",
         [0],
+        None,
     ],
-    ids=["int64", "too short", "three axes", "strided", "read-only", "a list"],
+    ids=[
+        *("int64", "too short", "three axes", "strided", "unsigned", "floating", "byte-swapped", "no axis"),
+        *("read-only array", "int64 tensor", "not in CPU memory", "read-only bytes", "a list", "nothing"),
+    ],
 )
 def test_a_bitmask_of_another_layout_is_refused(bitmask: Any) -> None:
     matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"'), [b"a"]))
     with pytest.raises(ValueError, match="bitmask"):
         matcher.fill_next_token_bitmask(bitmask)
+
+
+def test_filling_writes_into_whatever_lends_its_memory() -> None:
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a" | "b"'), [b"a", b"c", b"b"]))
+    lent = array("i", [-1, -1])
+    assert matcher.fill_next_token_bitmask(lent)
+    assert lent.tolist() == [0b101, 0]
+    backwards = np.full((2, 2), -1, dtype=np.int32)[::-1]
+    assert matcher.fill_next_token_bitmask(backwards, 1)
+    assert backwards.base is not None
+    assert backwards.base.tolist() == [[0b101, 0], [-1, -1]], "the last row of the view is the array's first"
 
 
 def test_a_row_that_is_not_there_is_refused() -> None:

@@ -37,6 +37,21 @@ def test_a_dead_end_is_what_the_matcher_was_told(parser: Parser) -> None:
     assert mask.tolist() == [[1]]
 
 
+def test_it_is_a_dead_end_where_only_tokens_that_stop_could_go_on() -> None:
+    compiled = GrammarCompiler(INFO).compile_grammar(Grammar.from_ebnf('root ::= "a" "b"'))
+    mask = np.full((1, 1), -1, dtype=np.int32)
+    matcher = GrammarMatcher(compiled, override_stop_tokens=[0, 2])
+    with pytest.raises(DeadEndError, match="after 0 bytes"):
+        matcher.fill_next_token_bitmask(mask)
+    assert mask.tolist() == [[-1]]
+    matcher = GrammarMatcher(compiled, override_stop_tokens=[0, 2], on_dead_end="empty")
+    assert matcher.fill_next_token_bitmask(mask)
+    assert mask.tolist() == [[0]]
+    matcher = GrammarMatcher(compiled, override_stop_tokens=[1, 2])
+    assert matcher.fill_next_token_bitmask(mask)
+    assert mask.tolist() == [[1]], "another token can go on"
+
+
 def test_other_words_are_refused() -> None:
     with pytest.raises(ValueError, match="on_dead_end"):
         stuck("ignore")
