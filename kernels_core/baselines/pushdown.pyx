@@ -29,7 +29,7 @@ cdef class PushdownMachine(Machine):
         self.max_stacks = max_stacks
         Machine.__init__(self, tables, max_bytes=max_bytes, where=where, memoize=memoize)
 
-    cdef int _predict(self) except -1 nogil:
+    cdef bint _predict(self) except -1 nogil:
         """Follow every call in `self.items`, one new stack each; leaves the set's items, unsorted, in `self.final`."""
         cdef size_t i = 0
         cdef int32_t k, frame, counter
@@ -52,7 +52,7 @@ cdef class PushdownMachine(Machine):
                     self.entry.push_back(Item(self.tables.calls[k].target, item.frame, counter))
                     frame = self.intern_frame(self.entry, -1, 0).number
                 add_item(self.items, self.tables.start[self.tables.calls[k].rule], frame, 0)
-        return 0
+        return True
 
 
 def refuse_left_recursion(tables):

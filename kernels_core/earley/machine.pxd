@@ -14,6 +14,9 @@ cdef class Machine(InternedStates):
     cdef vector[Slot] kernel_slots
     cdef vector[KernelRec*] kernels
     cdef SetRec* dead
+    cdef SetRec* unlowered                # in place of a set that takes lowering a rule, with no byte live ...
+    cdef bint lowers                      # ... which is where steps lead while this is False, and nothing is lowered
+    cdef SetRec nowhere
     cdef SetRec* initial
     cdef readonly bint memoize           # False: transitions and closures are computed again each time
     cdef int64_t step_hits_, step_misses_
@@ -36,7 +39,7 @@ cdef class Machine(InternedStates):
     cdef SetRec* returned(self, int32_t frame) except NULL nogil
     cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil
     cdef int _complete(self) except -1 nogil
-    cdef int _predict(self) except -1 nogil
+    cdef bint _predict(self) except -1 nogil
     cdef int32_t _slot(self, int32_t rule) noexcept nogil
     cdef bint _intern_in_order(self) except -1 nogil
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil

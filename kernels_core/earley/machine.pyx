@@ -77,6 +77,8 @@ cdef class Machine(InternedStates):
         cdef vector[Item] returns
         cdef int32_t root = C_ROOT
         self.dead = self.intern_set(returns)
+        self.unlowered = &self.nowhere
+        self.lowers = True
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
         self.intern_frame(returns, -1, 0)
         returns[0] = Item(C_ESCAPE, C_BOTTOM, 0)
@@ -121,6 +123,8 @@ cdef class Machine(InternedStates):
                             and self._enters(edge.target, &counter)):
                         self.kernel.push_back(Item(edge.target, item.frame, counter))
         cdef SetRec* target = self.close()
+        if target == self.unlowered:
+            return target
         if self.memoize and source.first == NULL:
             source.first_low, source.first_high = <uint8_t>low, <uint8_t>high
             ms_store(<void**>&source.first, target)
@@ -267,7 +271,8 @@ cdef class Machine(InternedStates):
         forget(&self.met)
         breathe(count)
         self._complete()
-        self._predict()
+        if not self._predict():
+            return self.unlowered
         cdef SetRec* result = self.intern_set(self.final)
         if not self.memoize:
             return result
@@ -330,8 +335,10 @@ cdef class Machine(InternedStates):
             self.entries[slot].clear()
         return slot
 
-    cdef int _predict(self) except -1 nogil:
+    cdef bint _predict(self) except -1 nogil:
         """Predict every rule called in `self.items`; leaves the set's items, unsorted, in `self.final`.
+
+        False if a rule would have to be lowered and `self.lowers` is False: nothing has changed then.
 
         While frames are being made, a frame number f < 0 in an entry means the frame in slot -1-f.
         """
@@ -369,6 +376,8 @@ cdef class Machine(InternedStates):
         i = 0
         while i < self.slot_rule.size():
             breathe(1)
+            if not self.lowers and self.tables.start[self.slot_rule[i]] < 0:
+                return False
             state = self.tables.enter(self.slot_rule[i])
             self.tables.need_calls(state)
             for k in range(self.tables.call_first[state], self.tables.call_past[state]):
@@ -384,7 +393,7 @@ cdef class Machine(InternedStates):
                     add_new(&self.met, self.entries[slot], slot, self.tables.calls[k].target, -1 - <int32_t>i, counter)
             i += 1
         if self.slot_rule.empty():
-            return 0
+            return True
         # Tail calls among the new frames: pass returns on until nothing changes (chains are short, cycles end).
         changed = not self.include_into.empty()
         while changed:
@@ -402,7 +411,7 @@ cdef class Machine(InternedStates):
             state = self.tables.start[self.slot_rule[i]]
             if self.tables.flags[state] & (SCANNABLE | TOKENS):
                 self.final.push_back(Item(state, self.frame_of_slot[i], 0))
-        return 0
+        return True
 
     cdef bint _intern_in_order(self) except -1 nogil:
         """Intern the frames slot by slot; False, and nothing done, if one refers to itself or to a later one.

@@ -10,6 +10,9 @@ subtree is no deeper than that and has no other bytes, all tokens in it are acce
 subtrees with that byte, a line break, a broken character in them: a few per cent of the vocabulary.  What holds for any
 length holds for all sets that were met on the way.
 
+Nothing is lowered for this: a byte behind which a rule begins that no text has come to yet is struck off as if little
+could follow it.  Free text does not lower the hundreds of calls that it may lead to.
+
 Bytes of one class (`trie.ClassTrie`) are followed as one where they lead to one set.
 
 Read on: `trie_walk.pyx`, which asks.
@@ -63,6 +66,8 @@ cdef class WholeSubtrees:
             while word:
                 target = step(self.machine, source, <uint8_t>(64 * w + __builtin_ctzll(word)))
                 word &= word - 1
+                if target == self.machine.unlowered:
+                    return self.several
                 if common == NULL:
                     common = target
                 elif common != target:
@@ -74,7 +79,11 @@ cdef class WholeSubtrees:
         at.explored = True
         longest = min(longest, thresholds.subtree_depth)
         if self.given_up < thresholds.subtree_failures and has(WHOLE_SUBTREES):
-            self._explore(at, longest)
+            self.machine.lowers = False
+            try:
+                self._explore(at, longest)
+            finally:
+                self.machine.lowers = True
             self.given_up += not at.closed
         return 0
 
@@ -168,7 +177,9 @@ cdef class WholeSubtrees:
                 target = step(self.machine, at.set, byte)
             else:
                 done |= 1 << class_
-            if target == self.machine.dead or (mode == 0 and target != before and _is_narrow(target, usual)):
+            if target == self.machine.dead or target == self.machine.unlowered:
+                return False
+            if mode == 0 and target != before and _is_narrow(target, usual):
                 return False
             before = target
             self._meet(target, mode)

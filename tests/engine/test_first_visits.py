@@ -267,3 +267,22 @@ def test_memory_of_parser_states_is_used_again() -> None:
     del compiled
     gc.collect()
     assert spare_bytes() >= before
+
+
+def test_the_mask_of_free_text_lowers_no_call() -> None:
+    content = {"type": "json_schema", "json_schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    tags = [{"type": "tag", "begin": f"<7{name}", "content": content, "end": "</7>"} for name in "abZ"]
+    dispatch = {"type": "triggered_tags", "triggers": ["<7"], "tags": tags}
+    compiled = GrammarCompiler(INFO).compile_structural_tag({"type": "structural_tag", "format": dispatch})
+    matcher = GrammarMatcher(compiled)
+    lowering = compiled.machine.tables.lowering
+
+    def lowered() -> int:
+        return sum(rule.nfa is not None for rule in lowering.rules)
+
+    assert len(mask(matcher)) > 2_000
+    assert compiled.masks.strategies(matcher.set_number) == ("vocabulary walk",)
+    assert lowered() == 1
+    assert matcher.accept_string("a<7")
+    assert lowered() > 1
+    assert mask(matcher) == {list(dict.fromkeys(VOCAB)).index(name) for name in (b"a", b"b", b"Z")}
