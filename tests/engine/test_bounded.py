@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar.compact_body import Bounded
+from kernels_core.grammar.json_schema.counting import has_few_pairs
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.dfa import Dfa, minimal
 from kernels_core.grammar.regular.languages import ANY_CHARACTER, intersection, loop
@@ -145,6 +146,57 @@ def test_a_rule_that_a_mask_enters_first_counts_at_once(options: Options, string
 def test_searches_with_a_length_are_counted() -> None:
     for string in ({"pattern": "[a7]", "maxLength": 9}, {"pattern": "^a.*7", "minLength": 3, "maxLength": 100_000}):
         assert is_bounded(compiled(COMPILERS["as it is"], string))
+
+
+WORDS = {"type": "string", "pattern": r"^(?:\S+\s+){0,19}\S+$", "minLength": 4, "maxLength": 300}
+
+
+def test_so_many_words_of_so_many_characters() -> None:
+    """Too many states for an automaton with the length in it, or for all rules by halving; the engine counts."""
+    schema = {"type": "object", "properties": {"b": WORDS}, "required": ["b"], "additionalProperties": False}
+    for any_order in (False, True):
+        grammar = GrammarCompiler(INFO).compile_json_schema(json.dumps(schema), any_order=any_order)
+        assert is_bounded(grammar)
+        texts = ["a b", "ab 7", "a" * 300, "a" * 301, " ab7", "ab7 ", "a\u2003b 7", *(
+            " ".join(["b" * size] * count) for count in (1, 2, 19, 20, 21) for size in (1, 3, 4, 13, 14, 15)
+        )]  # fmt: skip
+        seen = set()
+        for text in texts:
+            allowed = 4 <= len(text) <= 300 and re.search(WORDS["pattern"], text) is not None
+            matcher = GrammarMatcher(grammar)
+            written = json.dumps({"b": text}, ensure_ascii=False)
+            assert (matcher.accept_string(written) and matcher.is_completed()) == allowed, text
+            seen.add(allowed)
+        assert seen == {True, False}
+
+
+def test_those_who_ask_for_all_rules_get_them() -> None:
+    grammar = Grammar.from_json_schema(WORDS | {"pattern": r"^(?:[a7]+\s+){0,9}[a7]+$", "maxLength": 600})
+    again = GrammarMatcher(GrammarCompiler(INFO).compile_grammar(Grammar.from_ebnf(str(grammar))))
+    counted = GrammarMatcher(GrammarCompiler(INFO).compile_grammar(grammar))
+    for text in ("a", "a7a7", "a a a a a a a a a a", "a a a a a a a a a a a", "a  7" * 3, "a" * 600, "a" * 601):
+        for matcher in (again, counted):
+            matcher.reset()
+        written = json.dumps(text)
+        assert again.accept_string(written) == counted.accept_string(written), text
+        assert again.is_completed() == counted.is_completed()
+
+
+def test_as_one_of_several_they_are_refused_where_they_stand() -> None:
+    schema = {"properties": {"b": {"anyOf": [WORDS, {"type": "string", "pattern": "^7"}]}}}
+    with pytest.raises(UnsupportedSchemaError, match=r"#/properties/b, anyOf: its conditions on strings"):
+        Grammar.from_json_schema(schema)
+
+
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 26), st.data())
+def test_pairs_are_states_and_what_they_lead_to(size: int, letters: int, most: int, draw: st.DataObject) -> None:
+    targets = st.integers(-1, size - 1)
+    table = draw.draw(st.lists(st.lists(targets, min_size=letters, max_size=letters), min_size=size, max_size=size))
+    pairs = {(state, state) for state in range(size)}
+    while more := {(a, c) for a, b in pairs for c in table[b] if c >= 0} - pairs:
+        pairs |= more
+    dfa = Dfa(tuple(((97 + k, 97 + k),) for k in range(letters)), table, [True] * size)
+    assert has_few_pairs(dfa, most) == (len(pairs) <= most)
 
 
 def test_a_great_length_costs_nothing_where_it_is_not_reached() -> None:

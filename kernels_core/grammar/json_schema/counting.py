@@ -17,26 +17,30 @@ from ..nodes import choice, seq
 from ..regular.dfa import Dfa
 from ..rulebook import RuleBook
 
-__all__ = ["MAX_PAIRS", "counted_text", "reachable_pairs"]
+__all__ = ["MAX_PAIRS", "MAX_PAIRS_IN_FULL", "counted_text", "has_few_pairs"]
 
-# Pairs of states, one reachable from the other, that this is used for.
+# Pairs of states, one reachable from the other, that this is used for: a measure of the grammar's size.
 MAX_PAIRS = 150
+# The same where the engine counts characters by itself, and only those who ask for all rules get these: ten megabytes.
+MAX_PAIRS_IN_FULL = 25_000
 
 
-def reachable_pairs(dfa: Dfa) -> int:
-    """How many pairs (p, q) of states have a path from p to q: a measure of the grammar's size."""
+def has_few_pairs(dfa: Dfa, most: int) -> bool:
+    """Whether at most `most` pairs (p, q) of states have a path from p to q."""
     total = 0
     after = [{target for target in row if target >= 0} for row in dfa.table]
     for state in range(len(dfa.table)):
         seen = {state}
         work = [state]
-        while work:
+        while work and total + len(seen) <= most:
             for target in after[work.pop()]:
                 if target not in seen:
                     seen.add(target)
                     work.append(target)
         total += len(seen)
-    return total
+        if total > most:
+            return False
+    return True
 
 
 def counted_text(dfa: Dfa, least: int, most: int, book: RuleBook, spell: Callable[[Ranges], Node], hint: str) -> Node:

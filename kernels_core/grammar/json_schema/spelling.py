@@ -52,7 +52,7 @@ from ..regular.memo import memo
 from ..regular.prefixes import ends_once
 from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
-from .counting import MAX_PAIRS, counted_text, reachable_pairs
+from .counting import MAX_PAIRS, MAX_PAIRS_IN_FULL, counted_text, has_few_pairs
 from .deferred_strings import ByAutomaton, OtherKeys
 from .escape_texts import (
     BEYOND_ASCII,
@@ -149,9 +149,10 @@ class Speller:
 
     def in_full(self, language: Language) -> Node:
         """What `compact` says.  Raises `TooManyStates`."""
-        if isinstance(language, And | Not):
-            return self.quoted(language)
-        return seq((QUOTE, self._automaton(language), QUOTE))
+        if not isinstance(language, And | Not):
+            return seq((QUOTE, self._automaton(language), QUOTE))
+        content = self._without_automaton(language, MAX_PAIRS_IN_FULL)
+        return self.quoted(language) if content is None else seq((QUOTE, content, QUOTE))
 
     def written(self, language: Language) -> Node:
         """`quoted`, made anew."""
@@ -229,8 +230,9 @@ class Speller:
             most = None
         return repeat(item, min(least, MAX_REPEAT), most)
 
-    def _without_automaton(self, language: Language) -> Node | None:
+    def _without_automaton(self, language: Language, most_pairs: int | None = None) -> Node | None:
         """An intersection or complement as it can be written without its automaton; None if it cannot."""
+        most_pairs = self.most_pairs if most_pairs is None else most_pairs
         if isinstance(language, Not) and isinstance(language.item, Words):
             return self._all_but(language.item.words, 0, None)
         if not isinstance(language, And):
@@ -243,7 +245,7 @@ class Speller:
             return self.content(solved)
         if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
             dfa = determinise(_uncounted(excluded, others))
-            if reachable_pairs(dfa) <= self.most_pairs:
+            if has_few_pairs(dfa, most_pairs):
                 return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
         return None
 
@@ -260,7 +262,7 @@ class Speller:
             return None
         dfa = determinise(_uncounted(excluded, others))
         if len(dfa.table) * (most + 1) > MAX_STATES and (
-            most <= _FEW_CHARACTERS or reachable_pairs(dfa) > self.most_pairs
+            most <= _FEW_CHARACTERS or not has_few_pairs(dfa, MAX_PAIRS_IN_FULL)
         ):
             return None
         found = spans(dfa)
@@ -268,26 +270,29 @@ class Speller:
             return None
         return dfa, found, least, most
 
-    def outlook(self, language: Language) -> tuple[bool, bool]:
-        """Before anything is written: whether `string` will surely not raise, and whether there surely is a string."""
+    def outlook(self, language: Language, *, alone: bool = True) -> tuple[bool, bool]:
+        """Before anything is written: whether `string` will surely not raise, and whether there surely is a string.
+
+        Not `alone`: as a part of others.
+        """
         if language.plain:
             return True, True
         match language:
             case Words():
                 return True, False
             case Cat() | Alt():
-                parts = [self.outlook(item) for item in language.items]
+                parts = [self.outlook(item, alone=False) for item in language.items]
                 some = all(part[1] for part in parts) if isinstance(language, Cat) else any(part[1] for part in parts)
                 return all(part[0] for part in parts), some
             case Loop():
-                written, some = self.outlook(language.item)
+                written, some = self.outlook(language.item, alone=False)
                 return written, some or not language.least
         try:
-            return True, self._has_text(language)
+            return True, self._has_text(language, alone=alone)
         except TooManyStates:
             return False, False
 
-    def _has_text(self, language: Language) -> bool:
+    def _has_text(self, language: Language, *, alone: bool) -> bool:
         """Whether there surely is a string in an intersection or a complement, which can be written."""
         if not isinstance(language, And):
             return surely_some(language)
@@ -296,13 +301,16 @@ class Speller:
             return bounds[1] is None or bounds[1] > 0 or "" not in excluded
         solved = _solved(bounds, excluded, others)
         if solved is not None:
-            written, some = self.outlook(solved)
+            written, some = self.outlook(solved, alone=False)
             return written and some
         if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
             # Of the minimal automaton there are no more pairs, so that need not be made to see that they are few.
             for dfa in (explored(_uncounted(excluded, others), MAX_STATES), determinise(_uncounted(excluded, others))):
-                if len(dfa.table) <= self.most_pairs and reachable_pairs(dfa) <= self.most_pairs:
+                if has_few_pairs(dfa, self.most_pairs):
                     return has_length(dfa, *bounds)
+            counted = self._counted_beside(language) if alone and self.defer else None
+            if counted is not None:
+                return has_length(counted[0], *bounds)
         return surely_some(language)
 
     def _automaton(self, language: Language) -> Node:

@@ -53,13 +53,24 @@ class _Names:
 
     @cached_property
     def _pattern(self) -> re.Pattern[bytes]:
-        # The longest name first, as tokenizers do.
-        return re.compile(b"|".join(map(re.escape, sorted(self.ids, key=len, reverse=True))))
+        # The longest name first, as tokenizers do.  Hundreds of reserved tokens are passed over as one where the byte
+        # behind what all names begin with is another.
+        groups: dict[bytes, list[bytes]] = {}
+        for name in sorted(self.ids, key=len, reverse=True):
+            groups.setdefault(name[: len(self._begin) + 1], []).append(name)
+        by_length = sorted(groups, key=len, reverse=True)
+        return re.compile(b"|".join(_one_of(begin, groups[begin]) for begin in by_length))
 
     def found(self, data: bytes) -> Iterable[re.Match[bytes]]:
         """Where names stand in `data`, in order."""
         # Few texts hold even what all names begin with, and some vocabularies have hundreds of names.
         return self._pattern.finditer(data) if self.ids and self._begin in data else ()
+
+
+def _one_of(begin: bytes, names: list[bytes]) -> bytes:
+    """A pattern of the names, which all begin with `begin`, in order."""
+    rests = b"|".join(re.escape(name[len(begin) :]) for name in names)
+    return re.escape(begin) + b"(?:" + rests + b")"
 
 
 _NAMES: WeakKeyDictionary[Vocabulary, _Names] = WeakKeyDictionary()
