@@ -5,11 +5,14 @@ threads share: it is compiled or refused.  A matcher with one makes a mask and t
 text is over or long enough.  What an engine may do is counted; what it must not do is an error of its own kind.
 
 Times of masks and compiles are both processor time of the thread, which is what limits are about, and time that passed,
-in which it waited for the GIL, for other threads and for whatever else the machine does.
+in which it waited for the GIL, for other threads and for whatever else the machine does.  Python's garbage collections
+fall on whichever call allocates next, and look through all objects of the process, libraries' included: processor time
+is without them, and they have a row of their own.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
 import time
@@ -118,6 +121,7 @@ def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None 
     ]
     windows: list[Window] = []
     full = False
+    gc.callbacks.append(_COLLECTIONS.watch)
     before, began = _sum(counts), time.monotonic()
     for thread in threads:
         thread.start()
@@ -136,6 +140,7 @@ def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None 
         over.set()
         for thread in threads:
             thread.join(_PATIENCE)
+        gc.callbacks.remove(_COLLECTIONS.watch)
     if any(thread.is_alive() for thread in threads):
         raise RuntimeError(f"a thread has not come back {_PATIENCE:.0f} seconds after the end")
     whole = _sum(counts)
@@ -147,6 +152,24 @@ def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None 
         "tokens": whole.tokens,
         "resident": resident_bytes(),
     }
+
+
+class _Collections(threading.local):
+    """Processor time that garbage collections have taken in this thread, in nanoseconds."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+        self._began = 0
+
+    def watch(self, phase: str, info: dict[str, int]) -> None:
+        """For `gc.callbacks`: called in the thread that collects."""
+        if phase == "start":
+            self._began = time.thread_time_ns()
+        else:
+            self.spent += time.thread_time_ns() - self._began
+
+
+_COLLECTIONS: Final = _Collections()
 
 
 class _Worker:
@@ -214,7 +237,7 @@ class _Worker:
 
     def _do(self, what: str, kind: Kind, call: Callable[[], Any]) -> Any:
         """What `call` gives, timed; None after an error, which is counted."""
-        passed, spent = time.perf_counter_ns(), time.thread_time_ns()
+        collected, passed, spent = _COLLECTIONS.spent, time.perf_counter_ns(), time.thread_time_ns()
         try:
             return call()
         except BudgetExceededError as error:
@@ -226,8 +249,13 @@ class _Worker:
         except Exception as error:  # the soak goes on, and the table says so
             self._counts.fail("not documented", what, f"{type(error).__name__} ({kind})", repr(error))
         finally:
-            self._counts.note(what, time.perf_counter_ns() - passed)
-            self._counts.note(f"{what}, processor", time.thread_time_ns() - spent)
+            spent = time.thread_time_ns() - spent
+            passed = time.perf_counter_ns() - passed
+            collected = _COLLECTIONS.spent - collected
+            self._counts.note(what, passed)
+            self._counts.note(f"{what}, processor", spent - collected)
+            if collected:
+                self._counts.note("garbage collection, processor", collected)
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,26 @@ def test_seconds_of_it(info: TokenizerInfo) -> None:
     mask = found["times"]["mask, processor"]
     assert 0 < mask["p50"] <= mask["p99"] <= mask["p99.9"] <= 1.04 * mask["max"]
     assert sum(found["requests"].values()) == found["times"]["compile"]["n"]
+
+
+def test_garbage_collections_are_counted_by_themselves(info: TokenizerInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Collecting:
+        def __init__(self, compiled: Any) -> None:
+            self._inner = GrammarMatcher(compiled)
+            self.fill_next_token_bitmask = self._inner.fill_next_token_bitmask
+            self.is_terminated = self._inner.is_terminated
+            self.num_steps = 0
+
+        def accept_token(self, token: int) -> bool:
+            gc.collect()
+            return bool(self._inner.accept_token(token))
+
+    monkeypatch.setattr("experiments.soaking.GrammarMatcher", Collecting)
+    before = list(gc.callbacks)
+    times = run_soak(info, Load(0.5, matchers=1, threads=1, window_s=0.1))["times"]
+    assert gc.callbacks == before
+    assert times["garbage collection, processor"]["n"] >= times["accept"]["n"]
+    assert times["accept, processor"]["p50"] < times["garbage collection, processor"]["p50"]
 
 
 def test_what_must_never_be_is_counted(info: TokenizerInfo, monkeypatch: pytest.MonkeyPatch) -> None:
