@@ -173,14 +173,18 @@ def _told(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Median compile time and average mask by number of tools, over all sets; bars reach to the least and the most."""
-    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.14)
-    done = frame[(frame["status"] == "ok") & (frame["engine"] != FLOOR)]
+    """Median compile time and average mask by number of tools, for each data set; bars reach to least and most."""
+    done = _told(frame)
+    done = done[(done["status"] == "ok") & (done["engine"] != FLOOR)]
     done = done[done["compiled"].astype(bool)]
-    for (engine, form), rows in done.groupby(["engine", "form"], sort=False):
+    drawn = [data for data in (BFCL, MADE) if (done["data"] == data).any()]
+    figure = make_subplots(rows=len(drawn) or 1, cols=2, horizontal_spacing=0.14, vertical_spacing=0.12)
+    shown: set[str] = set()
+    for (engine, form, data), rows in done.groupby(["engine", "form", "data"], sort=False):
+        name = f"{engine}, {form}"
         style = {
-            "name": f"{engine}, {form} (n = {len(rows)})",
-            "legendgroup": f"{engine}, {form}",
+            "name": name,
+            "legendgroup": name,
             "mode": "lines+markers",
             "line": {"color": ENGINE_COLOURS.get(str(engine)), "dash": DASHES[str(form)]},
         }
@@ -189,18 +193,27 @@ def plot(frame: pd.DataFrame) -> go.Figure:
             by_size = times.groupby(rows["tools"])
             middle = by_size.median()
             reach = {"array": by_size.max() - middle, "arrayminus": middle - by_size.min(), "thickness": 1}
-            place = {"row": 1, "col": at, "showlegend": at == 1}
+            place = {"row": drawn.index(str(data)) + 1, "col": at, "showlegend": at == 1 and name not in shown}
             figure.add_scatter(x=middle.index, y=middle, error_y=reach, **style, **place)
-    figure.update_xaxes(type="log", title="tools", tickvals=list(SIZES))
-    figure.update_yaxes(type="log", title="compiling, ms", row=1, col=1)
-    figure.update_yaxes(type="log", title="a mask, average, us", row=1, col=2)
-    figure.update_layout(legend={"orientation": "h", "y": -0.2}, height=620)
+        shown.add(name)
+    figure.update_xaxes(type="log", title="tools", tickvals=list(SIZES), range=[0.6, 2.8])
+    for row, data in enumerate(drawn, start=1):
+        count = len(done[done["data"] == data])
+        figure.update_yaxes(type="log", title=f"{NAMES[data]} (n = {count}): compiling, ms", row=row, col=1)
+        figure.update_yaxes(type="log", title="a mask, average, us", row=row, col=2)
+    figure.update_layout(legend={"orientation": "h", "y": -0.12}, height=120 + 400 * (len(drawn) or 1))
     return figure
 
 
-def _masking(form: str, share: float | None) -> Callable[[pd.DataFrame], Effect | None]:
-    """Masks of calls, ours over the best peer's: their mean, or a quantile."""
-    return lambda frame: best_peer(together(_told(frame)[frame["form"] == form], CASE), share, "mask", "sets of tools")
+def _masking(data: str, form: str, share: float | None) -> Callable[[pd.DataFrame], Effect | None]:
+    """Masks of calls of one data set, ours over the best peer's: their mean, or a quantile."""
+
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        told = _told(frame)
+        rows = told[(told["form"] == form) & (told["data"] == data)]
+        return best_peer(together(rows, CASE), share, "mask", "sets of tools")
+
+    return effect
 
 
 def _compiling(form: str, size: int, peer: str) -> Callable[[pd.DataFrame], Effect | None]:
@@ -244,9 +257,9 @@ CLAIMS: Final = (
     ),
     *(
         Claim(
-            text=f"Masks of calls in {where} cost at most what the best peer's cost, {how}.",
-            what=f"{what} of all sizes, {form}, ours / best peer",
-            effect=_masking(form, share),
+            text=f"Masks of calls of {NAMES[data]} in {where} cost at most what the best peer's cost, {how}.",
+            what=f"{what} of all sizes, {form}, {NAMES[data]}, ours / best peer",
+            effect=_masking(data, form, share),
             at_most=1.0,
             paper=paper,
             differs=differs,
@@ -255,6 +268,7 @@ CLAIMS: Final = (
             ("tag", "Llama's format", "near XGrammar's; llguidance more than 1,000 us (figure 7)"),
             ("harmony", "the format of Harmony", "near XGrammar's; llguidance about 250 us (figure 7)"),
         )
+        for data in (BFCL, MADE)
         for how, what, share, differs in (
             ("on average", "mask, average,", None, ON_AVERAGE),
             ("in the tail", "mask, 99.9 % quantile,", 0.999, IN_THE_TAIL),
