@@ -10,6 +10,7 @@ Read on: `string_bodies.pyx`, which asks.
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
+from kernels_core.bits cimport ones
 from kernels_core.masks.strategy cimport STRING_BODY
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted
@@ -17,7 +18,6 @@ from kernels_core.masks.trie cimport Part, TrieNode, bytes_of_class, plain_next
 from kernels_core.masks.trie_walk cimport Suffix, TrieWalk, accept
 
 cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctzll(unsigned long long) nogil
 
 
@@ -272,5 +272,5 @@ cdef bint _may_follow(StringBody* body, int16_t start, int32_t usual, int16_t ta
 
 cdef int32_t _shared_bytes(StringBody* body, int16_t a, int16_t b) noexcept nogil:
     """How many ASCII bytes both states read."""
-    return (__builtin_popcountll(body.ascii[2 * a] & body.ascii[2 * b])
-            + __builtin_popcountll(body.ascii[2 * a + 1] & body.ascii[2 * b + 1]))
+    return (ones(body.ascii[2 * a] & body.ascii[2 * b])
+            + ones(body.ascii[2 * a + 1] & body.ascii[2 * b + 1]))

@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport binary_search, sort, unique
 from libcpp.mutex cimport mutex
 
+from kernels_core.bits cimport ones
 from kernels_core.masks.thresholds cimport thresholds
 
 __all__ = ["MaskTable"]
@@ -53,7 +54,7 @@ cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint
     cdef uint32_t word
     for i in range(count):
         word = words[i]
-        total += __builtin_popcount(word)
+        total += ones(word)
         while word:
             sum += ms_mix(32 * i + __builtin_ctz(word))
             word &= word - 1

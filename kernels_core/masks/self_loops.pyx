@@ -20,6 +20,7 @@ from libcpp.string cimport string
 from kernels_core.automata.lengths cimport ENDLESS
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
 from kernels_core.automata.word_trie cimport Prefix
+from kernels_core.bits cimport ones
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport FREE
@@ -35,7 +36,6 @@ cdef size_t MAX_BYTES = 1 << 25
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
-    int __builtin_popcountll(unsigned long long) nogil
 
 
 def self_loops_of(TokenTrie trie):
@@ -278,8 +278,8 @@ cdef inline void _leave_to_other(Machine machine, int32_t state, uint64_t* bytes
 
 
 cdef inline int32_t _count(const uint64_t* bytes) noexcept nogil:
-    return (__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1])
-            + __builtin_popcountll(bytes[2]) + __builtin_popcountll(bytes[3]))
+    return (ones(bytes[0]) + ones(bytes[1])
+            + ones(bytes[2]) + ones(bytes[3]))
 
 
 cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:

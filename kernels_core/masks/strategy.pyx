@@ -17,6 +17,7 @@ from libc.string cimport memset
 
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, members_at
+from kernels_core.bits cimport ones
 from kernels_core.laboratory cimport (
     EXCLUDED_WORDS as EXCLUDED_WORDS_ON, FOLLOW_BYTES, REFERENCE_STATES, STRING_BODIES, has,
 )
@@ -46,7 +47,6 @@ if len(STRATEGIES) != STRATEGY_COUNT:
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
-    int __builtin_popcountll(unsigned long long) nogil
 
 
 def names_of(int bits):
@@ -227,7 +227,7 @@ cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 no
         target = tables.edges[k].target
         live = 0
         for w in range(4):
-            live += __builtin_popcountll(tables.live[4 * target + w])
+            live += ones(tables.live[4 * target + w])
         begin = beginning(trie, tables.edges[k].low, tables.edges[k].high)
         total += 1 + begin * (live + 1) // 256
     return total

@@ -37,6 +37,7 @@ cdef enum:
 
 cdef enum:
     BYTE_CLASSES = 9               # classes of several bytes
+    MODES = 10                     # of `plain_next`
 
 
 cdef enum:

@@ -14,6 +14,7 @@ Strings and comments take each part at once that has nothing which ends them.
 
 from libc.string cimport memchr
 
+from kernels_core.bits cimport ones
 from kernels_core.grammar.plain_text cimport NO_DELIMITER, delimiter_of
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
@@ -23,12 +24,10 @@ from kernels_core.errors import TokenizerError
 __all__ = ["TokenTrie"]
 
 cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctzll(unsigned long long) nogil
 
 
 MAX_TOKEN_BYTES = 65_535
-cdef int MODES = 10             # of `plain_next`
 cdef int32_t FEW_CHILDREN = 8      # are looked at one by one
 
 
@@ -491,8 +490,8 @@ cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, con
     cdef const uint8_t* place
     cdef int32_t k, w, n = 0
     cdef uint64_t word
-    if count <= FEW_CHILDREN or (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1])
-                              + __builtin_popcountll(live[2]) + __builtin_popcountll(live[3])) > count // 4:
+    if count <= FEW_CHILDREN or (ones(live[0]) + ones(live[1])
+                              + ones(live[2]) + ones(live[3])) > count // 4:
         for k in range(first, first + count):
             if live[bytes[k] >> 6] >> (bytes[k] & 63) & 1:
                 found[n] = k

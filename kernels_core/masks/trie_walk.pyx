@@ -12,6 +12,7 @@ Read on: `token_sets.pyx` keeps what is found.
 
 from libc.string cimport memcpy
 
+from kernels_core.bits cimport ones
 from kernels_core.earley.machine cimport step
 from kernels_core.laboratory cimport CLASS_TRIE, has
 from kernels_core.masks.thresholds cimport thresholds
@@ -30,7 +31,6 @@ cdef extern from *:
     }
     """
     uint64_t ms_big_endian(uint64_t word) nogil
-    int __builtin_popcountll(unsigned long long) nogil
 
 
 cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetRec* start,
@@ -160,7 +160,7 @@ cdef bint _is_wide(SetRec* set) noexcept nogil:
     """Whether so many bytes are live that most nodes are visited anyway."""
     cdef int w, count = 0
     for w in range(4):
-        count += __builtin_popcountll(set.live[w])
+        count += ones(set.live[w])
     return count > thresholds.wide_bytes
 
 

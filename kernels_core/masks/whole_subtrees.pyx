@@ -13,24 +13,51 @@ length holds for all sets that were met on the way.
 Nothing is lowered for this: a byte behind which a rule begins that no text has come to yet is struck off as if little
 could follow it.  Free text does not lower the hundreds of calls that it may lead to.
 
-Bytes of one class (`trie.ClassTrie`) are followed as one where they lead to one set.
-
 Read on: `trie_walk.pyx`, which asks.
 """
 
 from libcpp.utility cimport pair
 
+from kernels_core.bits cimport ones
 from kernels_core.earley.machine cimport step
+from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport WHOLE_SUBTREES, has
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.trie cimport bytes_of_class, class_of, plain_next
+from kernels_core.masks.trie cimport MODES, bytes_of_class, plain_next
 
 cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctzll(unsigned long long) nogil
 
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
+
+
+cdef struct Run:
+    uint8_t low, high       # bytes beyond ASCII ...
+    uint8_t mode            # ... that all lead to one mode of `trie.plain_next`
+
+
+cdef vector[Run] runs       # by the mode that they go on from
+cdef int32_t[MODES + 1] first_run
+
+
+cdef int _find_runs() except -1:
+    cdef int32_t mode, byte, next
+    for mode in range(MODES):
+        first_run[mode] = <int32_t>runs.size()
+        for byte in range(0x80, 0x100):
+            next = plain_next(mode, byte)
+            if next < 0:
+                continue
+            if <int32_t>runs.size() > first_run[mode] and runs.back().high == byte - 1 and runs.back().mode == next:
+                runs[runs.size() - 1].high = <uint8_t>byte
+            else:
+                runs.push_back(Run(<uint8_t>byte, <uint8_t>byte, <uint8_t>next))
+    first_run[MODES] = <int32_t>runs.size()
+    return 0
+
+
+_find_runs()
 
 
 cdef class WholeSubtrees:
@@ -126,63 +153,39 @@ cdef class WholeSubtrees:
 
     cdef int _strike(self, SetRec* source, Bytes usual, Bytes* left) except -1 nogil:
         """Strike off `left` the bytes that lead to where little may follow; `targets` gets the sets of the others."""
-        cdef Reach* at = self.reach(source)
-        cdef const uint64_t* bytes
         cdef SetRec* target
         cdef Bytes todo = left[0]
-        cdef int32_t byte, class_, w
+        cdef uint64_t alike
+        cdef int32_t byte, w
         self.targets.clear()
-        for class_ in range(3):            # the classes in ASCII
-            bytes = bytes_of_class(class_)
-            if (bytes[0] & ~todo.word[0] or bytes[1] & ~todo.word[1]):
-                continue
-            target = step_alike(self, at, class_)
-            if target == self.several:
-                continue
-            todo.word[0] &= ~bytes[0]
-            todo.word[1] &= ~bytes[1]
-            if _is_narrow(target, usual):
-                left.word[0] &= ~bytes[0]
-                left.word[1] &= ~bytes[1]
-            else:
-                self.targets.push_back(target)
         for w in range(2):
             while todo.word[w]:
                 byte = 64 * w + __builtin_ctzll(todo.word[w])
-                todo.word[w] &= todo.word[w] - 1
                 target = step(self.machine, source, <uint8_t>byte)
+                alike = _from_to(byte, last_alike(source, <uint8_t>byte), w)
+                todo.word[w] &= ~alike
                 if _is_narrow(target, usual):
-                    left.word[w] &= ~(<uint64_t>1 << (byte & 63))
+                    left.word[w] &= ~alike
                 elif self.targets.empty() or self.targets.back() != target:
                     self.targets.push_back(target)
         return 0
 
     cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil:
         """Meet all sets that a plain character beyond ASCII goes on to; False if one of them is dead or narrow."""
-        cdef Reach* reach = self.reach(at.set)
-        cdef int32_t byte, class_
-        cdef uint32_t done = 0         # kinds
-        cdef int mode
+        cdef int32_t byte, n
         cdef SetRec* target
         cdef SetRec* before = NULL
-        for byte in range(0x80, 0x100):
-            mode = plain_next(at.mode, byte)
-            class_ = class_of(byte)
-            if mode < 0 or class_ >= 0 and done >> class_ & 1:
-                continue
-            target = self.several
-            if class_ >= 0:
-                target = step_alike(self, reach, class_)
-            if target == self.several:
-                target = step(self.machine, at.set, byte)
-            else:
-                done |= 1 << class_
-            if target == self.machine.dead or target == self.machine.unlowered:
-                return False
-            if mode == 0 and target != before and _is_narrow(target, usual):
-                return False
-            before = target
-            self._meet(target, mode)
+        for n in range(first_run[at.mode], first_run[at.mode + 1]):
+            byte = runs[n].low
+            while byte <= runs[n].high:
+                target = step(self.machine, at.set, <uint8_t>byte)
+                if target == self.machine.dead or target == self.machine.unlowered:
+                    return False
+                if runs[n].mode == 0 and target != before and _is_narrow(target, usual):
+                    return False
+                before = target
+                self._meet(target, runs[n].mode)
+                byte = last_alike(at.set, <uint8_t>byte) + 1
         return True
 
     cdef void _meet(self, SetRec* set, int mode) noexcept nogil:
@@ -204,7 +207,12 @@ cdef class WholeSubtrees:
                     other.characters = LENGTHS if at.characters == LENGTHS else 0
 
 
+cdef uint64_t _from_to(int32_t low, int32_t high, int32_t w) noexcept nogil:
+    """The bytes from `low`, which is in word `w` of a set of bytes, to `high` that are in that word."""
+    return <uint64_t>-1 << (low & 63) & <uint64_t>-1 >> (63 - min(high - 64 * w, 63))
+
+
 cdef bint _is_narrow(SetRec* set, Bytes usual) noexcept nogil:
     """Whether less than half of the `usual` bytes are live: what leads here is better walked."""
-    return (2 * (__builtin_popcountll(set.live[0] & usual.word[0]) + __builtin_popcountll(set.live[1] & usual.word[1]))
-            < __builtin_popcountll(usual.word[0]) + __builtin_popcountll(usual.word[1]))
+    return (2 * (ones(set.live[0] & usual.word[0]) + ones(set.live[1] & usual.word[1]))
+            < ones(usual.word[0]) + ones(usual.word[1]))

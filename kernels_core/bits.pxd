@@ -1,0 +1,12 @@
+"""Bits of a word, counted where they stand: without a processor's own instruction, which not all have, compilers call a
+function for it."""
+
+from libc.stdint cimport uint64_t
+
+
+cdef inline int ones(uint64_t word) noexcept nogil:
+    """How many bits of `word` are 1 (Warren, Hacker's Delight, 5-1)."""
+    word -= word >> 1 & 0x5555555555555555ULL
+    word = (word & 0x3333333333333333ULL) + (word >> 2 & 0x3333333333333333ULL)
+    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0FULL
+    return <int>(word * 0x0101010101010101ULL >> 56)
