@@ -10,7 +10,7 @@ Read on: `string_bodies.pyx`, which asks.
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
-from kernels_core.bits cimport ones
+from kernels_core.masks.bits cimport ones
 from kernels_core.masks.strategy cimport STRING_BODY
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport binary_search, sort, unique
 from libcpp.mutex cimport mutex
 
-from kernels_core.bits cimport ones
+from kernels_core.masks.bits cimport ones
 from kernels_core.masks.thresholds cimport thresholds
 
 __all__ = ["MaskTable"]

@@ -20,11 +20,11 @@ from libcpp.string cimport string
 from kernels_core.automata.lengths cimport ENDLESS
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
 from kernels_core.automata.word_trie cimport Prefix
-from kernels_core.bits cimport ones
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport FREE
 from kernels_core.laboratory cimport TEXT_ENTRIES, has
+from kernels_core.masks.bits cimport ones
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TOKENS, ChildEdge

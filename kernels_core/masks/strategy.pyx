@@ -17,10 +17,10 @@ from libc.string cimport memset
 
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, members_at
-from kernels_core.bits cimport ones
 from kernels_core.laboratory cimport (
     EXCLUDED_WORDS as EXCLUDED_WORDS_ON, FOLLOW_BYTES, REFERENCE_STATES, STRING_BODIES, has,
 )
+from kernels_core.masks.bits cimport ones
 from kernels_core.masks.body_automata cimport resolve_calls
 from kernels_core.masks.iteration_profiles cimport has_prefix_free_iterations
 from kernels_core.masks.thresholds cimport thresholds

@@ -14,8 +14,8 @@ Strings and comments take each part at once that has nothing which ends them.
 
 from libc.string cimport memchr
 
-from kernels_core.bits cimport ones
 from kernels_core.grammar.plain_text cimport NO_DELIMITER, delimiter_of
+from kernels_core.masks.bits cimport ones
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
 

@@ -12,9 +12,9 @@ Read on: `token_sets.pyx` keeps what is found.
 
 from libc.string cimport memcpy
 
-from kernels_core.bits cimport ones
 from kernels_core.earley.machine cimport step
 from kernels_core.laboratory cimport CLASS_TRIE, has
+from kernels_core.masks.bits cimport ones
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.whole_subtrees cimport step_alike, takes_all
 from kernels_core.masks.trie cimport Part, TrieNode, all_children, beginning, live_children

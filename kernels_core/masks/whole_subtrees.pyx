@@ -18,10 +18,10 @@ Read on: `trie_walk.pyx`, which asks.
 
 from libcpp.utility cimport pair
 
-from kernels_core.bits cimport ones
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport WHOLE_SUBTREES, has
+from kernels_core.masks.bits cimport ones
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport MODES, bytes_of_class, plain_next
 

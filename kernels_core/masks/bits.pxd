@@ -1,5 +1,7 @@
-"""Bits of a word, counted where they stand: without a processor's own instruction, which not all have, compilers call a
-function for it."""
+"""Count the bits of a word in place.
+
+Compilers call a library's function for that, unless they may use an instruction that not all processors have.
+"""
 
 from libc.stdint cimport uint64_t
 
