@@ -1,7 +1,8 @@
 """Times of several engines on the same inputs, input by input, for claims.
 
 `samples` of `measurement.py` throws the times of all inputs together; an interval over inputs needs them apart.
-An input that an engine refused stays: its compile time is *censored*, at least what was spent until it was refused.
+An input that an engine refused stays, with what was spent until it was refused, for those who want a lower bound;
+`best_peer` compares on the inputs that all engines took.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from rich.text import Text
 from experiments.claims import Verdict, Word
 from experiments.ledger import Ledger
 from experiments.legend import VERDICT_HEADS
+from workbench.peers.catalogue import ENGINES, settings_of
 
 __all__ = [
     "CLAIMS_CAPTION",
@@ -51,7 +52,8 @@ experiments claim, and what would refute it: `python -m workbench experiment lis
 A claim has a number and a bound. 🟢 held: the whole 95 % interval keeps the bound; 🔴 refuted: none of it does, or
 one unit breaks what must hold always; ⚪ undecided: neither, or fewer than five independent units. *The paper* is
 XGrammar-2: its numbers come from its text, and its machines, models and data are others, so compare ratios and
-directions. Sections without lights were recorded before claims were judged.
+directions. *Machine*: the cores that the run was given, and their processor. *+* behind a commit: with changes that
+were not committed.
 
 Heads of the tables of verdicts: {"; ".join(f"*{head}*, {meaning}" for head, meaning in VERDICT_HEADS.items())}.
 """
@@ -158,6 +160,9 @@ def provenance(frame: pd.DataFrame, ledger: Ledger, command: str) -> str:
         )
         versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
         lines.append(f"- Versions: Python {found['python']}, {versions}")
+    engines = [str(name) for name in frame["engine"].unique() if name in ENGINES] if "engine" in frame else []
+    chosen = [f"{name}: {settings}" for name in engines if (settings := settings_of(name))]
+    lines += [f"- Settings: {'; '.join(chosen)}"] if chosen else []
     return "\n".join(lines)
 
 
@@ -203,17 +208,17 @@ def write_section(
 
 
 def with_heading(text: str) -> str:
-    """The sections of a results file under the heading, and an overview of them: lights, day and commit of each."""
+    """The sections of a results file under the heading, and an overview of them: lights, day, commit, machine."""
     _, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     rows = []
     for part in parts:
         name = part.splitlines()[0].removeprefix("## ")
-        found = {word: re.search(rf"^- {word}: (.+)$", part, re.MULTILINE) for word in ("Date", "Commit")}
+        found = {word: re.search(rf"^- {word}: (.+)$", part, re.MULTILINE) for word in ("Date", "Commit", "Machine")}
         told = {word: match[1] if match else "" for word, match in found.items()}
         lights = [re.match(rf"- ({'|'.join(LIGHTS.values())})", line) for line in part.splitlines()]
         shown = " ".join(light[1] for light in lights if light)
         rows.append({"section": f"[{name}](#{name.replace(' ', '-')})", "claims": shown, "day": told["Date"]})
-        rows[-1]["commit"] = told["Commit"]
+        rows[-1] |= {"commit": told["Commit"], "machine": told["Machine"].partition(",")[0]}
     overview = to_markdown(pd.DataFrame(rows)) + "\n\n" if rows else ""
     return HEADING + "\n" + overview + "".join(parts).rstrip("\n") + "\n"
 

@@ -129,7 +129,7 @@ class TokenizerError(MaskscopeError, ValueError):
 class BudgetExceededError(MaskscopeError, RuntimeError):
     """A compile or a fill went past its budget.  The object it was asked of is unchanged.
 
-    `what` names the budget ("states", "bytes", ...), `limit` its value.
+    `what` names the budget ("automaton states", "bytes of parser states", "milliseconds", ...), `limit` its value.
     """
 
     def __init__(self, what: str, limit: int, where: str) -> None:

@@ -49,8 +49,8 @@ class Mechanisms:
         sets: the trie is followed from the parser state itself; 0 makes token sets for all.
     iteration_profiles: where a counted repetition allows it, find out once how many iterations each token needs, for
         all counts and bounds, instead of verdicts for each count near a bound.
-    walk_shortcuts: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser
-        state, instead of walking them, and walk the others in the byte-class trie, where all bytes of one class are
+    walk_shortcuts: accept whole subtrees of the vocabulary where every byte in them keeps the parser alive, instead of
+        walking them, and walk the others in the byte-class trie, where all bytes of one class are
         one; keep the rows of self-loops, and unions of them with token sets, for all grammars; put token sets of
         strings together from those of their bodies.
     differential_masks: compute a state's token sets as a difference to a similar state's where there is one.

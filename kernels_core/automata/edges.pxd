@@ -1,3 +1,5 @@
+"""The edges of an NFA, as `nfa.pyx` keeps them and all who read it see them."""
+
 from libc.stdint cimport int32_t
 
 

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Compute the structural identity of states in lazy tables, where most of the grammar may not be lowered yet.
 
-A rule that calls no rule it is called by is described by its NFA and the identities of what it calls.  A rule in a
+A rule outside every cycle of calls is described by its NFA and the identities of what it calls.  A rule in a
 cycle of any shape is described by all rules of its cycle, as seen from it: in the order in which they are first called.
 A rule that is not made yet is described by the key that came with it (`grammar.ir.DeferredRule`), so identity does not
 force lowering.  A state is known by its rule and the NFA states it stands for.

@@ -1,4 +1,4 @@
-"""Which states of two compiled grammars are the same: the engine that runs, and its twin that questions are asked of.
+"""Pair the states of the engine that runs with those of its twin, which questions are asked of.
 
 Both are made of one grammar, and where states are made as they are met, each numbers them in the order in which it met
 them.  So states are paired by walking both automata from the roots' starts side by side, as far as both are made; what

@@ -1,6 +1,6 @@
 """Count the bits of a word in place.
 
-Compilers call a library's function for that, unless they may use an instruction that not all processors have.
+Code for all processors must not use the instruction that some of them have for it, and compilers then call a function.
 """
 
 from libc.stdint cimport uint64_t

@@ -1,6 +1,6 @@
 """Open the rows of bitmasks that callers hand in: numpy arrays, or torch tensors in CPU memory.
 
-Numpy's own structure is read, not its buffer interface, which takes a fifth of the time of a mask that is known.
+The fields of numpy's array are read; its buffer interface would take longer than writing a mask that is known.
 
 Read on: `bitmask.py` (the layout), `../matcher.pyx` (who writes them).
 """
@@ -64,6 +64,7 @@ cdef uint32_t* row_at(const BitmaskRows* rows, int64_t index, int32_t words) exc
 
 
 cdef bint needs_masking(const uint32_t* row, int64_t words) noexcept:
+    """Whether some bit of the row is 0."""
     cdef int64_t i
     for i in range(words):
         if row[i] != 0xFFFFFFFFU:

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Decide how the mask of an Earley set is made: the one place where a strategy is chosen.
+"""Decide how the mask of an Earley set is made.  `cache.pyx` (`_follow_items`) gives a direct walk up where it gets long.
 
 A set's mask is the union of what its items allow.
 

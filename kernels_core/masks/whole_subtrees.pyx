@@ -116,7 +116,7 @@ cdef class WholeSubtrees:
 
     cdef int _explore(self, Reach* at, int32_t longest) except -1 nogil:
         """Fill `layers`: the sets met first after n bytes are looked at together."""
-        cdef Bytes usual, left               # narrow is where half of the usual bytes are dead
+        cdef Bytes usual, left               # narrow is where more than half of the usual bytes are dead
         cdef int32_t length = 0
         cdef size_t i, k, most = self.machine.sets.size() + thresholds.subtree_new_sets
         usual.word[0], usual.word[1] = at.source.live[0], at.source.live[1]

@@ -11,7 +11,7 @@ from workbench.peers.base import Engine
 from workbench.peers.errors import NotRunError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["ENGINES", "installed", "make_engine", "package_of"]
+__all__ = ["ENGINES", "installed", "make_engine", "package_of", "settings_of"]
 
 ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
     "ours": ("workbench.peers.ours", "Ours", "kernels_core"),
@@ -30,6 +30,12 @@ def installed() -> list[str]:
 def package_of(name: str) -> str:
     """The name under which `pip` knows the engine's package."""
     return ENGINES[name][2].replace("_", "-")
+
+
+def settings_of(name: str) -> str:
+    """What was chosen where the engine has a choice; "" where it is not installed."""
+    module, kind, package = ENGINES[name]
+    return str(getattr(importlib.import_module(module), kind).settings) if find_spec(package) is not None else ""
 
 
 def make_engine(name: str, tokenizer: Tokenizer) -> Engine:

@@ -46,7 +46,7 @@ class XGrammar(Engine):
     """One compiler for all inputs, with XGrammar's own rule-level cache across them."""
 
     name = "xgrammar"
-    settings = "JSON Schema with strict_mode=False and any white space"
+    settings = "JSON Schema with strict_mode=False and any white space; max_threads=1"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)

@@ -1,10 +1,13 @@
-"""The strings of an automaton with a bounded length, by halving: a grammar of the size log(bound), not of the bound.
+"""Write "the strings of at most n characters that an automaton accepts" as a grammar, by halving n: of size log(n).
 
 "From state p to state q in exactly 2^k characters" is "from p to some r in 2^(k-1), and from there to q in 2^(k-1)".
-"At most n characters, then accept" takes the highest power of two in n or fewer.  With Q states that are few rules of
-few alternatives each where Q times n states would be thousands; a parser follows O(Q log n) of them at a time.
+"At most n characters, then accept" splits n at its highest power of two: fewer than so many characters, or that many
+and then at most the rest.  With Q states that are few rules of few alternatives each where Q times n states would be
+thousands; a parser follows O(Q log n) of them at a time.
 
-Read on: `dfa.py`, `spelling.py` (which decides when this is worth it).
+The parser counts by itself where it can (`../../automata/lengths.pxd`).
+
+Read on: `../regular/dfa.py`, `spelling.py` (which decides when this is worth it).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ __all__ = ["MAX_PAIRS", "MAX_PAIRS_IN_FULL", "counted_text", "has_few_pairs"]
 
 # Pairs of states, one reachable from the other, that this is used for: a measure of the grammar's size.
 MAX_PAIRS = 150
-# The same where the engine counts characters by itself, and only those who ask for all rules get these: ten megabytes.
+# The same where the parser counts characters by itself: used only to write all rules out, which are ten megabytes then.
 MAX_PAIRS_IN_FULL = 25_000
 
 
