@@ -286,7 +286,7 @@ CLAIMS: Final = (
     ),
     *(
         Claim(
-            text=f"Masks of calls of {NAMES[data]} in {where} cost at most what the best peer's cost, {how}.",
+            text=f"Masks of calls ({NAMES[data]}) in {where} cost at most what the best peer's cost, {how}.",
             what=f"{what} of all sizes, {form}, {NAMES[data]}, ours / best peer",
             effect=_masking(data, form, share),
             at_most=1.0,
@@ -306,7 +306,7 @@ CLAIMS: Final = (
     ),
     *(
         Claim(
-            text=f"As one schema, 100 tools of {NAMES[data]} compile in at most half of llguidance's time.",
+            text=f"As one schema, 100 tools ({NAMES[data]}) compile in at most half of llguidance's time.",
             what=f"compile 100 tools as a schema, {NAMES[data]}, ours / llguidance",
             effect=_compiling("schema", 100, "llguidance", data),
             at_most=0.5,
