@@ -27,10 +27,10 @@ __all__ = ["expected", "new_vocabulary"]  # fixtures
 PAGE: Final = (ROOT / "docs" / "concepts" / "how-a-mask-is-made.md").read_text()
 RESULTS: Final = (ROOT / "experiments" / "RESULTS.md").read_text()
 ROW: Final = re.compile(r"^\| (modules|chosen|invariant|cost|worth|switch|counter) \| (.+) \|$", re.MULTILINE)
-SHARED: Final = PAGE.partition("## What all strategies share")[2]
+SHARED: Final = PAGE.partition("## What all mechanisms share")[2]
 STRATEGIES: Final = {
     part.partition("\n")[0]: dict(ROW.findall(part))
-    for part in PAGE.partition("## The strategies")[2].partition("## What all strategies share")[0].split("\n### ")[1:]
+    for part in PAGE.partition("## The mechanisms")[2].partition("## What all mechanisms share")[0].split("\n### ")[1:]
 }
 IN_MASKS: Final = {
     mechanism.name for mechanism in MECHANISMS if any(part.startswith("masks/") for part in mechanism.parts)
