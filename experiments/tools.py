@@ -223,9 +223,8 @@ def _compiling(form: str, size: int, peer: str, data: str | None = None) -> Call
 
     def effect(frame: pd.DataFrame) -> Effect | None:
         told = _told(frame)
-        rows = told[
-            (told["form"] == form) & (told["tools"] == size) & (told["data"].isin([data or BFCL, data or MADE]))
-        ]
+        rows = told[(told["form"] == form) & (told["tools"] == size)]
+        rows = rows if data is None else rows[rows["data"] == data]
         both = together(rows, CASE, [OURS, peer])
         if both is None or not both.by_all.any():
             return None

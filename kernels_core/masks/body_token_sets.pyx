@@ -272,5 +272,4 @@ cdef bint _may_follow(StringBody* body, int16_t start, int32_t usual, int16_t ta
 
 cdef int32_t _shared_bytes(StringBody* body, int16_t a, int16_t b) noexcept nogil:
     """How many ASCII bytes both states read."""
-    return (ones(body.ascii[2 * a] & body.ascii[2 * b])
-            + ones(body.ascii[2 * a + 1] & body.ascii[2 * b + 1]))
+    return ones(body.ascii[2 * a] & body.ascii[2 * b]) + ones(body.ascii[2 * a + 1] & body.ascii[2 * b + 1])

@@ -48,7 +48,7 @@ cdef np.ndarray _lent(bitmask):
             return lend()
         return np.PyArray_FROM_O(memoryview(bitmask))
     except (TypeError, BufferError, RuntimeError, ValueError) as error:
-        if hasattr(bitmask, "device") and bitmask.device.type != "cpu":
+        if getattr(getattr(bitmask, "device", None), "type", "cpu") != "cpu":
             raise ValueError(f"the bitmask must be in CPU memory, not on {bitmask.device}") from error
         raise ValueError(f"the bitmask must be a writable int32 array or tensor, not {type(bitmask).__name__}: {error}"
                          ) from error

@@ -278,8 +278,7 @@ cdef inline void _leave_to_other(Machine machine, int32_t state, uint64_t* bytes
 
 
 cdef inline int32_t _count(const uint64_t* bytes) noexcept nogil:
-    return (ones(bytes[0]) + ones(bytes[1])
-            + ones(bytes[2]) + ones(bytes[3]))
+    return ones(bytes[0]) + ones(bytes[1]) + ones(bytes[2]) + ones(bytes[3])
 
 
 cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:

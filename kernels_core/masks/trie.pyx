@@ -490,8 +490,7 @@ cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, con
     cdef const uint8_t* place
     cdef int32_t k, w, n = 0
     cdef uint64_t word
-    if count <= FEW_CHILDREN or (ones(live[0]) + ones(live[1])
-                              + ones(live[2]) + ones(live[3])) > count // 4:
+    if count <= FEW_CHILDREN or ones(live[0]) + ones(live[1]) + ones(live[2]) + ones(live[3]) > count // 4:
         for k in range(first, first + count):
             if live[bytes[k] >> 6] >> (bytes[k] & 63) & 1:
                 found[n] = k

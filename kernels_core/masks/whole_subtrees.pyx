@@ -93,8 +93,6 @@ cdef class WholeSubtrees:
             while word:
                 target = step(self.machine, source, <uint8_t>(64 * w + __builtin_ctzll(word)))
                 word &= word - 1
-                if target == self.machine.unlowered:
-                    return self.several
                 if common == NULL:
                     common = target
                 elif common != target:

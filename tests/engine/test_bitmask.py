@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -107,10 +108,19 @@ def test_filling_a_tensor_writes_its_memory() -> None:
         b"\0\0\0\0",
         [0],
         None,
+        SimpleNamespace(device=0),
     ],
     ids=[
         *("int64", "too short", "three axes", "strided", "unsigned", "floating", "byte-swapped", "no axis"),
-        *("read-only array", "int64 tensor", "not in CPU memory", "read-only bytes", "a list", "nothing"),
+        *(
+            "read-only array",
+            "int64 tensor",
+            "not in CPU memory",
+            "read-only bytes",
+            "a list",
+            "nothing",
+            "of another library",
+        ),
     ],
 )
 def test_a_bitmask_of_another_layout_is_refused(bitmask: Any) -> None:
