@@ -201,7 +201,7 @@ def _more(way: str, name: str, *, asked: bool) -> Callable[[pd.DataFrame], Effec
 
 CLAIMS: Final = (
     Claim(
-        text="Every constrained answer can be run.",
+        text="Every constrained answer that was not cut short can be run.",
         what="constrained answers that cannot be run",
         effect=_broken("constrained"),
         at_most=0,
@@ -209,7 +209,7 @@ CLAIMS: Final = (
         paper="100 % valid (table 5)",
     ),
     Claim(
-        text="Every call behind a structural tag can be run.",
+        text="Every call behind a structural tag can be run, in answers that were not cut short.",
         what="answers with a call that cannot be run, under a structural tag",
         effect=_broken("structural tag"),
         at_most=0,

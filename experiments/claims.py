@@ -66,14 +66,14 @@ class Effect:
         """The number for all units."""
         return self.of(np.arange(self.units))
 
-    def interval(self) -> tuple[float, float]:
-        """95 %, by the percentile bootstrap over the units, always with the same draws."""
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Of this level, by the percentile bootstrap over the units, always with the same draws."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = stats.bootstrap(
                 (np.arange(self.units),),
                 self.of,
                 n_resamples=RESAMPLES,
-                confidence_level=LEVEL,
+                confidence_level=level,
                 method="percentile",
                 vectorized=False,
                 rng=np.random.default_rng(0),

@@ -16,6 +16,7 @@ __all__ = ["ENGINES", "label_decades"]
 ENGINES: Final[Mapping[str, str]] = {
     "ours": "#2f6db5",
     "ours, all logits": "#7fb2e5",
+    "ours, grammars remembered": "#7fb2e5",
     "xgrammar": "#b5402f",
     "llguidance": "#2f8f5b",
 }

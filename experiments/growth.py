@@ -218,9 +218,9 @@ def named(exponent: float) -> str:
 
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Exponents and their names, then the medians that they are fitted to."""
+    """Exponents (averages over the repetitions) and their names, then the medians of what they are fitted to."""
     done = frame[frame["status"] == "ok"]
-    fitted = exponents(frame).groupby(["series", "metric"], sort=False)["exponent"].median()
+    fitted = exponents(frame).groupby(["series", "metric"], sort=False)["exponent"].mean()
     rows: list[dict[str, object]] = []
     for name in dict.fromkeys(done["series"]):
         row: dict[str, object] = {"series": name, "size in": SERIES[name].unit}
@@ -231,15 +231,15 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         rows.append(row)
     middle = done.groupby(["series", "size"], sort=False)[list(METRICS)].median().reset_index()
     return {
-        "How cost grows over the three largest sizes": pd.DataFrame(rows),
-        "What it grows from (medians)": middle.rename(columns=METRICS),
+        "How cost grows over the three largest sizes, averages over the repetitions": pd.DataFrame(rows),
+        "What was measured, medians over the repetitions": middle.rename(columns=METRICS),
     }
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
     """Compiling, and a token, by size: one panel a series, both axes logarithmic, so that slopes are exponents."""
     done = frame[frame["status"] == "ok"]
-    fitted = exponents(frame).groupby(["series", "metric"], sort=False)["exponent"].median()
+    fitted = exponents(frame).groupby(["series", "metric"], sort=False)["exponent"].mean()
     names = list(dict.fromkeys(done["series"]))
     across = min(PANELS_ACROSS, max(len(names), 1))
     down = max(-(-len(names) // across), 1)
@@ -311,7 +311,7 @@ CLAIMS: Final = (
             ("Compiling grows at most linearly with properties.", "properties", "compile_us", 1.1, None, ""),
             ("Compiling grows at most linearly with enumerations.", "enum", "compile_us", 1.1, None, ""),
             (
-                "With lap counters compiling does not depend on bounds.",
+                "With iteration counters compiling does not depend on bounds.",
                 "bounds, counters",
                 "compile_us",
                 0.1,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
@@ -164,6 +164,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 "resident at the end, MB": row["resident"][-1] / 1e6,
                 "bytes each, first half": first,
                 "bytes each, second half": second,
+                "bytes each, last quarter": _late(row),
             }
         )
     return {"Memory": pd.DataFrame(rows)}
@@ -223,11 +224,14 @@ def _levelled(frame: pd.DataFrame) -> Effect | None:
     """Bytes a schema that the process grew by over the last quarter of them; None of short runs, in which the heap
     itself still grows."""
     done = frame[(frame["status"] == "ok") & (frame["way"] == "schemas") & (frame["count"] >= LONG_RUN)]
-    late = []
-    for row in done.to_dict("records"):
-        start = 3 * len(row["at"]) // 4
-        late.append((row["resident"][-1] - row["resident"][start]) / max(row["at"][-1] - row["at"][start], 1))
+    late = [_late(row) for row in done.to_dict("records")]
     return worst(late, "runs") if late else None
+
+
+def _late(row: Mapping[str, Any]) -> float:
+    """Bytes for each schema, step or text that the process grew by in the last quarter."""
+    start = 3 * len(row["at"]) // 4
+    return float((row["resident"][-1] - row["resident"][start]) / max(row["at"][-1] - row["at"][start], 1))
 
 
 CLAIMS: Final = (

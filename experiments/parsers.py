@@ -2,7 +2,7 @@
 
 Source: XGrammar-2, figure 10 (Earley against a pushdown automaton, ahead-of-time compilation), over MaskBench schemas.
 Claim: Earley compiles faster than the pushdown automaton, whichever mechanisms both of them have.
-Refuted by: a set of mechanisms at which the median schema compiles no faster with Earley.
+Refuted by: a set of mechanisms at which half of the schemas compile no faster with Earley.
 
 A comparison of parsers must not be one of everything else, so both sides get the same: no mechanism, each alone that
 both can have (inlining, repetition compression, iteration counters), and all of them.  Every mask is made ahead of
@@ -11,7 +11,8 @@ differences, walk shortcuts, iteration profiles or memory of parser states, whic
 each with what its paper gives it.  The engine as it is by default, a finite automaton and the naive scan stand beside
 them.  All give identical masks where they apply; a finite automaton refuses recursion, the pushdown automaton left
 recursion.
-One trial is one schema in one variant; a refused schema counts as at least as slow as its refusal.
+One trial is one schema in one variant; a schema that one side alone refuses counts as at least as slow as its refusal.
+Times are compared schema by schema: the ratio that counts is the middle one of all schemas.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ LEVELS: Final[Mapping[str, Mapping[str, Any]]] = {
     "none": {"inline_limit": 0, "repetition": "expand"},
     "inlining": {**INLINED, "repetition": "expand"},
     "repetition compression": {"inline_limit": 0, "repetition": "compress"},
-    "lap counters": {"inline_limit": 0, "repetition": "counters"},
+    "iteration counters": {"inline_limit": 0, "repetition": "counters"},
     "all": {**INLINED, "repetition": "counters"},
 }
 """What both can have: the same on both sides."""
@@ -80,6 +81,8 @@ VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
     **ALONE,
 }
 BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
+RATIOS: Final = {"lower quarter": 0.25, "middle": 0.5, "upper quarter": 0.75}
+"""Which of the schemas' ratios are told."""
 # By preset: schemas, and tokens of each instance.
 EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
     "smoke": (1, 10),
@@ -133,16 +136,15 @@ def _beside(frame: pd.DataFrame) -> pd.DataFrame:
             continue
         earley, pushdown = (both.compile[name][both.by_any] / 1e3 for name in names)
         row: dict[str, object] = {"mechanisms": level}
-        row |= {"earley, median, ms": float(np.median(earley)), "pushdown, median, ms": float(np.median(pushdown))}
-        row["ratio"] = float(np.median(earley) / np.median(pushdown))
-        for share in (0.9, 0.99):
-            high = [float(np.quantile(spent, share, method="higher")) for spent in (earley, pushdown)]
-            row[f"ratio, p{100 * share:g}"] = high[0] / high[1]
+        for name, spent in ((EARLEY, earley), (PUSHDOWN, pushdown)):
+            row[f"{name}, median, ms"] = float(np.quantile(spent, 0.5, method="higher"))
+        row |= {f"ratio, {said}": float(np.quantile(earley / pushdown, at)) for said, at in RATIOS.items()}
+        row["all schemas, ratio"] = float(earley.sum() / pushdown.sum())
         masks = [np.concatenate(found) if (found := both.masks(name)) else np.empty(0) for name in names]
         row["mask, ratio"] = masks[0].mean() / masks[1].mean() if masks[0].size else float("nan")
-        row |= {"schemas": int(both.by_any.sum())}
+        row |= {"schemas that either took": int(both.by_any.sum())}
         for name in names:
-            row[f"refused, {name.partition(',')[0]}"] = int((~both.took[name][both.by_any]).sum())
+            row[f"refused, {name.partition(',')[0]}"] = int((~both.took[name]).sum())
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -185,7 +187,7 @@ def _is_built(variant: str) -> bool:
 
 
 def _medians(level: str) -> Callable[[pd.DataFrame], Effect | None]:
-    """Median compile time of Earley over that of the pushdown automaton, over schemas that one of them took."""
+    """Compile time of Earley over that of the pushdown automaton: the middle ratio of the schemas that one took."""
 
     def effect(frame: pd.DataFrame) -> Effect | None:
         names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
@@ -193,7 +195,7 @@ def _medians(level: str) -> Callable[[pd.DataFrame], Effect | None]:
         if both is None or not both.by_any.any():
             return None
         earley, pushdown = (both.compile[name][both.by_any] for name in names)
-        return Effect(len(earley), "schemas", lambda at: float(np.median(earley[at]) / np.median(pushdown[at])))
+        return Effect(len(earley), "schemas", lambda at: float(np.median(earley[at] / pushdown[at])))
 
     return effect
 
@@ -201,7 +203,7 @@ def _medians(level: str) -> Callable[[pd.DataFrame], Effect | None]:
 CLAIMS: Final = tuple(
     Claim(
         text=f"Earley compiles faster than the pushdown automaton ({said}).",
-        what="median compile time, earley / pushdown",
+        what="compile time of a schema, earley / pushdown, the middle one",
         effect=_medians(level),
         at_most=1.0,
         paper="significantly less compile time (figure 10, without a number)",
@@ -211,7 +213,7 @@ CLAIMS: Final = tuple(
         ("none", "no mechanisms on either side", ""),
         ("inlining", "inlining alone on both sides", ""),
         ("repetition compression", "repetition compression alone on both sides", ""),
-        ("lap counters", "lap counters alone on both sides", ""),
+        ("iteration counters", "iteration counters alone on both sides", ""),
         ("all", "all that both can have", ""),
         (
             PUBLISHED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -21,13 +22,18 @@ Times = Sequence[int] | npt.NDArray[np.int64]
 def describe(times: Times) -> dict[str, float]:
     """`n`, and `avg`, `p50`, `p90`, `p99`, `p99.9`, `max` in microseconds.
 
-    Quantiles are measured values, never in between two (numpy's "higher"): with few samples p99.9 is the maximum.
+    Quantiles are measured values, never in between two (numpy's "higher").  Above the median one that no value exceeds
+    is NaN: it would be the maximum by another name.
     """
     values = np.asarray(times, dtype=np.float64) / 1000
     if not values.size:
         return {"n": 0.0} | dict.fromkeys(STATISTICS, float("nan"))
     tails = np.quantile(values, list(QUANTILES.values()), method="higher")
-    named = dict(zip(QUANTILES, map(float, tails), strict=True))
+    last = values.size - 1
+    named = {
+        name: float(value) if name == "p50" or ceil(last * share) < last else float("nan")
+        for (name, share), value in zip(QUANTILES.items(), tails, strict=True)
+    }
     return {"n": float(values.size), "avg": float(values.mean())} | named | {"max": float(values.max())}
 
 

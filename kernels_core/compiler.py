@@ -131,10 +131,18 @@ class GrammarCompiler:
     def compile_structural_tag(
         self, tag: Any, triggers: Sequence[str] | None = None, *, cancel: CancelToken | None = None
     ) -> CompiledGrammar:
-        """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`."""
+        """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`.
+
+        Text that was compiled before is found without being read again.
+        """
         from kernels_core.grammar.structural_tag import read_structural_tag
 
         with self._limit("a structural tag", cancel):
+            if isinstance(tag, str) and triggers is None:
+                return self._by_text(
+                    (tag, "structural tag, as text"),
+                    lambda: Grammar._from_written_tag(read_structural_tag(tag), self.tokenizer_info),
+                )
             read = read_structural_tag(tag, triggers)
             return self._by_text(
                 (read.text, "structural tag"), lambda: Grammar._from_written_tag(read, self.tokenizer_info)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 from kernels_core.compile_cache import CompileCache
+from kernels_core.errors import InvalidStructuralTagError
 
 ROOT = Path(__file__).resolve().parents[2]
 INFO = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
@@ -250,3 +252,22 @@ def test_what_grammars_share_counts_once_among_them() -> None:
     assert max(shared) < alone
     del others
     assert first.masks.counters()["token_set_bytes"] == alone
+
+
+def test_a_tag_that_is_text_is_found_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = GrammarCompiler(INFO)
+    tag = {
+        "type": "structural_tag",
+        "format": {"type": "tag", "begin": "a", "content": {"type": "any_text"}, "end": "b"},
+    }
+    text = json.dumps(tag)
+    first = compiler.compile_structural_tag(text)
+    with pytest.raises(InvalidStructuralTagError):
+        compiler.compile_structural_tag("{")
+    from kernels_core.grammar import structural_tag
+
+    def read(*_: object) -> None:
+        raise AssertionError("the text was read again")
+
+    monkeypatch.setattr(structural_tag, "read_structural_tag", read)
+    assert compiler.compile_structural_tag(text) is first

@@ -167,14 +167,15 @@ def test_the_claims_of_accuracy_can_fail() -> None:
         {"status": "ok", "source": "demo", "way": "structural tag", **flags(valid=[True] * 4 + [False])},
     ]
     words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
-    assert words["Every constrained answer can be run."] == "held"
-    assert words["Every call behind a structural tag can be run."] == "refuted"
+    tagged = "Every call behind a structural tag can be run, in answers that were not cut short."
+    assert words["Every constrained answer that was not cut short can be run."] == "held"
+    assert words[tagged] == "refuted"
     assert words["More answers are right with constraints than without, where calls are asked for."] == "held"
     rows[0] |= flags(right=good)
     rows[2] |= flags(valid=[True] * 4 + [False], cut=[False] * 4 + [True])
     words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
     assert words["More answers are right with constraints than without, where calls are asked for."] == "refuted"
-    assert words["Every call behind a structural tag can be run."] == "undecided"  # four answers are whole
+    assert words[tagged] == "undecided"  # four answers are whole
 
 
 def test_pipeline_experiment(ledger: Ledger) -> None:

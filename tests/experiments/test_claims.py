@@ -119,7 +119,7 @@ def test_a_refused_schema_shows_in_the_ladder() -> None:
     )
     table = ablation._censored(frame).set_index("step")
     assert table.loc["baseline", "preprocessing, ms"] == ">= 305"
-    assert table.loc["+ JIT", "times less"] == ">= 305"
+    assert table.loc["+ JIT", "before / now"] == ">= 305"
     assert table["refused"].tolist() == [1, 0]
     assert table["schemas"].tolist() == [2, 2]
 

@@ -156,7 +156,7 @@ def test_growth_is_fitted_over_the_largest_sizes_and_named(ledger: Ledger) -> No
         "growth", ledger=ledger, grid=[params for params in growth.grid("smoke") if params["series"] == "enum"]
     )
     frame = result.frame.assign(compile_us=[10.0, 40.0], step_us=[1.0, 1.0])
-    table = growth.tables(frame)["How cost grows over the three largest sizes"].iloc[0]
+    table = growth.tables(frame)["How cost grows over the three largest sizes, averages over the repetitions"].iloc[0]
     assert (table["compile, exponent"], table["compile is"]) == (1.0, "linear")
     assert (table["mask and accept, exponent"], table["mask and accept is"]) == (0.0, "constant")
     assert [growth.named(x) for x in (0.5, 1.5, 2.0)] == ["less than linear", "more than linear", "quadratic or worse"]

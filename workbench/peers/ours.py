@@ -60,18 +60,19 @@ class Ours(Engine):
     """One `GrammarCompiler` for all inputs.
 
     Its cross-grammar pool is shared, as it is in use; compiled grammars are not remembered, so that none is found
-    finished.
+    finished, unless `remember` leaves the compiler's cache on, as it is by default.
     """
 
     name = "ours"
 
-    def __init__(self, tokenizer: Tokenizer, options: Options | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, options: Options | None = None, *, remember: bool = False) -> None:
         super().__init__(tokenizer)
         self.options = options
+        self.remember = remember
         self.forget()
 
     def forget(self) -> None:
-        self.compiler = GrammarCompiler(self.tokenizer.info, options=self.options, cache_enabled=False)
+        self.compiler = GrammarCompiler(self.tokenizer.info, options=self.options, cache_enabled=self.remember)
 
     @property
     def version(self) -> str:
@@ -99,7 +100,9 @@ class Ours(Engine):
             raise RefusedError(str(error)) from error
 
     def tools_request(self, tools: ToolSet) -> Any:
-        return json.loads(tools.as_tag())
+        # What is remembered is found by its text; a dict would have to be written as text first.
+        text = tools.as_tag()
+        return text if self.remember else json.loads(text)
 
     def compile_tools(self, request: Any) -> OurConstraint:
         try:
