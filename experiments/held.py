@@ -42,20 +42,20 @@ class _Heaps(ctypes.Structure):
 def held_by(compiler: GrammarCompiler) -> dict[str, int]:
     """Bytes by holder, and how many objects Python has; what a C library does not tell is left out.
 
-    "token sets", "grammars": what has a budget in the compiler.  "rows": self-loops and string bodies, kept with the
-    vocabulary.  "spare": blocks ready for parser states.  "heaps, in use", "heaps, free": of C, with all of the above.
-    "Python objects" is a number, not bytes.
+    "token sets", "grammars": what has a budget in the compiler.  "self-loops and string bodies": kept with the
+    vocabulary.  "arena, ready": blocks for parser states that are not used yet.  "heaps, in use", "heaps, free": of C,
+    with all of the above.  "Python objects" is a number, not bytes.
     """
     found = {
         "grammars": compiler.get_cache_size_bytes(),
-        "spare": int(spare_bytes()),
+        "arena, ready": int(spare_bytes()),
         "Python objects": sys.getallocatedblocks(),
     }
     pool = compiler.pool
     if pool is not None:
         kept = (pool.trie.self_loops, pool.trie.body_pool)
         found["token sets"] = int(pool.nbytes)
-        found["rows"] = sum(int(one.nbytes) for one in kept if one is not None)
+        found["self-loops and string bodies"] = sum(int(one.nbytes) for one in kept if one is not None)
     heaps = _heaps()
     if heaps is not None:
         found["heaps, in use"] = int(heaps.uordblks + heaps.hblkhd)

@@ -138,7 +138,35 @@ def _within_a_millisecond(frame: pd.DataFrame) -> Effect | None:
     return None if ours is None else share((ours.compile[OURS] <= 1000) & ours.took[OURS], "schemas")
 
 
+def _share_of_compiled(wrong: bool) -> Callable[[pd.DataFrame], Effect | None]:
+    """Of the schemas that ours took: those of which it accepts an invalid text, or else refuses a valid one."""
+
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        rows = frame[(frame["engine"] == OURS) & (frame["status"] == "ok")].to_dict("records")
+        flags = [
+            any(one["accepted"] == wrong != right for right, one in zip(row["valid"], row["cold"], strict=True))
+            for row in rows
+            if row["compiled"] and all(not one["cut"] and one["failure"] is None for one in row["cold"])
+        ]
+        return share(flags, "schemas with all their texts judged") if flags else None
+
+    return effect
+
+
 CLAIMS: Final = (
+    Claim(
+        text="Our engine accepts no invalid text.",
+        what="share of the schemas that ours compiled, with an invalid text that it accepts",
+        effect=_share_of_compiled(True),
+        at_most=0.0,
+    ),
+    Claim(
+        text="Of few schemas it refuses a valid text.",
+        what="share of the schemas that ours compiled, with a valid text that it refuses",
+        effect=_share_of_compiled(False),
+        at_most=0.05,
+        differs="Members of an object come in the schema's order unless `any_order=True` allows others",
+    ),
     Claim(
         text="On schemas that all engines take our masks take at most a tenth of the best peer's time on average.",
         what="mask, average, ours / best peer",

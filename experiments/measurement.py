@@ -153,7 +153,8 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     """One row an engine: what it took, what it refused, and where it was wrong.
 
     `inputs`: tried.  `refused`: by its own word.  `failed`: crash, time limit, other error.  `valid refused`,
-    `invalid accepted`: wrong verdicts; inputs with at least one are `wrong inputs`.  `unjudged`: texts cut short.
+    `invalid accepted`: wrong verdicts, missing where there was no such text; inputs with at least one are
+    `wrong inputs`.  `unjudged`: texts cut short.
     `engine errors`: texts at which the engine failed.  `mask too narrow`, `mask too wide`: tokens on which mask and
     accept disagree (`walk.py`).  `report.LEGEND` says the same under the table.
     """
@@ -170,7 +171,11 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
             "not run": int((group["status"] == "not run").sum()),
             "wrong inputs": int(((counts["valid refused"] + counts["invalid accepted"]) > 0).sum()),
         }
-        rows.append({"engine": engine} | by_status | {name: int(counts[name].sum()) for name in COUNTS})
+        told: dict[str, int | None] = {name: int(counts[name].sum()) for name in COUNTS}
+        for name, kind in (("valid refused", True), ("invalid accepted", False)):
+            if not any(kind in row["valid"] for row in compiled):
+                told[name] = None
+        rows.append({"engine": engine} | by_status | told)
     return pd.DataFrame(rows)
 
 

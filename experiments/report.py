@@ -156,11 +156,12 @@ def provenance(frame: pd.DataFrame, ledger: Ledger, command: str) -> str:
         found = machines[digest]
         lines.append(
             f"- Machine: {found['cores']} x {found['processor']}, {found['memory_gb']:g} GB, {found['system']}; "
-            f"load at most {frame.loc[frame['machine'] == digest, 'load'].max():g}"
+            f"load average at most {frame.loc[frame['machine'] == digest, 'load'].max():g}"
         )
         versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
         lines.append(f"- Versions: Python {found['python']}, {versions}")
-    engines = [str(name) for name in frame["engine"].unique() if name in ENGINES] if "engine" in frame else []
+    engines = [name for name in ENGINES if (frame["engine"] == name).any()] if "engine" in frame else []
+    lines += [f"- Engines: {', '.join(engines)}"] if engines else []
     chosen = [f"{name}: {settings}" for name in engines if (settings := settings_of(name))]
     lines += [f"- Settings: {'; '.join(chosen)}"] if chosen else []
     return "\n".join(lines)

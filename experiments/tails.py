@@ -41,14 +41,15 @@ def compare(times: Mapping[str, Mapping[str, Times]]) -> pd.DataFrame:
     """One row for each metric and engine; where ours and a peer were measured, a third kind of row, "ours / best peer".
 
     times: metric -> engine -> nanoseconds.  Columns: `metric`, `engine`, `n`, the `STATISTICS` in microseconds.
-    The best peer is taken for each statistic by itself; the ratio's `n` is missing.
+    The best peer is taken for each statistic by itself (one that is alone is named); the ratio's `n` is missing.
     """
     rows: list[dict[str, object]] = []
     for metric, engines in times.items():
         found = {engine: describe(values) for engine, values in engines.items() if len(values)}
         rows += [{"metric": metric, "engine": engine, **numbers} for engine, numbers in found.items()]
-        peers = [numbers for engine, numbers in found.items() if engine != OURS]
+        peers = {engine: numbers for engine, numbers in found.items() if engine != OURS}
         if OURS in found and peers:
-            ratios = {name: found[OURS][name] / min(peer[name] for peer in peers) for name in STATISTICS}
-            rows.append({"metric": metric, "engine": "ours / best peer", **ratios})
+            ratios = {name: found[OURS][name] / min(peer[name] for peer in peers.values()) for name in STATISTICS}
+            best = "best peer" if len(peers) > 1 else next(iter(peers))
+            rows.append({"metric": metric, "engine": f"ours / {best}", **ratios})
     return pd.DataFrame(rows, columns=["metric", "engine", "n", *STATISTICS])
