@@ -34,7 +34,7 @@ from experiments.trial import Params
 __all__ = ["CLAIMS", "DEFAULT_ENGINES", "QUICK_CASES", "QUICK_TOKENS", "grid", "grid_of", "plot", "tables", "trial"]
 
 DEFAULT_ENGINES: Final = ("ours", "xgrammar", "llguidance")
-QUICK_CASES: Final = 20
+QUICK_CASES: Final = 15
 QUICK_TOKENS: Final = 200
 EXTENT: Final = {"smoke": (1, 20), "quick": (QUICK_CASES, QUICK_TOKENS), "full": (None, None)}
 CASE: Final = ("file", "index")
@@ -43,7 +43,7 @@ DASHES: Final = {"mask": "solid", "mask, seen before": "dot", "compile": "dash"}
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
-    """Quick: 20 schemas, 200 tokens of each instance.  Full: everything in the data folder.
+    """Quick: 15 schemas, 200 tokens of each instance.  Full: everything in the data folder.
 
     limit: take that many schemas, evenly spread, whatever the preset takes.
     """
