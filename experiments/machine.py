@@ -27,6 +27,7 @@ PACKAGES = (
     "lm-format-enforcer",
 )
 TIMEOUT_S = 20
+RECORDED = (":!experiments/RESULTS.md", ":!docs/images/experiments")  # as git names paths that do not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,14 @@ def describe_machine() -> Machine:
 
 @cache
 def commit_name() -> str | None:
-    """The checkout's commit, with a `+` where tracked files differ from it; None outside a git checkout."""
+    """The checkout's commit, with a `+` where tracked files differ from it; None outside a git checkout.
+
+    What recording a run writes (`report.py`) is no difference: it changes nothing that is measured.
+    """
     commit = _git("rev-parse", "--short=12", "HEAD")
     if commit is None:
         return None
-    return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".", *RECORDED) else "")
 
 
 def system_load() -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -198,3 +199,21 @@ def test_this_machine_is_described() -> None:
     assert json.loads(canonical_json(found.to_dict())) == found.to_dict()
     commit = commit_name()
     assert commit is None or len(commit.rstrip("+")) == 12
+
+
+def test_what_a_recording_writes_is_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+    (tmp_path / "experiments").mkdir()
+    results, code = tmp_path / "experiments" / "RESULTS.md", tmp_path / "code.py"
+    results.write_text("a")
+    code.write_text("a")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "All")
+    monkeypatch.setattr("experiments.machine.CHECKOUT", tmp_path)
+    results.write_text("b")
+    assert not str(commit_name.__wrapped__()).endswith("+")
+    code.write_text("b")
+    assert str(commit_name.__wrapped__()).endswith("+")
