@@ -8,6 +8,7 @@ from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import Literal, Node
+from kernels_core.grammar.json_schema import formats
 from kernels_core.grammar.json_schema.formats import format_language
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.languages import ANY_CHARACTER, Language, loop
@@ -68,3 +69,10 @@ def test_nothing_is_taken_where_a_key_stands_for_another_rule() -> None:
     rules = dict(book.rules)
     assert not book.adopt(other)
     assert book.rules == rules
+
+
+def test_formats_that_schemas_make_up_are_not_remembered() -> None:
+    held = formats._language.cache_info().currsize
+    assert {format_language(f"made up {number}") for number in range(100)} == {None}
+    assert formats._language.cache_info().currsize == held
+    assert format_language("date") is format_language("date")

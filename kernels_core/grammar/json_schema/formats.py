@@ -208,9 +208,13 @@ def is_known(name: str) -> bool:
     return name in _FORMATS
 
 
-@cache
 def format_language(name: str) -> Language | None:
     """The strings of the format `name`; None if it is not enforced."""
+    return _language(name) if name in _FORMATS else None
+
+
+@cache
+def _language(name: str) -> Language:
+    """Of a known format: names that schemas make up are as many as there are schemas, and are not remembered."""
     # `[^~/]` of a pointer takes line ends too, and patterns are read as they are: no flag is needed.
-    make = _FORMATS.get(name)
-    return None if make is None else make()
+    return _FORMATS[name]()
