@@ -4,10 +4,10 @@ Everything is a loop over explicit work lists and linear in the size of the gram
 again until nothing changes.
 
 `check` finds what makes an IR unusable and says where; `normal_form` makes the IR that the engine may rely on: every
-node in the normal form of `nodes.py`, every rule reachable from the root (in the order of first mention, root first)
+node in the normal form of `nodes.pyx`, every rule reachable from the root (in the order of first mention, root first)
 and *productive*, so that a parser that is alive can always finish.
 
-Read on: `nodes.py` (normal form of one node), `grammar.py` (who calls this).
+Read on: `nodes.pyx` (normal form of one node), `grammar.py` (who calls this).
 """
 
 from __future__ import annotations

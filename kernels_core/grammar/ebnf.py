@@ -23,7 +23,7 @@ The dialect is XGrammar's, with a few additions (marked +):
 
 Nothing may be nested deeper than `MAX_NESTING` groups.
 
-Read on: `lexer.py`, `escapes.py` (what stands between quotes and brackets), `macros.py`, `nodes.py` (normal form),
+Read on: `lexer.py`, `escapes.py` (what stands between quotes and brackets), `macros.py`, `nodes.pyx` (normal form),
 `analysis.py` (what is checked after parsing), `printer.py` (the way back).
 """
 

@@ -5,7 +5,7 @@ node can only hold nodes that were there before it, so there are no cycles, and 
 collection: grammars hold many of them.  Whatever holds a node does so through a tuple, which Python takes apart without
 recursion however deep the tree is.
 
-Read on: `ir.py` (rules), `nodes.py` (makes nodes in normal form).
+Read on: `ir.py` (rules), `nodes.pyx` (makes nodes in normal form).
 """
 
 cimport cython

@@ -59,6 +59,18 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
     assert not [name for name in named if not any((ROOT / base / name).is_file() for base in BASES)]
 
 
+def test_files_that_code_names_exist() -> None:
+    """`file.py` somewhere in the checkout, or the end of a path, in docstrings and comments."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    ends = {"/".join(path.split("/")[at:]) for path in files for at in range(path.count("/") + 1)}
+    wrong = []
+    for path in files:
+        if path.endswith((".py", ".pyx", ".pxd", ".pyi")):
+            named = re.findall(r"`([\w/-]+\.(?:pyx|pxd|pyi|py|js|css|md|toml|ipynb))`", (ROOT / path).read_text())
+            wrong += [f"{path}: {name}" for name in named if name not in ends and path != "tests/project/test_pages.py"]
+    assert not wrong
+
+
 def test_readme_stays_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 

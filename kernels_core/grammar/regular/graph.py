@@ -4,7 +4,7 @@ A state becomes `loop* (label next | ... | "")`.  States with one way in are spe
 that many edges enter gets a rule of its own, unless it is small; states on a cycle (beyond a loop on themselves) are
 rules that call each other in tail position, which a parser treats as jumps.
 
-Read on: `rulebook.py`, `spelling.py` and `objects.py` (who builds graphs).
+Read on: `grammar/rulebook.pyx`, `json_schema/spelling.py` and `json_schema/objects.py` (who builds graphs).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What languages are made of: the classes alone, which compare by content and know their size.
 
-They are made by the functions in `languages.pyx`, which keep them in a form that stays small; code takes them from there.
+They are made by the functions in `languages.py`, which keep them in a form that stays small; code takes them from there.
 A language holds only languages that were there before it, so there are no cycles, and it is left out of cyclic garbage
 collection: patterns and their derivatives are many objects.
 """
