@@ -60,11 +60,15 @@ RANK: Final[Mapping[str, int]] = {"not run": 0, "error": 1, "ok": 2}
 
 
 class Merged(NamedTuple):
-    """How many trials of another ledger are new here, took the place of worse ones, and were left where they are."""
+    """How many trials of another ledger are new here, took the place of worse ones, and were left where they are.
+
+    unlike: of those that both hold, how many failed in one and went well in the other: their failure is not kept.
+    """
 
     added: int
     replaced: int
     left: int
+    unlike: int
 
 
 class LedgerError(RuntimeError):
@@ -196,18 +200,19 @@ class Ledger:
             (sweep, key): status
             for sweep, key, status in self._db.execute("SELECT sweep, params_hash, status FROM trial")
         }
-        added = replaced = 0
+        added = replaced = unlike = 0
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO machine VALUES (?, ?)", machines)
             for row in trials:
                 sweep, key, status = row[0], row[1], row[4]
                 ours = known.get((sweep, key))
+                unlike += {ours, status} == {"ok", "error"}
                 if ours is not None and RANK[ours] >= RANK[status]:
                     continue
                 self._db.execute(f"INSERT OR REPLACE INTO trial ({', '.join(TRIAL_COLUMNS)}) VALUES ({PLACES})", row)
                 added, replaced = added + (ours is None), replaced + (ours is not None)
             self._db.executemany("INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?)", runs)
-        return Merged(added, replaced, len(trials) - added - replaced)
+        return Merged(added, replaced, len(trials) - added - replaced, unlike)
 
     # -- reading --------------------------------------------------------------------------------------------------
 

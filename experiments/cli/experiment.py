@@ -131,8 +131,12 @@ def merge(
     try:
         with Ledger(ledger) as book:
             for path in others:
-                added, replaced, left = book.merge(path)
+                added, replaced, left, unlike = book.merge(path)
                 typer.echo(f"{path}: {added:,} trials added, {replaced:,} replaced, {left:,} known already")
+                if unlike:
+                    typer.echo(
+                        f"{unlike:,} trials failed on one machine and went well on the other: only the latter stays"
+                    )
     except LedgerError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -136,7 +136,7 @@ def test_ledgers_of_several_machines_merge(ledger: Ledger, tmp_path: Path) -> No
         other.record("t", trial({"x": 0}, None, status="not run", error="absent", machine=there))
         other.record_run("s", "s", "run s", [params_hash({"x": x}) for x in range(3)])
         assert other.runs() != []
-    assert ledger.merge(tmp_path / "other.sqlite") == Merged(added=2, replaced=1, left=1)
+    assert ledger.merge(tmp_path / "other.sqlite") == Merged(added=2, replaced=1, left=1, unlike=1)
     frame = ledger.frame("s").set_index("x")
     assert frame["y"].to_dict() == {0: "ours", 1: "mended", 2: "new"}
     assert [ledger.machines()[digest]["host"] for digest in frame.loc[[0, 1, 2], "machine"]] == [
@@ -146,7 +146,7 @@ def test_ledgers_of_several_machines_merge(ledger: Ledger, tmp_path: Path) -> No
     ]
     assert list(ledger.frame("t")["status"]) == ["not run"]
     assert [run["command"] for run in ledger.runs()] == ["run s"]
-    assert ledger.merge(tmp_path / "other.sqlite") == Merged(added=0, replaced=0, left=4)
+    assert ledger.merge(tmp_path / "other.sqlite") == Merged(added=0, replaced=0, left=4, unlike=0)
 
 
 def test_what_cannot_be_merged(ledger: Ledger, tmp_path: Path) -> None:
