@@ -6,10 +6,10 @@ Read on: `build.py` (who asks).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 from ...errors import InvalidStructuralTagError
@@ -47,30 +47,46 @@ class _Names:
                     self.ids.setdefault(decoded[number], []).append(number)
         self.without_nul = not any(b"\0" in name for name in self.ids)
         self.digest = sha256(repr(sorted(self.ids.items())).encode()).digest()
-        least, most = min(self.ids, default=b""), max(self.ids, default=b"")
-        other = (at for at, byte in enumerate(least) if most[at : at + 1] != bytes([byte]))
-        self._begin = least[: next(other, len(least))]  # what all names begin with
+        self._begin = _common_begin(self.ids)
 
     @cached_property
     def _pattern(self) -> re.Pattern[bytes]:
-        # The longest name first, as tokenizers do.  Hundreds of reserved tokens are passed over as one where the byte
-        # behind what all names begin with is another.
-        groups: dict[bytes, list[bytes]] = {}
-        for name in sorted(self.ids, key=len, reverse=True):
-            groups.setdefault(name[: len(self._begin) + 1], []).append(name)
-        by_length = sorted(groups, key=len, reverse=True)
-        return re.compile(b"|".join(_one_of(begin, groups[begin]) for begin in by_length))
+        return re.compile(_longest_of(list(self.ids)))
 
     def found(self, data: bytes) -> Iterable[re.Match[bytes]]:
         """Where names stand in `data`, in order."""
-        # Few texts hold even what all names begin with, and some vocabularies have hundreds of names.
+        # Few texts hold even what all names begin with.
         return self._pattern.finditer(data) if self.ids and self._begin in data else ()
 
 
-def _one_of(begin: bytes, names: list[bytes]) -> bytes:
-    """A pattern of the names, which all begin with `begin`, in order."""
-    rests = b"|".join(re.escape(name[len(begin) :]) for name in names)
-    return re.escape(begin) + b"(?:" + rests + b")"
+def _common_begin(names: Collection[bytes]) -> bytes:
+    """What all names begin with."""
+    least, most = min(names, default=b""), max(names, default=b"")
+    other = (at for at, byte in enumerate(least) if most[at : at + 1] != bytes([byte]))
+    return least[: next(other, len(least))]
+
+
+_DEEPEST: Final = 20  # groups within each other, far below what `re` can read
+
+
+def _longest_of(names: list[bytes], depth: int = 0) -> bytes:
+    """A pattern of different names that finds the longest one at a place, as tokenizers do.
+
+    It is their trie: hundreds of reserved tokens are passed over with one look where a byte differs.
+    """
+    if depth == _DEEPEST:
+        return b"(?:" + b"|".join(map(re.escape, sorted(names, key=len, reverse=True))) + b")"
+    groups: dict[bytes, list[bytes]] = {}
+    for name in filter(None, names):
+        groups.setdefault(name[:1], []).append(name)
+    ways = []
+    for group in groups.values():
+        begin = _common_begin(group)
+        rests = [name[len(begin) :] for name in group]
+        ways.append(re.escape(begin) + (b"" if len(rests) == 1 else _longest_of(rests, depth + 1)))
+    if b"" in names:
+        return b"(?:" + b"|".join(ways) + b")?"
+    return b"(?:" + b"|".join(ways) + b")"
 
 
 _NAMES: WeakKeyDictionary[Vocabulary, _Names] = WeakKeyDictionary()

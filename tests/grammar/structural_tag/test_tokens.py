@@ -15,6 +15,7 @@ names = st.one_of(
     st.sets(letters, min_size=1, max_size=8),
     st.sets(letters.map("<|".__add__), min_size=1, max_size=8),
     st.sets(letters.map("<|".__add__), max_size=4).map(lambda some: {"<|", *some}),
+    st.sets(st.integers(1, 80).map("a".__mul__), min_size=30, max_size=60),  # each the beginning of the next
 )
 
 
@@ -33,7 +34,7 @@ def spelt(text: bytes, ids: dict[bytes, int]) -> list[Node]:
     return [*found, nodes.literal(plain)] if plain else found
 
 
-@given(names, st.lists(st.text("ab<|é", max_size=12), max_size=3))
+@given(names, st.lists(st.text("ab<|é", max_size=12) | st.integers(0, 99).map("a".__mul__), max_size=3))
 def test_the_longest_name_at_a_place_is_meant(names: set[str], texts: list[str]) -> None:
     vocabulary = [name.encode() for name in sorted(names)]
     ids = {name: number for number, name in enumerate(vocabulary)}
