@@ -371,8 +371,10 @@ def _lengths(params: Params) -> dict[str, Any]:
         for token in tokens[: params["length"]]:
             matcher.accept_token(token)
     batch = BatchGrammarMatcher()
+    # One tensor for all steps: making megabytes of it anew would drive everything else from the machine's caches.
+    texts = torch.tensor([prompt + tokens for prompt in prompts])
     for step in range(REPEATS):
-        seen = torch.tensor([prompt + tokens[: params["length"] + step] for prompt in prompts])
+        seen = texts[:, : len(prompts[0]) + params["length"] + step]
         working = scores.clone()
         began = time.perf_counter_ns()
         processor(seen, working)
