@@ -1,0 +1,130 @@
+"""What the claims of the experiments compare, on frames made by hand: sizes, rounds, caches, censored inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, memory, parsers, scale, service
+from experiments.claims import Verdict, judge
+
+
+def verdict(module: Any, what: str, frame: pd.DataFrame) -> Verdict:
+    """On the claim of `module` whose text has `what` in it."""
+    (claim,) = [claim for claim in module.CLAIMS if what in claim.text]
+    (found,) = judge([claim], frame)
+    return found
+
+
+def test_growth_with_tools_is_fitted_to_the_largest_sizes() -> None:
+    rows = [
+        {"status": "ok", "engine": "ours", "set": draw, "tools": size, "characters": 10 * size, "compile_ns": spent}
+        for draw in range(5)
+        for size, spent in ((10, 1000), (50, 1000), (500, 1000), (1000, 4000), (2000, 16_000))
+    ]
+    found = verdict(scale, "with the number of tools", pd.DataFrame(rows))
+    assert (str(found), round(found.size, 6)) == ("refuted", 2.0)  # over all sizes it would be 0.5
+
+
+def steps(ours: float, free: float = 1000.0, count: int = 20) -> dict[str, Any]:
+    times = {"free": [free] * count, "ours": [ours] * count, "ours, all logits": [free] * count}
+    about = {"status": "ok", "part": "steps", "source": "schemas", "rows": 1, "engines": list(times), "peers": []}
+    return {**about, "cold": times, "warm": times}
+
+
+def test_steps_of_one_text_are_resampled_by_rounds_of_the_engines() -> None:
+    found = verdict(e2e, "Like for like", pd.DataFrame([steps(500.0)]))
+    assert (found.units, found.unit, found.size) == (6, "rounds of 3 steps", 100.0)  # two steps are left over
+    assert str(verdict(e2e, "throughput is above unconstrained", pd.DataFrame([steps(500.0)]))) == "held"
+    assert str(verdict(e2e, "throughput is above unconstrained", pd.DataFrame([steps(1500.0)]))) == "refuted"
+
+
+def walked(*times: int, accepted: bool = True) -> dict[str, Any]:
+    return {"mask_ns": list(times), "accepted": accepted, "cut": False, "failure": None}
+
+
+def laddered(step: str, index: int, compile_ns: int, *times: int, compiled: bool = True) -> dict[str, Any]:
+    about = {"status": "ok", "step": step, "file": "f", "index": index, "compiled": compiled, "compile_ns": compile_ns}
+    return about | {"cold": [walked(*times)] if compiled else []}
+
+
+def test_a_step_is_judged_by_preprocessing_and_masks_together() -> None:
+    names = list(ablation.usable_steps())
+    before, after = names[2], names[3]
+    rows = []
+    for index in range(6):
+        rows += [laddered(before, index, 1000, 9000), laddered(after, index, 4000, 1000)]
+    rows += [laddered(before, 9, 10**9, compiled=False), laddered(after, 9, 10, 10)]  # nothing to compare
+    title = after.removeprefix("+ ").capitalize()
+    found = verdict(ablation, f"{title}: preprocessing and masks together", pd.DataFrame(rows))
+    assert (str(found), found.size, found.units) == ("held", 2.0, 6)
+
+
+def test_static_requests_are_compared_with_both_caches_on() -> None:
+    rows = [
+        {"status": "ok", "engine": engine, "setting": "static", "tools": 50, "seed": seed, "compile_ns": [9, spent]}
+        for seed in range(5)
+        for engine, spent in (("ours", 40), (compile_dynamic.REMEMBERING, 5), ("xgrammar", 10))
+    ]
+    frame = pd.DataFrame(rows)
+    assert verdict(compile_dynamic, "both remembering", frame).size == 0.5
+    assert str(verdict(compile_dynamic, "each static request anew", frame)) == "refuted"
+
+
+@pytest.mark.parametrize("engine", compile_dynamic.ENGINES[:2])
+def test_static_requests_find_their_grammar_where_it_is_remembered(engine: str) -> None:
+    params = {"engine": engine, "setting": "static", "tools": 5, "seed": 0, "requests": 3, "vocabulary": "demo"}
+    assert len(compile_dynamic.trial(params)["compile_ns"]) == 3
+    opened = compile_dynamic._open(engine, "demo")
+    assert (len(opened.compiler._cache) if engine == compile_dynamic.REMEMBERING else 0) == int(engine != "ours")
+
+
+def test_parsers_are_compared_schema_by_schema() -> None:
+    rows = []
+    for index, (earley, pushdown) in enumerate(((1, 2), (10, 20), (100, 200), (900, 5), (800, 4))):
+        for name, spent in (("earley, none", earley), ("pushdown, none", pushdown)):
+            rows.append(laddered(name, index, spent * 1000, 10) | {"parser": name})
+    found = verdict(parsers, "no mechanisms on either side", pd.DataFrame(rows))
+    assert found.size == 0.5  # the ratio of the medians is 20: they are of other schemas
+
+
+def test_wrong_verdicts_of_ours_are_claims() -> None:
+    rows = [
+        {
+            "status": "ok",
+            "engine": "ours",
+            "file": "f",
+            "index": index,
+            "compiled": True,
+            "compile_ns": 10,
+            "valid": [True, False],
+            "cold": [walked(1, accepted=True), walked(1, accepted=index == 0)],
+        }
+        for index in range(5)
+    ]
+    found = verdict(masks, "accepts no invalid text", pd.DataFrame(rows))
+    assert (found.size, found.units, found.word) == (0.2, 5, "undecided")
+    assert str(verdict(masks, "few schemas it refuses", pd.DataFrame(rows))) == "held"
+
+
+def test_the_first_mask_counts_for_dispatching_tags() -> None:
+    times = {"dispatch_compile_ns": 1, "dispatch_first_mask_ns": 6, "plain_compile_ns": 9, "plain_first_mask_ns": 1}
+    frame = pd.DataFrame([{"status": "ok", **times}] * 5)
+    assert verdict(dispatch_size, "compiles and makes its first mask", frame).size == 0.7
+    assert str(verdict(dispatch_size, "The first mask alone", frame)) == "refuted"
+
+
+def test_the_judged_quarter_is_in_the_table() -> None:
+    row = {"status": "ok", "way": "schemas", "count": 4, "budget_bytes": 10, "at": [0, 1, 2, 3, 4]}
+    row |= {"resident": [0, 100, 200, 300, 310], "pool": [1] * 5, "held": [1] * 5, memory.BUDGETS["schemas"]: 10}
+    assert memory.tables(pd.DataFrame([row]))["Memory"]["bytes each, last quarter"].tolist() == [10.0]
+
+
+def test_answers_that_a_limit_cut_off_are_told() -> None:
+    outcomes = [["schema", "answered", True, 1.0, 1.0, 5, finish, ""] for finish in ("stop", "length")]
+    frame = pd.DataFrame(
+        [{"status": "ok", "clients": 1, "requests": 2, "outcomes": outcomes, "all_seconds": 1.0, "memory": []}]
+    ).assign(left_over=0)
+    assert service.tables(frame)["Latency over real sockets"]["cut off by the limit, %"].tolist() == [50.0, 50.0]
