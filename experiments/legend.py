@@ -124,8 +124,8 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     (r"times slower without", "where the gain is greatest: without / with"),
     (r"at least|at most", "the ends of its interval, at which all the places looked at count as one look"),
     (
-        r"nothing left out, at most",
-        "the upper end of that interval where nothing was left out: the measurement's error",
+        r"nothing left out, off by",
+        "how far from 1, on either side, that interval reaches where nothing was left out",
     ),
     (r"x .*", "without the mechanism / with it; above 1 it pays"),
     ("of them made", "tools that come from the generator, because the data folder has no more"),
