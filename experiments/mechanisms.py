@@ -85,9 +85,6 @@ MECHANISMS: Final = (
         "self-loops",
         ("masks/self_loops: find, _walk, may_loop, loop_of", "masks/direct_walk: _take_loop, _take_loop_row"),
     ),
-    Mechanism(
-        "text entries", ("masks/self_loops: entry_of, _enter_text, _enter_iterations", "masks/direct_walk: _take_entry")
-    ),
     Mechanism("byte-class trie", ("masks/trie_walk: _walk_class_trie, _add_class_runs",)),
     Mechanism("whole subtrees", ("masks/whole_subtrees",)),
     # Token sets that are put together from others

@@ -3,7 +3,6 @@ from libc.stdint cimport int64_t, uint64_t
 
 cdef enum Mechanism:
     SELF_LOOPS
-    TEXT_ENTRIES
     ROW_UNIONS
     CLASS_TRIE
     WHOLE_SUBTREES

@@ -15,7 +15,6 @@ __all__ = ["NAMES", "has_mechanism", "watch", "with_thresholds", "without"]
 
 NAMES = (
     "self-loops",
-    "text entries",
     "row unions",
     "byte-class trie",
     "whole subtrees",

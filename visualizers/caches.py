@@ -57,7 +57,6 @@ token sets that are known, or *made*."""
 STRATEGIES: Final[Mapping[str, str]] = {
     "direct walk": "the vocabulary's trie was followed from the parser state itself, as that walk is short",
     "self-loop": "a direct walk came to a state that bytes lead back to itself, and took the ready row of such tokens",
-    "text entry": "a direct walk came to where any text begins, and took the ready row of such tokens",
     "token edge": "the grammar names tokens by id here; no parser is asked",
     "iteration profile": "the iterations that each token needs of a counted rule are known, and were compared with it",
     "excluded words": "the tokens of any text, less those that would end an excluded word",

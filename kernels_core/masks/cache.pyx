@@ -30,8 +30,8 @@ from kernels_core.masks.self_loops cimport SelfLoop
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_COUNTS, PoolKey
 from kernels_core.masks.strategy cimport (
-    DIFFERENCE, DIRECT_WALK, EXCLUDED_WORDS, ITERATION_PROFILE, SELF_LOOP, STRING_BODY, TEXT_ENTRY, TOKEN_EDGE,
-    VOCABULARY_WALK, Choice, Follow, bytes_of, estimate,
+    DIFFERENCE, DIRECT_WALK, EXCLUDED_WORDS, ITERATION_PROFILE, SELF_LOOP, STRING_BODY, TOKEN_EDGE, VOCABULARY_WALK,
+    Choice, Follow, bytes_of, estimate,
 )
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport (
@@ -180,8 +180,7 @@ cdef class MaskCache:
                 self.owners.push_back(Owner(<shared_ptr[void]>self.walk.loop_rows[n], loop.bits.data()))
                 self.dense.push_back(Dense(Row(loop.bits.data(), <int32_t>loop.ids.size(), loop.hash), NULL))
             self.walks += 1
-            self.used_strategies |= (1 << DIRECT_WALK | <int>self.walk.took_loop << SELF_LOOP
-                                     | <int>self.walk.took_entry << TEXT_ENTRY)
+            self.used_strategies |= 1 << DIRECT_WALK | <int>self.walk.took_loop << SELF_LOOP
             return True
         # The estimates were wrong: do not try these again.
         self.table.begin()

@@ -24,11 +24,10 @@ cdef class DirectWalk:
     cdef vector[shared_ptr[SelfLoop]] loop_rows
     cdef vector[WalkPlace] todo             # scratch
     cdef int64_t left                   # nodes that may still be visited
-    cdef bint took_loop, took_entry      # of the last walk: it took a self-loop row, or one behind a text entry
+    cdef bint took_loop                 # of the last walk: it took a self-loop row
 
     cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil
-    cdef bint _take_entry(self, WalkPlace at, int32_t edge, SetRec* target) except -1 nogil
     cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil
     cdef int _take_branch(self, int32_t edge, SetRec* source) except -1 nogil
     cdef void _take(self, int32_t edge, SetRec* target) noexcept nogil

@@ -8,14 +8,13 @@ are the ones that the matcher takes next.  Where the parser stays in one set the
 """
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport is_live
 from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport SELF_LOOPS, has
-from kernels_core.masks.self_loops cimport TextEntry, SelfLoop, SelfLoopKey, entry_of, reaches_after, loop_of, may_loop
+from kernels_core.masks.self_loops cimport SelfLoop, SelfLoopKey, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TOKENS, ChildEdge, live_child_edges
@@ -46,7 +45,7 @@ cdef class DirectWalk:
         cdef WalkPlace at
         self.left = limit
         self.loop_rows.clear()
-        self.took_loop = self.took_entry = False
+        self.took_loop = False
         self.todo.clear()
         self.todo.push_back(WalkPlace(0, self.trie.nodes[1].child_first, record))
         for w in range(4):
@@ -76,8 +75,6 @@ cdef class DirectWalk:
                         taken = self._take_loop(at, found[k], live, target)
                         if child_edges[found[k]].byte <= taken:
                             continue
-                    elif child_edges[found[k]].child_count >= thresholds.entry_children and self._take_entry(at, found[k], target):
-                        continue
                 self._take(found[k], target)
         return True
 
@@ -115,44 +112,6 @@ cdef class DirectWalk:
             for m in range(loop.branches[k].first, loop.branches[k].past):
                 self._take_branch(loop.child_edges[m], target)
         return high
-
-    cdef bint _take_entry(self, WalkPlace at, int32_t edge, SetRec* target) except -1 nogil:
-        """Take at once all that begins with `edge`, where the parser is in `target`, and goes on like any text.
-
-        False, and nothing taken, if that does not (`self_loops.entry_of`).
-        """
-        cdef const ChildEdge* child_edges = self.trie.child_edges.data()
-        cdef int32_t k, m, i, node = self.trie.children[edge], begin = 0
-        cdef TextEntry entry
-        cdef SelfLoopKey key
-        cdef shared_ptr[SelfLoop] held
-        cdef const SelfLoop* loop
-        cdef uint8_t byte
-        cdef SetRec* beside
-        if self.trie.nodes[node].skip - node < thresholds.loop_nodes or not entry_of(self.machine, target, entry):
-            return False
-        key.first, key.low, key.high = at.first, child_edges[edge].byte, child_edges[edge].byte
-        memcpy(key.bytes, entry.loop, sizeof(key.bytes))
-        held = self.self_loops.find(self.trie, key, at.count)
-        loop = held.get()
-        if loop.too_large or self.trie.nodes[node].height > entry.left:
-            return False
-        self.took_entry = True
-        self._take_loop_row(held)
-        for k in range(<int32_t>loop.branches.size()):
-            byte = loop.branches[k].byte
-            for m in range(loop.branches[k].first, loop.branches[k].past):
-                beside = entry.after
-                if not reaches_after(entry, loop.paths.data() + begin, loop.path_past[m] - begin):
-                    beside = target
-                    for i in range(begin, loop.path_past[m]):
-                        beside = step(self.machine, beside, loop.paths[i])
-                    self.left -= loop.path_past[m] - begin
-                if is_live(beside, byte):
-                    self._take_branch(loop.child_edges[m], beside)
-                self.left -= 1
-                begin = loop.path_past[m]
-        return True
 
     cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil:
         """Allow the tokens of a self-loop row, now or with the other rows of the mask."""

@@ -28,9 +28,7 @@ cdef cppclass SelfLoop:
     vector[uint32_t] bits       # the same, one bit an id, where they are many; else empty
     uint64_t hash               # of the same
     vector[LoopBranch] branches          # by byte, ascending: other bytes that come next,
-    vector[int32_t] child_edges        # ... and the places in the trie's `child_edges` that they lead to,
-    vector[int32_t] path_past    # ... and where their paths end in `paths`:
-    vector[uint8_t] paths        # the bytes between the first one and that one
+    vector[int32_t] child_edges        # ... and the places in the trie's `child_edges` that they lead to
     bint too_large              # nothing is known
 
 
@@ -43,21 +41,5 @@ cdef class SelfLoops:
     cdef shared_ptr[SelfLoop] _walk(self, TokenTrie trie, const SelfLoopKey& key, int32_t count) noexcept nogil
 
 
-cdef struct TextEntry:
-    # How any text goes on from a set.
-    uint64_t loop[4]        # bytes of which any go on,
-    int32_t left            # ... as many as these
-    # Where the first is one of `bytes`, and there are as many as `fewest`, `after` knows what comes next.
-    uint64_t bytes[4]
-    int32_t fewest
-    SetRec* after
-
-
 cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
-cdef bint entry_of(Machine machine, SetRec* set, TextEntry& entry) except -1 nogil
-
-
-cdef inline bint reaches_after(const TextEntry& entry, const uint8_t* path, int32_t size) noexcept nogil:
-    """Whether `entry.after` knows what comes behind a path of so many bytes of the loop."""
-    return size >= entry.fewest and (size == 0 or entry.bytes[path[0] >> 6] >> (path[0] & 63) & 1)

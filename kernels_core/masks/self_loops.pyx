@@ -13,18 +13,11 @@ Read on: `direct_walk.pyx`, which walks; `whole_subtrees.pyx`, for whole vocabul
 """
 
 from cython.operator cimport dereference
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
-from libcpp.string cimport string
 
-from kernels_core.automata.lengths cimport ENDLESS
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
-from kernels_core.automata.word_trie cimport Prefix
-from kernels_core.earley.distinct cimport Item
+from kernels_core.automata.tables cimport SCANNABLE, ByteEdge, mark_bytes
 from kernels_core.earley.machine cimport step
-from kernels_core.earley.records cimport FREE
-from kernels_core.laboratory cimport TEXT_ENTRIES, has
-from kernels_core.masks.bits cimport ones
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TOKENS, ChildEdge
@@ -68,8 +61,7 @@ cdef class SelfLoops:
             self.nbytes = 0
         self.known[name] = found
         self.nbytes += (sizeof(SelfLoop) + 4 * (found.get().ids.size() + found.get().bits.size())
-                        + sizeof(LoopBranch) * found.get().branches.size() + 8 * found.get().child_edges.size()
-                        + found.get().paths.size())
+                        + sizeof(LoopBranch) * found.get().branches.size() + 4 * found.get().child_edges.size())
         self.lock.unlock()
         return found
 
@@ -78,10 +70,7 @@ cdef class SelfLoops:
         cdef shared_ptr[SelfLoop] result
         cdef SelfLoop* made = new SelfLoop()
         cdef vector[int32_t] todo
-        cdef vector[string] paths           # beside it
-        cdef vector[uint64_t] ways          # byte, number and place, as one number
-        cdef vector[string] found           # their paths, by number
-        cdef string path
+        cdef vector[uint64_t] ways          # byte and place, as one number
         cdef int32_t k, i, node, visits = 0
         cdef size_t n
         cdef uint8_t byte
@@ -92,12 +81,9 @@ cdef class SelfLoops:
         for k in range(key.first, key.first + count):
             if key.low <= child_edges[k].byte <= key.high:
                 todo.push_back(k)
-                paths.push_back(path)
         while not todo.empty():
             k = todo.back()
-            path = paths.back()
             todo.pop_back()
-            paths.pop_back()
             visits += 1 + child_edges[k].child_count
             if visits > thresholds.loop_visits:
                 made.too_large = True
@@ -113,11 +99,8 @@ cdef class SelfLoops:
                 byte = child_edges[i].byte
                 if key.bytes[byte >> 6] >> (byte & 63) & 1:
                     todo.push_back(i)
-                    paths.push_back(path)
-                    paths.back().push_back(<char>byte)
                 else:
-                    ways.push_back(<uint64_t>byte << 56 | <uint64_t>found.size() << 32 | <uint64_t>i)
-                    found.push_back(path)
+                    ways.push_back(<uint64_t>byte << 32 | <uint64_t>i)
         sort(made.ids.begin(), made.ids.end())
         for n in range(made.ids.size()):
             made.hash += ms_mix(made.ids[n])
@@ -127,14 +110,11 @@ cdef class SelfLoops:
                 made.bits[made.ids[n] >> 5] |= <uint32_t>1 << (made.ids[n] & 31)
         sort(ways.begin(), ways.end())
         for n in range(ways.size()):
-            byte = <uint8_t>(ways[n] >> 56)
-            path = found[ways[n] >> 32 & 0xFFFFFF]
+            byte = <uint8_t>(ways[n] >> 32)
             if made.branches.empty() or made.branches.back().byte != byte:
                 made.branches.push_back(LoopBranch(<int32_t>n, <int32_t>n, byte))
             made.branches.back().past = <int32_t>n + 1
             made.child_edges.push_back(<int32_t>ways[n])
-            made.paths.insert(made.paths.end(), path.begin(), path.end())
-            made.path_past.push_back(<int32_t>made.paths.size())
         return result
 
     def __len__(self):
@@ -191,94 +171,6 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
         if bytes[w]:
             return step(machine, set, 64 * w + __builtin_ctzll(bytes[w])) == set
     return False
-
-
-cdef bint entry_of(Machine machine, SetRec* set, TextEntry& entry) except -1 nogil:
-    """Whether any of many bytes go on, one behind the other, from `set`; with the lock held.
-
-    That one item goes on is enough.  Where the text ends is another question, which is asked at each branch.
-    """
-    cdef int32_t i
-    cdef Item item
-    cdef Prefix prefix
-    for i in range(set.count):
-        item = set.items[i]
-        if machine.tables.find_prefix(item.state, &prefix):
-            return has(TEXT_ENTRIES) and _enter_text(machine, set, i, prefix.any_text, entry)
-        if machine.tables.flags[item.state] & COUNTED:
-            return has(TEXT_ENTRIES) and _enter_iterations(machine, set, i, entry)
-    return False
-
-
-cdef bint _enter_text(Machine machine, SetRec* set, int32_t number, int32_t any_text, TextEntry& entry) except -1 nogil:
-    """The same where the item of that `number` is the beginning of any text but for some.
-
-    What begins none of the words that are left out is in the middle of any text at once.  A byte that leads from any
-    text back to itself is read behind each beginning of these words, too, and does not end the text.
-    """
-    cdef Item item = set.items[number]
-    cdef int32_t k
-    machine.tables.need(item.state)
-    memset(entry.bytes, 0, sizeof(entry.bytes))
-    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
-        if machine.tables.edges[k].target == any_text:
-            _mark(machine.tables.edges[k], entry.bytes)
-    _leave_to_others(machine, set, number, entry.bytes)
-    entry.left, entry.fewest = ENDLESS, 1
-    entry.after = machine.closure(Item(any_text, item.frame, item.counter))
-    return loop_of(machine, entry.after, entry.loop) and _count(entry.loop) >= thresholds.text_bytes
-
-
-cdef bint _enter_iterations(Machine machine, SetRec* set, int32_t number, TextEntry& entry) except -1 nogil:
-    """The same where the item of that `number` begins an iteration of a counted rule: bytes that are an iteration each.
-     Inside nothing is counted.
-    """
-    cdef Item item = set.items[number]
-    cdef int32_t k, rule = machine.tables.rule_of[item.state], target, end = -1
-    cdef uint8_t flags
-    if item.state != machine.tables.start[rule]:
-        return False
-    entry.left, entry.fewest = ENDLESS, 1
-    if item.counter >= 0:
-        entry.fewest = max(1, machine.tables.min_iterations[rule] - item.counter)
-        if machine.tables.max_iterations[rule] >= 0:
-            entry.left = machine.tables.max_iterations[rule] - item.counter
-    memset(entry.bytes, 0, sizeof(entry.bytes))
-    machine.tables.need(item.state)
-    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
-        target = machine.tables.edges[k].target
-        flags = machine.tables.flags[target]
-        if flags & ACCEPTING and not flags & (SCANNABLE | CALLS) and (end < 0 or end == target):
-            _mark(machine.tables.edges[k], entry.bytes)
-            end = target
-    if _count(entry.bytes) < thresholds.text_bytes:
-        return False
-    memcpy(entry.loop, entry.bytes, sizeof(entry.loop))
-    _leave_to_others(machine, set, number, entry.bytes)
-    entry.after = machine.closure(Item(end, item.frame, FREE))
-    # A byte that what follows the iterations reads, too, leads elsewhere: as `e` does in any letters and an `e`.
-    for k in range(entry.after.count):
-        if entry.after.items[k].state != item.state or entry.after.items[k].frame != item.frame:
-            _leave_to_other(machine, entry.after.items[k].state, entry.loop)
-    return _count(entry.loop) >= thresholds.text_bytes
-
-
-cdef void _leave_to_others(Machine machine, SetRec* set, int32_t number, uint64_t* bytes) noexcept nogil:
-    """Take what other items than that of `number` read from `bytes`."""
-    cdef int32_t i
-    for i in range(set.count):
-        if i != number:
-            _leave_to_other(machine, set.items[i].state, bytes)
-
-
-cdef inline void _leave_to_other(Machine machine, int32_t state, uint64_t* bytes) noexcept nogil:
-    cdef int32_t w
-    for w in range(4):
-        bytes[w] &= ~machine.tables.live[4 * state + w]
-
-
-cdef inline int32_t _count(const uint64_t* bytes) noexcept nogil:
-    return ones(bytes[0]) + ones(bytes[1]) + ones(bytes[2]) + ones(bytes[3])
 
 
 cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:

@@ -13,7 +13,6 @@ cdef enum Strategy:
     # How a part of a mask is made; the names are in `STRATEGIES`.
     DIRECT_WALK
     SELF_LOOP
-    TEXT_ENTRY
     TOKEN_EDGE
     ITERATION_PROFILE
     EXCLUDED_WORDS

@@ -4,7 +4,7 @@
 A set's mask is the union of what its items allow.
 
 1. Items whose walk is estimated to be short are followed into the vocabulary together (`find_direct`; DIRECT_WALK).
-   The walk takes the rows of SELF_LOOP and TEXT_ENTRY where it meets them (`self_loops.pyx`).
+   The walk takes the rows of SELF_LOOP where it meets them (`self_loops.pyx`).
 2. Token edges need no parser (TOKEN_EDGE).
 3. Each other item needs the token set of its state.  If none is known, it is computed: from an ITERATION_PROFILE where
    `may_use_profile`, else by what `choose` says: EXCLUDED_WORDS, STRING_BODY, DIFFERENCE or VOCABULARY_WALK.
@@ -31,7 +31,6 @@ __all__ = ["STRATEGIES", "Strategies", "names_of"]
 STRATEGIES = (
     "direct walk",
     "self-loop",
-    "text entry",
     "token edge",
     "iteration profile",
     "excluded words",

@@ -4,11 +4,9 @@ from libc.stdint cimport int64_t
 cdef struct Thresholds:
     # In the order of `thresholds.TABLE`, which says what each is.
     int64_t loop_children
-    int64_t entry_children
     int64_t loop_nodes
     int64_t loop_visits
     int64_t loop_ids
-    int64_t text_bytes
     int64_t follow_bytes
     int64_t class_trie_tokens
     int64_t wide_bytes

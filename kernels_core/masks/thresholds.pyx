@@ -16,11 +16,9 @@ TABLE = {
     # name: (value, the greatest that is allowed, unit: what it decides and why there)
     # -- direct walks
     "loop_children": (6, ANY, "children of a node: with fewer, its subtree is no self-loop row worth a look"),
-    "entry_children": (24, ANY, "children of a node: a text that may go on anyhow has many, a keyword few"),
     "loop_nodes": (128, ANY, "trie nodes: fewer are as quick to visit as to look up, and hardly met again"),
     "loop_visits": (8192, ANY, "trie nodes: a self-loop row that takes more is walked node by node instead"),
     "loop_ids": (128, ANY, "tokens: fewer are added one by one, since rows of few would make many unions"),
-    "text_bytes": (16, 256, "bytes that any text consists of: with fewer, most of what begins so goes on otherwise"),
     # -- token sets: walks
     "follow_bytes": (2, 7, "bytes that callers take: token sets are computed for each such set of bytes anew"),
     "class_trie_tokens": (2048, ANY, "tokens that may begin: fewer are walked without the byte-class trie"),

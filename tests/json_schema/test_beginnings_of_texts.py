@@ -1,9 +1,7 @@
-"""Tokens that begin a name which may be any but some, or a counted text, are taken at once, and no mask changes.
+"""Masks where a name begins which may be any but some, or a counted text, are those of a walk token by token.
 
-See `masks/self_loops.pyx` (`entry_of`).
-
-The vocabulary has what a walk takes at once where it does: a quote and letters in hundreds, with and without white
-space in front, and such that close the name or escape something in it.
+The vocabulary has what walks take at once where they do: a quote and letters in hundreds, with and without white space
+in front, and such that close the name or escape something in it.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.masks.self_loops import self_loops_of
 from tests.engine.driver import mask, tokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -87,7 +84,7 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
 
 @settings(max_examples=250, deadline=None)
 @given(case=cases())
-def test_names_taken_at_once_are_those_taken_one_by_one(case: tuple[dict[str, Any], str]) -> None:
+def test_masks_at_names_are_those_of_a_walk_token_by_token(case: tuple[dict[str, Any], str]) -> None:
     schema, text = case
     grammar = Grammar.from_json_schema(json.dumps(schema))
     quick = GrammarMatcher(QUICK.compile_grammar(grammar))
@@ -99,20 +96,6 @@ def test_names_taken_at_once_are_those_taken_one_by_one(case: tuple[dict[str, An
             assert other.accept_string(bytes([byte])), name
             if byte in b'":, {':
                 assert mask(quick) == mask(other), (name, schema, text)
-
-
-@pytest.mark.parametrize("ahead", ['{"a": 1,', '{"a": 1, '])
-def test_they_are_walked_once_for_all_names(ahead: str) -> None:
-    trie = QUICK.pool.trie
-    known = []
-    for names in (["a"], ["a", "ab", "q"], ["a", "x1", "y"]):
-        schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
-        matcher = GrammarMatcher(QUICK.compile_json_schema(schema))
-        assert matcher.accept_string(ahead)
-        allowed = mask(matcher)
-        assert INFO.decoded_vocab.index(b'"nb') in allowed
-        known.append(len(self_loops_of(trie)))
-    assert known[0] == known[1] == known[2] > 0
 
 
 @pytest.mark.parametrize("pattern", ["e$", "[ab]x$", "^[a-z]*e[a-z]$", "a.*b.*x"])
