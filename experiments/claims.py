@@ -55,11 +55,13 @@ class Effect:
     """A number that was measured on `units` independent things, which are called `unit`, in the plural.
 
     of: the number for some of the units, given by their places (with repetitions, when they are resampled).
+    exact: the interval of a level where it is known without resampling.
     """
 
     units: int
     unit: str
     of: Callable[[Chosen], float]
+    exact: Callable[[float], tuple[float, float]] | None = None
 
     @property
     def size(self) -> float:
@@ -67,7 +69,9 @@ class Effect:
         return self.of(np.arange(self.units))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Of this level, by the percentile bootstrap over the units, always with the same draws."""
+        """Of this level: the exact one, or by the percentile bootstrap over the units, always with the same draws."""
+        if self.exact is not None:
+            return self.exact(level)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = stats.bootstrap(
                 (np.arange(self.units),),
@@ -197,8 +201,18 @@ def mean(values: Numbers, unit: str) -> Effect:
 
 
 def share(flags: Numbers, unit: str) -> Effect:
-    """How many of the units it is true of, from 0 to 1."""
-    return mean(np.asarray(flags, dtype=float), unit)
+    """How many of the units it is true of, from 0 to 1; the interval is Clopper and Pearson's.
+
+    Resampling shows no uncertainty where all units are alike: of fifty that are all true a share of 93 % is possible.
+    """
+    found = np.asarray(flags, dtype=bool)
+    true = int(found.sum())
+
+    def exact(level: float) -> tuple[float, float]:
+        interval = stats.binomtest(true, found.size).proportion_ci(confidence_level=level, method="exact")
+        return float(interval.low), float(interval.high)
+
+    return Effect(found.size, unit, lambda chosen: float(found[chosen].mean()), exact)
 
 
 def slope(x: Numbers, y: Numbers) -> float:

@@ -208,27 +208,35 @@ def has_tools() -> bool:
     return folder is not None and all((folder / name).is_file() for name in (TOOLS_FILE, CALLS_FILE))
 
 
-@cache
 def load_tools(seed: int = 0, *, made: bool = False) -> tuple[Tool, ...]:
     """The tools of the data folder, else (or where `made`) synthetic ones; no name twice."""
+    return _tools(None if made or not has_tools() else data_folder(), seed)
+
+
+def load_calls(seed: int = 0, *, made: bool = False) -> tuple[Call, ...]:
+    """Calls of those tools, in the order of the file."""
+    return _calls(None if made or not has_tools() else data_folder(), seed)
+
+
+@cache
+def _tools(folder: Path | None, seed: int) -> tuple[Tool, ...]:
     found: dict[str, Tool] = {}
-    for record in _tool_records(TOOLS_FILE, seed, made):
+    for record in _tool_records(TOOLS_FILE, folder, seed):
         found.setdefault(record["name"], Tool(record["name"], _json(record["parameters"])))
     return tuple(found.values())
 
 
 @cache
-def load_calls(seed: int = 0, *, made: bool = False) -> tuple[Call, ...]:
-    """Calls of those tools, in the order of the file."""
+def _calls(folder: Path | None, seed: int) -> tuple[Call, ...]:
     return tuple(
         Call(record["name"], record["arguments"], record.get("question"))
-        for record in _tool_records(CALLS_FILE, seed, made)
+        for record in _tool_records(CALLS_FILE, folder, seed)
     )
 
 
-def _tool_records(file: Path, seed: int, made: bool) -> Iterator[dict[str, Any]]:
-    folder = data_folder()
-    if made or folder is None or not has_tools():
+def _tool_records(file: Path, folder: Path | None, seed: int) -> Iterator[dict[str, Any]]:
+    """Of a folder; None: synthetic ones."""
+    if folder is None:
         for index in range(synthetic_schemas.TOOLS):
             tool = synthetic_schemas.make_tool(seed, index)
             yield {"name": tool.name, "parameters": tool.parameters, "arguments": tool.arguments}

@@ -31,7 +31,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, mean, ratio, slope, worst
+from experiments.claims import Claim, Effect, mean, slope, worst
 from experiments.trial import Params
 from experiments.walk import quiet
 from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
@@ -250,11 +250,11 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 **where,
                 "total length": mean["length"],
                 "AC states": mean["ac_states"],
-                "paper": paper[1],
+                "paper, states": paper[1],
                 "AC edges": mean["ac_edges"],
-                "paper ": paper[2],
+                "paper, edges": paper[2],
                 "EBNF, symbols": mean["symbols"],
-                "paper  ": paper[3],
+                "paper, size of the EBNF": paper[3],
                 "EBNF, characters": mean["characters"],
                 "with failure links, symbols": mean["linked_symbols"],
                 "texts wrong with failure links, %": 100 * group["linked_disagree"].sum() / group["texts"].sum(),
@@ -308,20 +308,27 @@ def _disagree(frame: pd.DataFrame) -> Effect | None:
     return worst(done["disagree"], "sets of tags") if len(done) else None
 
 
-def _growth(frame: pd.DataFrame) -> Effect | None:
+def _growth(kind: str) -> Callable[[pd.DataFrame], Effect | None]:
     """The exponent with which symbols grow with automaton states, draw by draw."""
-    done = frame[(frame["status"] == "ok") & (frame["kind"] == "random")]
-    slopes = [slope(group["ac_states"], group["symbols"]) for _, group in done.groupby("seed")]
-    return mean(slopes, "draws") if slopes else None
+
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        done = frame[(frame["status"] == "ok") & (frame["kind"] == kind)]
+        slopes = [slope(group["ac_states"], group["symbols"]) for _, group in done.groupby("seed")]
+        return mean(slopes, "draws") if slopes else None
+
+    return effect
 
 
 def _costs(*columns: str) -> Callable[[pd.DataFrame], Effect | None]:
-    """Time of TagDispatch over that of the plain grammar, set by set."""
+    """Time of TagDispatch over that of the plain grammar: the geometric mean over the sets."""
 
     def effect(frame: pd.DataFrame) -> Effect | None:
         done = frame[frame["status"] == "ok"]
         above, below = (sum(done[f"{name}_{column}"] for column in columns) for name in ("dispatch", "plain"))
-        return ratio(above, below, "sets of tags") if len(done) else None
+        logs = np.log(np.asarray(above / below, dtype=float)) if len(done) else np.empty(0)
+        return (
+            Effect(len(logs), "sets of tags", lambda chosen: float(np.exp(logs[chosen].mean()))) if len(logs) else None
+        )
 
     return effect
 
@@ -343,9 +350,16 @@ CLAIMS: Final = (
         always=True,
     ),
     Claim(
-        text="The plain grammar grows at least as the automaton does.",
-        what="exponent of the EBNF's symbols in the automaton's states",
-        effect=_growth,
+        text="The plain grammar of tools' tags grows at least as the automaton does.",
+        what="exponent of the EBNF's symbols in the automaton's states, tags of tools",
+        effect=_growth("tools"),
+        at_least=0.95,
+        paper="1.01, fitted to table 2, for random tags",
+    ),
+    Claim(
+        text="So does the plain grammar of random tags.",
+        what="exponent of the EBNF's symbols in the automaton's states, random tags",
+        effect=_growth("random"),
         at_least=0.95,
         paper="1.01, fitted to table 2",
         differs=(
@@ -355,19 +369,19 @@ CLAIMS: Final = (
     ),
     Claim(
         text="As TagDispatch a set of tags compiles and makes its first mask in less time than as a plain grammar.",
-        what="compile and first mask, TagDispatch / plain",
+        what="compile and first mask, TagDispatch / plain, geometric mean",
         effect=_costs("compile_ns", "first_mask_ns"),
         at_most=1.0,
     ),
     Claim(
         text="The first mask alone takes no longer with TagDispatch.",
-        what="first mask, TagDispatch / plain",
+        what="first mask, TagDispatch / plain, geometric mean",
         effect=_costs("first_mask_ns"),
         at_most=1.0,
         differs="A plain rule of the automaton reads one character; TagDispatch has to find every tag inside a token.",
     ),
     Claim(
-        text="The automaton of TagDispatch is no larger than Aho and Corasick's, contents included.",
+        text="The automaton of TagDispatch is at most a tenth larger than Aho and Corasick's, contents included.",
         what="states of TagDispatch / states of the Aho-Corasick automaton",
         effect=_states("dispatch_states", "ac_states"),
         at_most=1.1,

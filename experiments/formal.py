@@ -213,7 +213,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
 def _never(column: str) -> Callable[[pd.DataFrame], Effect | None]:
     def effect(frame: pd.DataFrame) -> Effect | None:
         done = frame[frame["status"] == "ok"]
-        return worst(done[column], "grammars") if len(done) else None
+        return worst(done[column], "pairs of a grammar and options") if len(done) else None
 
     return effect
 
@@ -251,7 +251,7 @@ CLAIMS: Final = (
     ),
     Claim(
         text="Hardly any token of a large vocabulary is uncertain once a lookahead has dropped what no caller takes.",
-        what="uncertain tokens at a state after lookahead, % of 131,072",
+        what="uncertain tokens at a state after lookahead, the engine's own options, % of 131,072",
         effect=_uncertain,
         at_most=1.0,
         paper="less than 1 % (XGrammar, with its context expansion, over its own grammars)",

@@ -63,7 +63,8 @@ CALLS: Final = 8  # texts of one set of tools
 WORTH: Final = 1.05
 GAIN: Final = "times slower without"
 ERROR: Final = "nothing left out, off by"
-WORTH_TABLE: Final = "What each mechanism buys where it buys most"
+MOST: Final = "most anywhere"
+WORTH_TABLE: Final = "What each mechanism buys where that is clearest"
 BUDGETS: Final = {"max_compile_ms": 20_000, "max_fill_ms": 10_000}
 
 Times = npt.NDArray[np.float64]
@@ -312,7 +313,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     cells: dict[str, dict[Cell, Effect]] = {}
     parts: dict[str, list[dict[str, object]]] = {}
     for vocabulary, workload, name, pairs in _pairs(frame):
-        rows = parts.setdefault(f"{vocabulary}, {workload}: the average of each mechanism left out", [])
+        rows = parts.setdefault(f"{vocabulary}, {workload}: times with each mechanism left out", [])
         effects = {metric: pairs[source].effect(metric) for metric, source in METRICS.items()}
         rows.append({"left out": name, **_times(pairs)} | {f"x {metric}": one.size for metric, one in effects.items()})
         cells.setdefault(name, {}).update({(vocabulary, workload, metric): effects[metric] for metric in COUNTS})
@@ -355,12 +356,16 @@ def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> pd.DataFrame:
             "at most": high,
             ERROR: error[cell],
             "there": f"{metric}, {workload}, {vocabulary}",
+            MOST: max(effect.size for effect in known.values()),
         }
         clear = low > error[cell]
-        row["worth it"] = f"below {WORTH}" if gain < WORTH else "yes" if clear else "within the error"
+        few = float(str(row[MOST])) < WORTH
+        row["worth it"] = "yes" if clear and gain >= WORTH else f"below {WORTH}" if few else "within the error"
         rows.append(row)
     rows.sort(key=lambda row: float(str(row[GAIN])))
-    return pd.DataFrame(rows, columns=["mechanism", "lines", GAIN, "at least", "at most", ERROR, "there", "worth it"])
+    return pd.DataFrame(
+        rows, columns=["mechanism", "lines", GAIN, "at least", "at most", ERROR, "there", MOST, "worth it"]
+    )
 
 
 def _times(pairs: Mapping[str, Pair]) -> dict[str, object]:
@@ -434,13 +439,13 @@ def _least(column: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFram
 CLAIMS: Final = (
     Claim(
         text="Every mechanism that is kept buys 5 % somewhere.",
-        what="the smallest of the mechanisms' greatest gains, without / with",
-        effect=_least(lambda found: found[GAIN]),
+        what="the smallest of the mechanisms' greatest ratios anywhere, without / with",
+        effect=_least(lambda found: found[MOST]),
         at_least=WORTH,
         always=True,
     ),
     Claim(
-        text="Every one of these gains is more than leaving nothing out shows at the same place.",
+        text="Somewhere every mechanism buys more than leaving nothing out shows at the same place.",
         what="the smallest of: lower end of the gain's interval / what nothing is off by there",
         effect=_least(lambda found: found["at least"] / found[ERROR]),
         at_least=1.0,

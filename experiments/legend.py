@@ -41,7 +41,10 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ("why they differ", "why ours is not the paper's"),
     # who and what
     ("engine", "whose numbers; ours / best peer: below 1 ours is less, the best peer taken column by column"),
-    ("metric", "what was timed; first visits: a parser state for the first time; seen before: not"),
+    (
+        "metric",
+        "what was timed; first visits: a parser state for the first time; seen before: the second pass over the texts",
+    ),
     ("step|left out|mechanism|mechanisms|variant|options|series", "what was switched on, left out or varied"),
     ("form", "tag: calls in free text; harmony: in OpenAI's channels; schema: exactly one call as JSON"),
     ("setting", "static: the same tools in every request; dynamic: drawn anew"),
@@ -121,7 +124,8 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ("cut off by the limit, %", "answers that ended with their limit of tokens, of all requests"),
     # ratios
     (r"before / now|paper, before / now", "the row before over this one; above 1 the step pays"),
-    (r"times slower without", "where the gain is greatest: without / with"),
+    (r"times slower without", "without / with, where the gain is clearest of the error"),
+    ("most anywhere", "the greatest ratio of all places, however uncertain"),
     (r"at least|at most", "the ends of its interval, at which all the places looked at count as one look"),
     (
         r"nothing left out, off by",

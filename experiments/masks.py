@@ -14,7 +14,7 @@ accept are not one interval, engines are compared on the same tokens (the common
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +22,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, share
+from experiments.claims import Claim, Effect, share, worst
 from experiments.datasets import CaseName, find_cases, load_case
 from experiments.engines import open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
@@ -143,22 +143,48 @@ def _share_of_compiled(wrong: bool) -> Callable[[pd.DataFrame], Effect | None]:
 
     def effect(frame: pd.DataFrame) -> Effect | None:
         rows = frame[(frame["engine"] == OURS) & (frame["status"] == "ok")].to_dict("records")
-        flags = [
-            any(one["accepted"] == wrong != right for right, one in zip(row["valid"], row["cold"], strict=True))
-            for row in rows
-            if row["compiled"] and all(not one["cut"] and one["failure"] is None for one in row["cold"])
-        ]
-        return share(flags, "schemas with all their texts judged") if flags else None
+        flags = [_is_wrong(row, wrong) for row in rows if row["compiled"] and _is_judged(row)]
+        if not flags:
+            return None
+        return (worst if wrong else share)(np.array(flags, dtype=float), "schemas with all their texts judged")
 
     return effect
+
+
+def _is_judged(row: Mapping[str, Any]) -> bool:
+    return all(not one["cut"] and one["failure"] is None for one in row["cold"])
+
+
+def _is_wrong(row: Mapping[str, Any], accepted: bool) -> bool:
+    """Whether it accepts an invalid text, or refuses a valid one."""
+    return any(one["accepted"] == accepted != right for right, one in zip(row["valid"], row["cold"], strict=True))
+
+
+def _right_beside_peers(frame: pd.DataFrame) -> Effect | None:
+    """Percentage points of all schemas that ours takes and judges rightly, above the best peer's."""
+    right: dict[str, dict[object, bool]] = {}
+    for row in frame[(frame["engine"] != FLOOR) & (frame["status"] == "ok")].to_dict("records"):
+        taken = row["compiled"] is True and _is_judged(row) and not _is_wrong(row, True) and not _is_wrong(row, False)
+        right.setdefault(row["engine"], {})[tuple(row[key] for key in CASE)] = taken
+    if OURS not in right or len(right) < 2:
+        return None
+    tried = [case for case in right[OURS] if all(case in found for found in right.values())]
+    flags = {name: 100.0 * np.array([found[case] for case in tried]) for name, found in right.items()}
+    ours = flags.pop(OURS)
+    return Effect(
+        len(tried),
+        "schemas",
+        lambda chosen: float(ours[chosen].mean() - max(one[chosen].mean() for one in flags.values())),
+    )
 
 
 CLAIMS: Final = (
     Claim(
         text="Our engine accepts no invalid text.",
-        what="share of the schemas that ours compiled, with an invalid text that it accepts",
+        what="schemas that ours compiled, with an invalid text that it accepts",
         effect=_share_of_compiled(True),
         at_most=0.0,
+        always=True,
     ),
     Claim(
         text="Of few schemas it refuses a valid text.",
@@ -168,19 +194,25 @@ CLAIMS: Final = (
         differs="Members of an object come in the schema's order unless `any_order=True` allows others",
     ),
     Claim(
-        text="On schemas that all engines take our masks take at most a tenth of the best peer's time on average.",
+        text="It takes more of all schemas, and judges all their texts rightly, than the best peer.",
+        what="schemas taken and never judged wrongly, ours above the best peer, percentage points of all schemas",
+        effect=_right_beside_peers,
+        at_least=0.0,
+    ),
+    Claim(
+        text="On schemas that all engines here take our masks take at most a tenth of the best peer's time on average.",
         what="mask, average, ours / best peer",
         effect=_beside(None, "mask"),
         at_most=0.1,
     ),
     Claim(
-        text="On schemas that all engines take the 99 % quantile of our masks is at most a tenth of the best peer's.",
+        text="On schemas that all engines here take our masks' 99 % quantile is at most a tenth of the best peer's.",
         what="mask, 99 % quantile, ours / best peer",
         effect=_beside(0.99, "mask"),
         at_most=0.1,
     ),
     Claim(
-        text="On schemas that all engines take compiling takes at most a third of the best peer's time on average.",
+        text="On schemas that all engines here take compiling takes at most a third of the best peer's average.",
         what="compile, average, ours / best peer",
         effect=_beside(None, "compile"),
         at_most=1 / 3,
@@ -188,7 +220,7 @@ CLAIMS: Final = (
         differs="The paper's peers are other versions on another machine, and it measures tool calls.",
     ),
     Claim(
-        text="The median schema that all take compiles in at most a third of the best peer's time.",
+        text="The median schema that all of them take compiles in at most a third of the best peer's time.",
         what="compile, median, ours / best peer",
         effect=_beside(0.5, "compile"),
         at_most=1 / 3,

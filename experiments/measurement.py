@@ -144,8 +144,8 @@ def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[s
     }
     floor = frame[(frame["engine"] == FLOOR) & (frame["status"] == "ok")]
     if len(floor):
-        arrays["copy of one mask"] = {FLOOR: np.asarray(floor["copy_ns"].iloc[0], dtype=np.int64)}
-        arrays["clock"] = {FLOOR: np.asarray(floor["clock_ns"].iloc[0], dtype=np.int64)}
+        arrays["numpy copies one mask"] = {FLOOR: np.asarray(floor["copy_ns"].iloc[0], dtype=np.int64)}
+        arrays["reading the clock"] = {FLOOR: np.asarray(floor["clock_ns"].iloc[0], dtype=np.int64)}
     return arrays
 
 

@@ -144,7 +144,7 @@ def best_peer(together: Together | None, share: float | None, what: str, unit: s
         keep = together.by_all
         times = {name: list(values[keep, None]) for name, values in together.compile.items()}
     else:
-        times = {name: together.masks(name) for name in together.mask}
+        times, unit = {name: together.masks(name) for name in together.mask}, f"{unit} with texts"
     inputs = len(times[OURS])
     if not inputs:
         return Effect(0, unit, lambda chosen: float("nan"))

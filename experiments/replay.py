@@ -107,6 +107,10 @@ class PeerReplay(Replay):
         self._kernel = peer_kernel(name)
         self._fill_all = _batch_fill(name)
 
+    def warm_up(self, constraint: Any) -> None:
+        """One mask by the call for batches, so that what this call makes once is no part of a text's first step."""
+        self._fill_all([constraint.matcher], self._bits[:1])
+
     def start_with(self, constraints: Sequence[Any]) -> None:
         """`start`, with fresh constraints; those that are equal objects are forks of one."""
         self.constraints = list(constraints)

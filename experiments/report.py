@@ -50,10 +50,10 @@ unless said otherwise; where something is divided by something, less than 1 mean
 experiments claim, and what would refute it: `python -m workbench experiment list`.
 
 A claim has a number and a bound. 🟢 held: the whole 95 % interval keeps the bound; 🔴 refuted: none of it does, or
-one unit breaks what must hold always; ⚪ undecided: neither, or fewer than five independent units. *The paper* is
-XGrammar-2: its numbers come from its text, and its machines, models and data are others, so compare ratios and
-directions. *Machine*: the cores that the run was given, and their processor. *+* behind a commit: with changes that
-were not committed.
+one unit breaks what must hold always; ⚪ undecided: neither, or fewer than five independent units. The overview has a
+light for each claim of a section, in order. *Published*: in the paper of XGrammar-2, unless another source is named;
+its machines, models and data are others, so compare ratios and directions. *Machine*: the cores that the run was given,
+and their processor. *+* behind a commit: with changes that were not committed.
 
 Heads of the tables of verdicts: {"; ".join(f"*{head}*, {meaning}" for head, meaning in VERDICT_HEADS.items())}.
 """
@@ -102,7 +102,7 @@ def _told(one: Verdict) -> list[str]:
     if one.units:
         interval = "" if math.isnan(one.low) else f", 95 % {show(one.low)} to {show(one.high)}"
         told[0] += f"; measured {show(one.size)} (n = {one.units:,} {one.unit}{interval})"
-    told += [f"The paper: {claim.paper}"] if claim.paper else []
+    told += [f"Published: {claim.paper}"] if claim.paper else []
     return told + ([claim.differs.rstrip(".")] if claim.differs else [])
 
 

@@ -164,6 +164,23 @@ def _beside(peer: str, size: int) -> Callable[[pd.DataFrame], Effect | None]:
     return effect
 
 
+def _with_masks(peer: str, size: int, *, compiling: bool = True) -> Callable[[pd.DataFrame], Effect | None]:
+    """All masks of the calls, with compiling or without, set by set."""
+
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        both = together(frame[frame["tools"] == size], CASE, [OURS, peer])
+        if both is None or not both.by_all.any():
+            return None
+        inputs = np.flatnonzero(both.by_all)
+        spent = {
+            name: np.array([both.mask[name][at].sum() + compiling * both.compile[name][at] for at in inputs])
+            for name in (OURS, peer)
+        }
+        return ratio(spent[OURS], spent[peer], "sets of tools")
+
+    return effect
+
+
 CLAIMS: Final = (
     Claim(
         text="Compile time grows at most linearly with the tools' text.",
@@ -183,8 +200,20 @@ CLAIMS: Final = (
         what="compile 500 tools, ours / xgrammar",
         effect=_beside("xgrammar", 500),
         at_most=1 / 80,
-        paper="up to 80 times less than XGrammar (figure 2 of the post)",
-        differs="The paper compares with the version before its mechanisms, this with a version that has them.",
+        paper="up to 80 times less than XGrammar (the post, figure 2)",
+        differs="XGrammar makes its masks while it compiles, ours when they are asked for: see the next claims",
+    ),
+    Claim(
+        text="With all masks of ten calls, 500 tools still take an eightieth of XGrammar's time.",
+        what="compile 500 tools and all masks of ten calls, ours / xgrammar",
+        effect=_with_masks("xgrammar", 500),
+        at_most=1 / 80,
+    ),
+    Claim(
+        text="Masks beside 500 tools take no longer than XGrammar's, which it has made before.",
+        what="average mask beside 500 tools, ours / xgrammar",
+        effect=_with_masks("xgrammar", 500, compiling=False),
+        at_most=1.0,
     ),
     *(
         Claim(

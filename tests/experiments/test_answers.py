@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -90,7 +89,7 @@ def test_requests_of_the_demo_model_are_of_three_kinds() -> None:
 
 
 @pytest.fixture
-def bfcl_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def bfcl_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tools in the layout of the data folder."""
     folder = tmp_path / "data" / "bfcl"
     folder.mkdir(parents=True)
@@ -109,11 +108,6 @@ def bfcl_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         ],
     )
     monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "data"))
-    datasets.load_tools.cache_clear()
-    datasets.load_calls.cache_clear()
-    yield
-    datasets.load_tools.cache_clear()
-    datasets.load_calls.cache_clear()
 
 
 def test_requests_of_the_data_folder(bfcl_folder: None) -> None:
@@ -167,14 +161,15 @@ def test_the_claims_of_accuracy_can_fail() -> None:
         {"status": "ok", "source": "demo", "way": "structural tag", **flags(valid=[True] * 4 + [False])},
     ]
     words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
+    more = "The demo model answers more requests rightly with constraints than without, where calls are asked for."
     tagged = "Every call behind a structural tag can be run, in answers that were not cut short."
     assert words["Every constrained answer that was not cut short can be run."] == "held"
     assert words[tagged] == "refuted"
-    assert words["More answers are right with constraints than without, where calls are asked for."] == "held"
+    assert words[more] == "held"
     rows[0] |= flags(right=good)
     rows[2] |= flags(valid=[True] * 4 + [False], cut=[False] * 4 + [True])
     words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
-    assert words["More answers are right with constraints than without, where calls are asked for."] == "refuted"
+    assert words[more] == "refuted"
     assert words[tagged] == "undecided"  # four answers are whole
 
 

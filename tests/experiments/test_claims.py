@@ -150,7 +150,7 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert ("](figures/reuse.svg)" in text) == (tmp_path / "figures" / "reuse.svg").is_file()
     assert "- Trials: 4 (4 ok)" in text
     assert "**undecided: n = 2**: When requests choose their tools" in text
-    assert "The paper: 0 (table 1)" in text
+    assert "Published: 0 (table 1)" in text
 
 
 SMALL = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": "demo"}

@@ -31,8 +31,6 @@ SMALL = str(WEIGHTS_FOLDER)  # a few thousand tokens
 def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything must work without the data folder."""
     monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
-    datasets.load_tools.cache_clear()
-    datasets.load_calls.cache_clear()
 
 
 def test_every_experiment_says_what_it_claims() -> None:

@@ -72,4 +72,4 @@ def test_trials_run_both_sides(ledger: Ledger) -> None:
     assert next(iter(tables[WORTH_TABLE].columns)) == "mechanism"
     taken = pd.DataFrame(tables["Texts"])
     assert set(taken["workload"]) == set(WORKLOADS)
-    assert (taken["tokens"] > 0).all()
+    assert (taken["tokens"] > 0).all(), taken.to_string()

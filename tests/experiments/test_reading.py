@@ -82,7 +82,7 @@ def test_common_subset_is_the_same_tokens_for_all() -> None:
     assert common["mask, first visits"]["ours"].tolist() == [10]
     assert len(common["mask, seen before"]["ours"]) == 4
     assert common["time to first mask"]["peer"].tolist() == [107]
-    assert common["copy of one mask"] == {FLOOR: np.array([300])}
+    assert common["numpy copies one mask"] == {FLOOR: np.array([300])}
 
 
 def test_own_subset_is_everything_an_engine_did() -> None:

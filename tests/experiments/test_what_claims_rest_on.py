@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, memory, parsers, scale, service
-from experiments.claims import Verdict, judge
+from experiments.claims import Verdict, judge, share
 
 
 def verdict(module: Any, what: str, frame: pd.DataFrame) -> Verdict:
@@ -81,6 +81,12 @@ def test_static_requests_find_their_grammar_where_it_is_remembered(engine: str) 
     assert (len(opened.compiler._cache) if engine == compile_dynamic.REMEMBERING else 0) == int(engine != "ours")
 
 
+def test_a_share_has_an_exact_interval() -> None:
+    all_true = share([True] * 50, "requests")
+    assert all_true.size == 1.0
+    assert all_true.interval() == (pytest.approx(0.9289, abs=1e-3), 1.0)
+
+
 def test_parsers_are_compared_schema_by_schema() -> None:
     rows = []
     for index, (earley, pushdown) in enumerate(((1, 2), (10, 20), (100, 200), (900, 5), (800, 4))):
@@ -105,12 +111,23 @@ def test_wrong_verdicts_of_ours_are_claims() -> None:
         for index in range(5)
     ]
     found = verdict(masks, "accepts no invalid text", pd.DataFrame(rows))
-    assert (found.size, found.units, found.word) == (0.2, 5, "undecided")
-    assert str(verdict(masks, "few schemas it refuses", pd.DataFrame(rows))) == "held"
+    assert (found.size, found.units, found.word) == (1.0, 5, "refuted")  # one is enough
+    few = verdict(masks, "few schemas it refuses", pd.DataFrame(rows))
+    assert (few.size, few.word) == (0.0, "undecided")  # of five that are all right a share of a half is possible
+    assert few.high > 0.5
+    peers = [row | {"engine": "xgrammar", "compiled": row["index"] < 2} for row in rows]
+    beside = verdict(masks, "than the best peer", pd.DataFrame([*rows, *peers]))
+    assert beside.size == 60.0  # the first is wrong in both, three the peer refuses
 
 
 def test_the_first_mask_counts_for_dispatching_tags() -> None:
-    times = {"dispatch_compile_ns": 1, "dispatch_first_mask_ns": 6, "plain_compile_ns": 9, "plain_first_mask_ns": 1}
+    times = {
+        "kind": "tools",
+        "dispatch_compile_ns": 1,
+        "dispatch_first_mask_ns": 6,
+        "plain_compile_ns": 9,
+        "plain_first_mask_ns": 1,
+    }
     frame = pd.DataFrame([{"status": "ok", **times}] * 5)
     assert verdict(dispatch_size, "compiles and makes its first mask", frame).size == 0.7
     assert str(verdict(dispatch_size, "The first mask alone", frame)) == "refuted"

@@ -68,7 +68,10 @@ class LLGuidance(Engine):
 
     name = "llguidance"
     canonical_masks = True
-    settings = "its defaults; of forced text its mask holds the canonical token alone, other cuts are asked of `accept`"
+    settings = (
+        "its defaults; where text is forced its mask allows the canonical tokens alone, and other ways to cut the text "
+        "into tokens are checked with `accept`"
+    )
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)

@@ -64,6 +64,10 @@ class Ours(Engine):
     """
 
     name = "ours"
+    settings = (
+        "one compiler for all inputs, so that its cross-grammar cache knows what earlier ones had in common with later "
+        "ones; whole grammars not remembered unless a name says so; members of objects in the schema's order"
+    )
 
     def __init__(self, tokenizer: Tokenizer, options: Options | None = None, *, remember: bool = False) -> None:
         super().__init__(tokenizer)
