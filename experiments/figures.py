@@ -17,6 +17,7 @@ ENGINES: Final[Mapping[str, str]] = {
     "ours": "#2f6db5",
     "ours, all logits": "#7fb2e5",
     "ours, grammars remembered": "#7fb2e5",
+    "ours, made tools alone": "#7fb2e5",
     "xgrammar": "#b5402f",
     "llguidance": "#2f8f5b",
 }
