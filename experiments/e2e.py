@@ -573,7 +573,7 @@ CLAIMS: Final = (
         differs="A model of hidden size 128 on a processor; the paper's have billions of parameters on a GPU.",
     ),
     Claim(
-        text="With sparse drawing, which only a mask makes possible, constrained throughput is above unconstrained.",
+        text="With sparse drawing, which no peer has, constrained throughput is above unconstrained.",
         what="tokens a second in the worst setting, ours, % of unconstrained",
         effect=_over_steps("steps", _of_unconstrained("ours"), least=True, passes=("warm",)),
         at_least=100,
