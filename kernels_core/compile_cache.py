@@ -28,6 +28,7 @@ __all__ = ["CompileCache"]
 _LOOK_SHARE = 4
 _PATIENCE = 0.05  # seconds between two looks at a clock while another thread makes the grammar
 _AT_ONCE = 1 << 20  # units of work after which the clock is looked at
+_ALIASES = 4  # other keys of one grammar: of more the oldest is forgotten
 
 _ALIVE: WeakSet[CompileCache] = WeakSet()
 
@@ -35,9 +36,10 @@ _ALIVE: WeakSet[CompileCache] = WeakSet()
 class _Entry:
     """One grammar: `made` once it is there, before that perhaps being made by whoever holds `lock`."""
 
-    __slots__ = ("lock", "made", "over")
+    __slots__ = ("aliases", "lock", "made", "over")
 
     def __init__(self) -> None:
+        self.aliases: list[Hashable] = []
         self.lock = threading.Lock()
         self.made: CompiledGrammar | None = None
         self.over = threading.Event()  # somebody made it, or failed
@@ -52,6 +54,7 @@ class CompileCache:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._aliases: dict[Hashable, Hashable] = {}  # other keys, of entries that are there
         self._sizes: dict[Hashable, int] = {}  # of entries that are made, as last measured
         self._held = 0  # their sum
         self._new = 0  # grammars since all were measured
@@ -88,6 +91,26 @@ class CompileCache:
             if entry.made is not None:
                 return entry.made
 
+    def find(self, alias: Hashable) -> CompiledGrammar | None:
+        """What is kept under the key that `alias` stands for, which counts as asking for it."""
+        with self._lock:
+            key = self._aliases.get(alias)
+            if key is None:
+                return None
+            self._entries.move_to_end(key)
+            return self._entries[key].made
+
+    def alias(self, alias: Hashable, key: Hashable) -> None:
+        """Let `alias` stand for `key`, for as long as something is kept there."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry.made is None or alias in self._aliases:
+                return
+            self._aliases[alias] = key
+            entry.aliases.append(alias)
+            if len(entry.aliases) > _ALIASES:
+                del self._aliases[entry.aliases.pop(0)]
+
     def _forget(self, key: Hashable, entry: _Entry) -> None:
         with self._lock:
             if self._entries.get(key) is entry:
@@ -114,7 +137,8 @@ class CompileCache:
             self._measure()
         while self._held > self.limit_bytes >= 0:
             oldest = next(key for key in self._entries if key in self._sizes)  # others are being made
-            del self._entries[oldest]
+            for alias in self._entries.pop(oldest).aliases:
+                del self._aliases[alias]
             size = self._sizes.pop(oldest)
             self._held -= size
             self._dropped += size
@@ -131,6 +155,7 @@ class CompileCache:
         """Forget all; grammars in use live on."""
         with self._lock:
             self._entries.clear()
+            self._aliases.clear()
             self._sizes.clear()
             self._held = self._new = self._dropped = 0
         give_back()

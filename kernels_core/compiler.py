@@ -138,15 +138,15 @@ class GrammarCompiler:
         from kernels_core.grammar.structural_tag import read_structural_tag
 
         with self._limit("a structural tag", cancel):
-            if isinstance(tag, str) and triggers is None:
-                return self._by_text(
-                    (tag, "structural tag, as text"),
-                    lambda: Grammar._from_written_tag(read_structural_tag(tag), self.tokenizer_info),
-                )
+            known_as = (tag, "structural tag, as it was given") if isinstance(tag, str) and triggers is None else None
+            if known_as is not None and (known := self._cache.find(known_as)) is not None:
+                return known
             read = read_structural_tag(tag, triggers)
-            return self._by_text(
-                (read.text, "structural tag"), lambda: Grammar._from_written_tag(read, self.tokenizer_info)
-            )
+            key = (read.text, "structural tag")
+            made = self._by_text(key, lambda: Grammar._from_written_tag(read, self.tokenizer_info))
+            if known_as is not None:
+                self._cache.alias(known_as, key)
+            return made
 
     def compile_json_schema(
         self, schema: Any, *, cancel: CancelToken | None = None, **arguments: Unpack[SchemaArguments]

@@ -22,7 +22,7 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 from kernels_core.compile_cache import CompileCache
-from kernels_core.errors import InvalidStructuralTagError
+from kernels_core.errors import GrammarError
 
 ROOT = Path(__file__).resolve().parents[2]
 INFO = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
@@ -254,20 +254,51 @@ def test_what_grammars_share_counts_once_among_them() -> None:
     assert first.masks.counters()["token_set_bytes"] == alone
 
 
+def tag(begin: str) -> dict[str, object]:
+    inside = {"type": "tag", "begin": begin, "content": {"type": "any_text"}, "end": "b"}
+    return {"type": "structural_tag", "format": inside}
+
+
 def test_a_tag_that_is_text_is_found_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = GrammarCompiler(INFO)
-    tag = {
-        "type": "structural_tag",
-        "format": {"type": "tag", "begin": "a", "content": {"type": "any_text"}, "end": "b"},
-    }
-    text = json.dumps(tag)
-    first = compiler.compile_structural_tag(text)
-    with pytest.raises(InvalidStructuralTagError):
+    texts = [json.dumps(tag("a"), indent=blanks) for blanks in range(8)]  # more than a grammar may have names
+    first = compiler.compile_structural_tag(tag("a"))
+    assert all(compiler.compile_structural_tag(text) is first for text in texts)
+    with pytest.raises(GrammarError):
         compiler.compile_structural_tag("{")
     from kernels_core.grammar import structural_tag
 
     def read(*_: object) -> None:
         raise AssertionError("the text was read again")
 
-    monkeypatch.setattr(structural_tag, "read_structural_tag", read)
-    assert compiler.compile_structural_tag(text) is first
+    with monkeypatch.context() as patch:
+        patch.setattr(structural_tag, "read_structural_tag", read)
+        assert compiler.compile_structural_tag(texts[-1]) is first
+        with pytest.raises(AssertionError, match="read again"):
+            compiler.compile_structural_tag(texts[0])
+    compiler.clear_cache()
+    assert compiler.compile_structural_tag(texts[-1]) is not first
+
+
+def test_a_name_goes_with_the_grammar_that_it_stands_for() -> None:
+    cache = CompileCache(1)
+    made = compiled('root ::= "a"')
+    assert cache.get("key", lambda: made) is made  # larger than what may be kept
+    cache.alias("name", "key")
+    assert cache.find("name") is None
+    large = CompileCache(-1)
+    large.get("key", lambda: made)
+    large.alias("name", "key")
+    assert large.find("name") is made
+    assert len(large) == 1
+    large.limit_bytes = 1
+    large.get("other", lambda: made)
+    assert large.find("name") is None
+    large.alias("name", "no such key")
+    assert large.find("name") is None
+
+
+def test_without_a_cache_nothing_is_found_by_its_text() -> None:
+    compiler = GrammarCompiler(INFO, cache_enabled=False)
+    text = json.dumps(tag("a"))
+    assert compiler.compile_structural_tag(text) is not compiler.compile_structural_tag(text)

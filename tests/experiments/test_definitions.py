@@ -153,5 +153,5 @@ def test_dispatch_size_experiment(ledger: Ledger) -> None:
     random = frame[frame["kind"] == "random"].iloc[0]
     assert (random["length"], random["ac_edges"]) == (50, 2 * (random["ac_states"] - 1))
     sizes = dispatch_size.tables(frame)["Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch"]
-    assert sizes["paper"].tolist()[0] == 50
+    assert sizes["paper, states"].tolist()[0] == 50
     assert len(dispatch_size.plot(frame).data) == 13
