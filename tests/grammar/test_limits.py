@@ -165,4 +165,4 @@ def test_reading_ends_at_its_limit(read: Callable[[], object]) -> None:
     start = time.process_time()
     with pytest.raises(BudgetExceededError, match="100 milliseconds"), TimeLimit(100):
         read()
-    assert time.process_time() - start < 1  # some of each takes no look: JSON is read at once
+    assert time.process_time() - start < 2.5  # some of each takes no look: JSON is read at once
