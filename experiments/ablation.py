@@ -130,14 +130,16 @@ def trial(params: Params) -> dict[str, Any]:
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The paper's two columns on the schemas and tokens that all steps managed, with tails; what each step managed by
-    itself; verdicts."""
+    itself where that is something else; verdicts."""
     frame = variants.by_variant(frame, "step")
-    return {
+    common, own = (_ladder(samples(frame, CASE, common=shared)) for shared in (True, False))
+    found = {
         "Mechanisms, one after the other, refused schemas at least as slow as their refusal": _censored(frame),
-        "Mechanisms, one after the other, on common schemas": _ladder(samples(frame, CASE, common=True)),
-        "Each step on the schemas it took": _ladder(samples(frame, CASE, common=False)),
-        "Verdicts": verdicts(frame).rename(columns={"engine": "step"}),
+        "Mechanisms, one after the other, on common schemas": common,
     }
+    if not own.equals(common):
+        found["Each step on the schemas it took"] = own
+    return found | {"Verdicts": verdicts(frame).rename(columns={"engine": "step"})}
 
 
 def _censored(frame: pd.DataFrame) -> pd.DataFrame:

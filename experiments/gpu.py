@@ -27,9 +27,9 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect
-from experiments.e2e import lay_out, masks_of, replay_cases
 from experiments.engines import open_engine
 from experiments.measurement import rotate
+from experiments.replay_cases import lay_out, masks_of, replay_cases
 from experiments.trial import NotRunError, Params
 
 __all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]

@@ -3,7 +3,7 @@ and then the text's own token is taken, so that every engine sees the same text 
 
 `Replay` is `workbench.generation.Engine` that does so; `PeerReplay` the same with another engine's masks and its own
 kernel for putting them on logits, through the calls that engine offers for batches.
-Read on: `e2e.py`.
+Read on: `replay_cases.py` (what is replayed), `e2e.py`.
 """
 
 from __future__ import annotations
