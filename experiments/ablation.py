@@ -191,7 +191,7 @@ def _ladder(times: Mapping[str, Mapping[str, npt.NDArray[np.int64]]]) -> pd.Data
                 GAIN: gains[0],
                 "mask, us": mask["avg"],
                 f"{GAIN} ": gains[1],
-                "preprocessing p99, ms": compiling["p99"] / 1000,
+                "preprocessing p90, ms": compiling["p90"] / 1000,
                 "mask p50, us": mask["p50"],
                 "mask p99, us": mask["p99"],
                 "schemas": compiling["n"],

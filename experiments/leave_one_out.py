@@ -416,6 +416,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
             "array": worth["at most"] - gains,
             "arrayminus": gains - worth["at least"],
             "thickness": 1,
+            "color": "#8a94a3",  # readable on light and dark pages; by itself it is black
         },
     )
     figure.add_vline(x=WORTH, line_dash="dot")

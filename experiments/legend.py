@@ -70,7 +70,7 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     (rf"a request, {_TIME}", "compiling, masks and the model together"),
     (rf"(?:.*, )?(?:median|average), {_TIME}", "the median, or the average"),
     (
-        rf"preprocessing(?: p99)?, {_UNIT}",
+        rf"preprocessing(?: p90)?, {_UNIT}",
         "compiling, and masks made ahead of time; >= where inputs were refused",
     ),
     (rf"(?:compile|compiling).*, {_UNIT}", "from the text of the input to something that can be asked for masks"),
