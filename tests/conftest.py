@@ -1,4 +1,8 @@
-"""Fixtures shared by all tests."""
+"""Fixtures and sizes shared by all tests.
+
+`make test` leaves out the tests marked `long` and draws the same random examples in every run (hypothesis's profile
+`ci`); `make test-long` (`pytest --long`) runs all of them and draws new and more examples (`long`).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# No deadline and no complaint about slow data: both depend on how busy the machine is.
+BY_LOAD = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("ci", derandomize=True, max_examples=60, print_blob=True, **BY_LOAD)
+settings.register_profile("long", max_examples=1_000, print_blob=True, **BY_LOAD)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run tests marked `long`, too, with new and more examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--long") else "ci")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture(scope="session")

@@ -344,7 +344,7 @@ def test_backends_agree(backend: Any, dtype: Any) -> None:
     assert torch.isfinite(logits).equal(allowed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_compiled_backend_agrees() -> None:
     mask, logits = torch.tensor([[0b101], [0b010]], dtype=torch.int32), torch.zeros(2, 3)
     xgr.apply_token_bitmask_inplace(logits, mask, backend="torch_compile")

@@ -60,7 +60,7 @@ def test_verdicts_see_what_was_lost() -> None:
         assert effects[4] is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_smallest_run(ledger: Ledger) -> None:
     frame = run_sweep(service.trial, service.grid("smoke"), ledger=ledger, sweep="service")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
