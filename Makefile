@@ -1,5 +1,5 @@
 # The chores of this checkout.  `make` alone lists them.
-# Everything runs in .venv, made by tools/make_venv.py from pyproject.toml and constraints.txt.
+# Everything runs in .venv, made by tools/make_venv.py with the versions of constraints.txt.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -27,6 +27,10 @@ $(VENV)/.stamp: pyproject.toml constraints.txt tools/make_venv.py
 
 .PHONY: venv
 venv: $(VENV)/.stamp ## make the virtual environment and install everything into it
+
+.PHONY: constraints
+constraints: ## renew constraints.txt: exact versions of everything that `make venv` installs
+	@$(PYTHON) tools/make_venv.py $(VENV) --renew
 
 .PHONY: build
 build: $(VENV)/.stamp ## compile the engine in place (a second when nothing changed)

@@ -5,33 +5,41 @@ It checks the machine, creates the environment, installs what pyproject.toml nam
 writes a `.pth` file so that the checkout is importable from every folder: JupyterLab starts a kernel in the
 notebook's folder, not here.  The packages themselves are not installed: they run from the checkout, built in place.
 
-`--torch cpu` holds PyTorch to the build without CUDA that constraints.txt names; `--torch gpu` takes the build that
-the package index serves by default.
+Versions are those of constraints.txt, which `make constraints` renews.  `--torch cpu` takes a build of PyTorch without
+CUDA; `--torch gpu` takes the newest build that the package index serves.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = ("workbench", "generate", "serve", "distributed", "test", "dev", "docs")
 OLDEST = (3, 11)
+PINS = ROOT / "constraints.txt"
+TORCH = r"^torch==.*\n?"
+# uv reads none of pip's settings: the name of the same setting there.
+SETTINGS = {"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_FIND_LINKS": "UV_FIND_LINKS"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the virtual environment of this checkout.")
     parser.add_argument("folder", type=Path, help="where the environment lives, for example .venv")
     parser.add_argument("--torch", choices=["cpu", "gpu"], default="cpu", help="which PyTorch build (default: cpu)")
+    parser.add_argument("--renew", action="store_true", help="only write constraints.txt anew, with today's versions")
     options = parser.parse_args()
     check_machine()
     python = create(options.folder.resolve())
+    if options.renew:
+        return renew(python)
     install(python, options.torch)
     link_checkout(python)
     (options.folder / ".stamp").write_text(options.torch + "\n")
@@ -60,33 +68,52 @@ def check_machine() -> None:
 def create(folder: Path) -> Path:
     """The environment's Python; the environment is made unless it is there and works."""
     python = folder / "bin" / "python"
-    if succeeds([str(python), "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]):
-        return python
-    uv = shutil.which("uv")
-    if uv:
-        run([uv, "venv", "--clear", "--python", sys.executable, str(folder)])
-    else:
-        run([sys.executable, "-m", "venv", "--clear", str(folder)])
+    if not succeeds([str(python), "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]):
+        uv = shutil.which("uv")
+        made_by = [uv, "venv", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
+        run([*made_by, "--clear", str(folder)])
     return python
 
 
 def install(python: Path, torch: str) -> None:
-    """Install the requirements, with uv when it is on the PATH and with pip otherwise."""
-    needed = requirements()
-    constraint = ["-c", str(ROOT / "constraints.txt")] if torch == "cpu" else []
-    uv = shutil.which("uv")
-    if uv:
-        # uv reads none of pip's settings, so a folder of wheels is handed on; it has its own way to ask for CPU builds.
-        backend = ["--torch-backend", "cpu"] if torch == "cpu" and not wheel_at_hand("torch") else []
-        run([uv, "pip", "install", "--python", str(python), *find_links(), *backend, *constraint, *needed])
-        return
-    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
-    if torch == "cpu" and brings_cuda(pip, constraint):
-        # pip cannot ask a plain index for the CPU build; uv, a small wheel, can.
-        run([*pip, "--quiet", "uv"])
-        cpu = [str(python), "-m", "uv", "pip", "install", "--python", str(python), "--torch-backend", "cpu"]
-        run([*cpu, *find_links(), *constraint, "torch"])
-    run([*pip, *constraint, *needed])
+    """Install the versions of constraints.txt."""
+    pins = PINS.read_text()
+    if torch == "gpu":
+        pins = re.sub(TORCH, "", pins, flags=re.MULTILINE)
+    backend = ["--torch-backend", "cpu"] if torch == "cpu" and not wheel_at_hand("torch") else []
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(pins)
+        file.flush()
+        run([*uv(python), "install", "--python", str(python), *backend, "-c", file.name, *requirements()])
+
+
+def renew(python: Path) -> None:
+    """Write constraints.txt anew, for every system and Python; the line of PyTorch stays as it is.
+
+    CUDA's packages are left out: each GPU build of PyTorch names those that it needs.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        needed, pins = Path(folder, "needed.in"), Path(folder, "pins.txt")
+        torch = re.findall(TORCH, PINS.read_text(), re.MULTILINE)
+        needed.write_text("\n".join([*requirements(), *torch]))
+        everywhere = ["--universal", "--python-version", ".".join(map(str, OLDEST))]
+        bare = ["--quiet", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
+        run([*uv(python), "compile", *everywhere, *bare, str(needed), "-o", str(pins)])
+        lines = pins.read_text().splitlines(keepends=True)
+    others = [line for line in lines if not line.startswith(("cuda", "nvidia", "torch==", "triton"))]
+    PINS.write_text("".join(sorted([*others, *torch])))
+
+
+def uv(python: Path) -> list[str]:
+    """uv's pip: the one on the PATH, else one that pip puts beside `python`.
+
+    pip itself cannot ask for a CPU build of PyTorch where the package index serves a CUDA build, nor pin for others.
+    """
+    on_path = shutil.which("uv")
+    found = [on_path] if on_path else [str(python), "-m", "uv"]
+    if not succeeds([*found, "--version"]):
+        run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", str(PINS), "uv"])
+    return [*found, "pip"]
 
 
 def requirements() -> list[str]:
@@ -102,30 +129,17 @@ def requirements() -> list[str]:
     return names
 
 
-def brings_cuda(pip: list[str], constraint: list[str]) -> bool:
-    """Whether pip would now take a PyTorch that depends on CUDA packages (a dry run: nothing is installed)."""
-    report = json.loads(output([*pip, "--quiet", "--dry-run", "--no-deps", "--report", "-", *constraint, "torch"]))
-    needs = [need for item in report["install"] for need in item["metadata"].get("requires_dist", [])]
-    return any(need.startswith(("nvidia", "cuda", "triton")) and "extra ==" not in need for need in needs)
-
-
 def wheel_at_hand(name: str) -> bool:
     """Whether a folder of wheels (PIP_FIND_LINKS) holds this distribution."""
-    return any(any(Path(place).glob(name + "-*.whl")) for place in places() if Path(place).is_dir())
-
-
-def places() -> list[str]:
-    return os.environ.get("PIP_FIND_LINKS", "").split()
-
-
-def find_links() -> list[str]:
-    return [word for place in places() for word in ("--find-links", place)]
+    places = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
+    return any(any(place.glob(name + "-*.whl")) for place in places if place.is_dir())
 
 
 def link_checkout(python: Path) -> None:
     """Make the checkout importable wherever a process starts."""
-    site = output([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
-    (Path(site) / "maskscope-checkout.pth").write_text(str(ROOT) + "\n")
+    script = "import pathlib, sys, sysconfig; folder = pathlib.Path(sysconfig.get_path('purelib'))"
+    script += "; (folder / 'maskscope-checkout.pth').write_text(sys.argv[1] + chr(10))"
+    run([str(python), "-c", script, str(ROOT)])
 
 
 def install_command(packages: list[str]) -> str:
@@ -144,15 +158,9 @@ def succeeds(command: list[str]) -> bool:
         return False
 
 
-def output(command: list[str]) -> str:
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(done.returncode)
-    return done.stdout
-
-
 def run(command: list[str]) -> None:
-    code = subprocess.run(command).returncode
+    settings = {uv: ",".join(os.environ[pip].split()) for pip, uv in SETTINGS.items() if pip in os.environ}
+    code = subprocess.run(command, env={**settings, **os.environ}).returncode
     if code:
         sys.exit(code)
 
