@@ -44,15 +44,31 @@ lab: build ## open JupyterLab on the tour
 tour: build ## run the tour without a browser and write build/tour.html
 	$(PY) tools/export_notebook.py notebooks/tour.ipynb build/tour.html
 
-.PHONY: test
-test: build ## run the whole test suite, notebooks included
-	MASKSCOPE_PRESET=smoke $(PY) -m pytest --nbmake --nbmake-timeout=300 tests notebooks $(ARGS)
+# As many workers as the machine has processors; each takes about a gigabyte of memory.
+PYTEST = MASKSCOPE_PRESET=smoke $(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
+ALL = --nbmake --nbmake-timeout=300 tests notebooks
+ROOM ?= $(shell tools/changed_rooms.sh | sed 's,tests/,,')
 
-.PHONY: lint
-lint: $(VENV)/.stamp ## check format, style, Cython style and types
+.PHONY: check
+check: build ## in two minutes: format, style, types, and the tests of what changed (or of ROOM=engine) but those in a browser
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target style types
+	$(PYTEST) -q -m "not browser" $(ROOM:%=tests/%) $(ARGS)
+
+.PHONY: test
+test: build ## run the test suite, notebooks and browser tests included
+	$(PYTEST) $(ALL) $(ARGS)
+
+.PHONY: test-long
+test-long: build ## run the test suite with all it leaves out: every variant, new random examples, wheels
+	$(PYTEST) --long $(ALL) $(ARGS)
+
+.PHONY: lint style types
+lint: style types ## check format, style, Cython style and types
+style: $(VENV)/.stamp
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint kernels_core
+types: $(VENV)/.stamp
 	$(PY) -m mypy
 
 .PHONY: bench

@@ -34,10 +34,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out long tests, and let one worker run a file, so that what its tests share is made once.
+
+    All files of tests/browser are one group, since they share a JupyterLab.  That group and the notebooks take longest and
+    come first: the last worker is then never left alone with them.
+    """
     if not config.getoption("--long"):
-        long = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=long)
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+    for item in items:
+        group = item.path.parent if item.path.parent.name == "browser" else item.path
+        item.add_marker(pytest.mark.xdist_group(str(group.relative_to(ROOT))))
+    items.sort(key=lambda item: item.path.parent.name not in ("browser", "notebooks"))
 
 
 @pytest.fixture(scope="session")
