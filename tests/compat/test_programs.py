@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from importlib import metadata
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.compat.running import PROGRAMS, RECORDED, run
-from tests.project.tree import ROOT
 
 pytest.importorskip("torch")
 pytest.importorskip("pydantic")
@@ -43,11 +41,3 @@ def test_the_record_is_what_xgrammar_gives(name: str) -> None:
     if metadata.version("xgrammar") != "0.2.8":
         pytest.skip("the record is of XGrammar 0.2.8")
     assert run(name, "xgrammar") == json.loads(RECORDED.read_text())[name]
-
-
-def test_the_examples_of_the_page_are_true() -> None:
-    page = ROOT / "docs" / "compat-xgrammar.md"
-    example = doctest.DocTestParser().get_doctest(page.read_text(), {}, page.name, str(page), 0)
-    assert len(example.examples) > 5
-    report: list[str] = []
-    assert doctest.DocTestRunner(verbose=False).run(example, out=report.append).failed == 0, "".join(report)

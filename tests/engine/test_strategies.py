@@ -1,41 +1,25 @@
-"""Every strategy of docs/concepts/how-a-mask-is-made.md is in the code, is used, and alone makes the right masks."""
+"""Every strategy of making masks is used, and alone makes the right masks."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from experiments.mechanisms import MECHANISMS, current_name, find_mechanism
+from experiments.mechanisms import MECHANISMS, find_mechanism
 from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask, compiler
 from kernels_core.inspect.snapshots import CacheStats
-from kernels_core.inspect.trace import FillKind
 from kernels_core.laboratory import NAMES, watch, without
 from kernels_core.masks.strategy import STRATEGIES as MADE_BY
-from kernels_core.options import Mechanisms
 from tests.engine.test_laboratory import INFO, INPUTS, NEAR, check, expected, new_vocabulary, read
-from tests.project.tree import ROOT
-from visualizers.caches import NAMES as SAID
-from visualizers.caches import STRATEGIES as TOLD
 
 __all__ = ["expected", "new_vocabulary"]  # fixtures
 
-PAGE: Final = (ROOT / "docs" / "concepts" / "how-a-mask-is-made.md").read_text()
-RESULTS: Final = (ROOT / "experiments" / "RESULTS.md").read_text()
-ROW: Final = re.compile(r"^\| (modules|chosen|invariant|cost|worth|switch|counter) \| (.+) \|$", re.MULTILINE)
-SHARED: Final = PAGE.partition("## What all mechanisms share")[2]
-STRATEGIES: Final = {
-    part.partition("\n")[0]: dict(ROW.findall(part))
-    for part in PAGE.partition("## The mechanisms")[2].partition("## What all mechanisms share")[0].split("\n### ")[1:]
-}
-IN_MASKS: Final = {
-    mechanism.name for mechanism in MECHANISMS if any(part.startswith("masks/") for part in mechanism.parts)
-}
-BY_SWITCH: Final = {row["switch"].strip("`"): name for name, row in STRATEGIES.items()}
+IN_MASKS: Final = [mechanism for mechanism in MECHANISMS if any(part.startswith("masks/") for part in mechanism.parts)]
+SWITCHES: Final = [mechanism.name for mechanism in IN_MASKS if mechanism.name in NAMES]
 # A strategy that is a part of another one, which has to be there for it.
 PART_OF: Final = {
     "reference states": (),
@@ -44,81 +28,19 @@ PART_OF: Final = {
 }
 
 
-def test_every_strategy_says_all_that_a_strategy_says() -> None:
-    rows = ("modules", "chosen", "invariant", "cost", "worth", "switch", "counter")
-    assert {name: tuple(row) for name, row in STRATEGIES.items()} == dict.fromkeys(STRATEGIES, rows)
-
-
-def test_the_panel_says_of_every_strategy_what_the_page_says() -> None:
-    table = PAGE.partition("| name | what it did |\n| --- | --- |\n")[2].partition("\n\n")[0]
-    rows = dict(line.strip("| ").split(" | ") for line in table.splitlines())
-    assert {name: re.sub(r" \(\[.*\)\)$", "", told) for name, told in rows.items()} == dict(TOLD)
-    assert tuple(TOLD) == MADE_BY
-
-
-def test_every_module_of_the_room_is_on_the_page_and_the_other_way_round() -> None:
-    files = (ROOT / "kernels_core" / "masks").iterdir()
-    there = {f"masks/{file.stem}" for file in files if file.suffix in (".py", ".pyx") and file.stem != "__init__"}
-    named = {name for row in STRATEGIES.values() for name in re.findall(r"`([\w/]+)`", row["modules"])}
-    shared = set(re.findall(r"`(masks/\w+)`", SHARED))
-    assert named | shared == there | {"warm_start"}
-
-
-def test_every_mechanism_of_the_room_is_a_strategy() -> None:
-    names = {name.lower() for name in STRATEGIES}
-    assert sorted(name for name in IN_MASKS if name.lower() not in names) == []
-    known = {mechanism.name.lower() for mechanism in MECHANISMS} | {"lookahead", "masks and steps remembered"}
-    assert sorted(names - known) == []
-
-
-def test_every_kind_that_a_trace_tells_is_on_the_page() -> None:
-    rows = re.findall(r"^\| `([a-z -]+)` \| ([a-z ]+) \|", PAGE, re.MULTILINE)
-    assert dict(rows).keys() == set(get_args(FillKind))
-    assert dict(rows) == {kind: word for kind, (word, _) in SAID.items()}
-
-
-def test_every_name_that_a_trace_tells_is_on_the_page() -> None:
-    table = PAGE.partition("| name | what it did |")[2].partition("\n\n")[0]
-    assert tuple(re.findall(r"^\| ([a-z -]+) \| [a-z[]", table, re.MULTILINE)) == MADE_BY
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_switches_and_counters_exist(name: str) -> None:
-    switch, counter = STRATEGIES[name]["switch"].strip("`"), STRATEGIES[name]["counter"].strip("`")
-    owner, _, field_name = switch.rpartition(".")
-    if owner:
-        chosen = {"Options": Options, "Mechanisms": Mechanisms}[owner]
-        assert field_name in {field.name for field in fields(chosen)}
-        assert counter in {field.name for field in fields(CacheStats)}
-    else:
-        assert switch in NAMES
-        assert counter == "uses of the switch"
-
-
-@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "Lookahead"])
-def test_the_worth_of_a_strategy_is_the_recorded_one(name: str) -> None:
-    table = RESULTS.partition("**What each mechanism buys where that is clearest**")[2].partition("\n\n**")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.count("|") > 5]
-    recorded = {
-        current_name(name).lower(): f"{gain}, {there}" if worth == "yes" else f"within the error ({most} at most)"
-        for name, _, gain, _, _, _, there, most, worth in rows
-    }
-    assert STRATEGIES[name]["worth"].partition(";")[0] == recorded[name.lower()]
-
-
 def test_recorded_names_are_known_mechanisms() -> None:
     assert find_mechanism("usual base").name == "reference states"
     with pytest.raises(KeyError, match="no mechanism 'usual bases'"):
         find_mechanism("usual bases")
 
 
-@pytest.mark.parametrize("switch", [switch for switch in NAMES if switch in BY_SWITCH])
+@pytest.mark.parametrize("switch", SWITCHES)
 def test_a_strategy_alone_makes_the_masks_of_the_reference(
     switch: str, expected: dict[str, list[list[NDArray[np.bool_]]]]
 ) -> None:
     """With all other switches of the room off, but for what the strategy is a part of."""
     kept = {switch, *PART_OF.get(switch, ())}
-    with without(*(name for name in NAMES if name in BY_SWITCH and name not in kept)), watch() as used:
+    with without(*(name for name in SWITCHES if name not in kept)), watch() as used:
         check(expected)
         check(expected, Options())
     assert used[switch] > 0
@@ -168,8 +90,7 @@ def counted(options: Options, *, grammars: int = 2) -> tuple[dict[str, Any], set
 
 
 def test_every_option_that_is_a_switch_is_tried() -> None:
-    switches = {switch.partition(".")[2] for switch in BY_SWITCH if "." in switch}
-    assert switches == set(OPTIONS)
+    assert {option for mechanism in IN_MASKS for option in mechanism.options} <= OPTIONS.keys()
 
 
 @pytest.mark.parametrize("field", OPTIONS)

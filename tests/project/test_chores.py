@@ -16,22 +16,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.project.tree import ROOT
 
-CHORES = (
-    "lab",
-    "tour",
-    "test",
-    "lint",
-    "bench",
-    "docs",
-    "sanitize",
-    "sanitize-threads",
-    "annotate",
-    "build",
-    "venv",
-    "clean",
-    "screenshot",
-)
-
 
 def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environment}
@@ -40,26 +24,10 @@ def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, timeout=60, env=env)
 
 
-def test_make_alone_lists_every_chore() -> None:
-    done = make()
-    assert done.returncode == 0, done.stderr
-    for chore in CHORES:
-        assert re.search(rf"^  make {chore} +\S", done.stdout, re.MULTILINE), chore
-
-
-@pytest.mark.parametrize("chore", CHORES)
-def test_chores_are_well_formed(chore: str) -> None:
-    done = make("--dry-run", chore)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("chore", ["lab", "tour", "test", "bench", "docs"])
-def test_chores_build_first(chore: str, tmp_path: Path) -> None:
-    """From nothing: the environment, then the engine, then the chore itself."""
-    planned = make("--dry-run", chore, f"VENV={tmp_path}/none").stdout
-    places = [planned.index(text) for text in ("tools/make_venv.py", "build_ext --inplace")]
-    assert places == sorted(places)
-    assert places[-1] < len(planned.rstrip().rpartition("\n")[0])
+def test_chores_that_make_lists_are_well_formed() -> None:
+    chores = re.findall(r"^  make ([\w-]+) +\S", make().stdout, re.MULTILINE)
+    assert len(chores) > 5
+    assert [(chore, done.stderr) for chore in chores if (done := make("--dry-run", chore)).returncode] == []
 
 
 def test_torch_choice_is_remembered(tmp_path: Path) -> None:
@@ -132,13 +100,6 @@ def test_shell_scripts_are_sound(script: str) -> None:
     path = ROOT / script
     assert os.access(path, os.X_OK)
     assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
-    assert "set -euo pipefail" in path.read_text()
-
-
-def test_ci_ends_with_exactly_make_test() -> None:
-    lines = (ROOT / ".ci" / "run").read_text().rstrip().splitlines()
-    assert lines[-1] == "make test"
-    assert "export CI=true" in "\n".join(lines)
 
 
 def export(notebook: nbformat.NotebookNode, folder: Path) -> subprocess.CompletedProcess[str]:
