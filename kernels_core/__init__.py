@@ -47,7 +47,7 @@ from kernels_core.matcher import GrammarMatcher  # noqa: E402
 from kernels_core.options import Options  # noqa: E402
 from kernels_core.tokens import TokenizerInfo, VocabType  # noqa: E402
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BatchGrammarMatcher",
