@@ -11,6 +11,7 @@ modules include are compiled once, too (`PRELUDE`).
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,12 +34,15 @@ SANITIZE = {
 COMPILE = ["-std=c++17", "-fno-strict-aliasing", *(["-O1", "-g"] if DEBUG or SANITIZE else ["-O3", "-g0"])]
 # Of code that Cython wrote: every limit beside a size, every conversion that nobody asks for.
 COMPILE += ["-Wno-sign-compare", "-Wno-unused-function"]
+COMPILE += SANITIZE
+# On Windows Clang stands in for Microsoft's compiler, which has no vector types and none of GCC's built-ins, and takes
+# its flags.  Nobody has run this yet.
+COMPILE_WINDOWS = ["/std:c++17", *(["/Od", "/Zi"] if DEBUG else ["/O2"]), "-Wno-sign-compare", "-Wno-unused-function"]
 # The grammar room calls Python's C interface nearly all the time: optimising it takes 30 s of a build and buys nothing
 # that `bench masks` can see.
-READING = ["-O1"]
+READING, READING_WINDOWS = ["-O1"], ["/O1"]
 LINK: list[str] = []
 MACROS = [("CYTHON_TRACE", "1")] if TRACE else []
-COMPILE += SANITIZE
 LINK += SANITIZE
 # A class says itself how it is pickled; Cython would write code for all others, too.
 DIRECTIVES = {
@@ -79,6 +83,7 @@ SHARED = "kernels_core._cyshared"
 RECORD = CACHE / "settings"
 BUILDING = frozenset({"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"})
 SETTINGS = repr((Cython.__version__, sys.version, COMPILE, READING, DIRECTIVES, LINK, MACROS, PRELUDE))
+SETTINGS += repr((COMPILE_WINDOWS, READING_WINDOWS)) if sys.platform == "win32" else ""
 
 
 def extension(name: str, source: Path) -> Extension:
@@ -87,12 +92,6 @@ def extension(name: str, source: Path) -> Extension:
         [str(source)],
         language="c++",
         include_dirs=[numpy.get_include()],
-        extra_compile_args=[
-            *COMPILE,
-            *(READING if name.startswith("kernels_core.grammar.") else []),
-            "-include",
-            str(HEADER),
-        ],
         extra_link_args=LINK,
         define_macros=MACROS,
     )
@@ -102,7 +101,8 @@ def remove_orphans(package: Path) -> list[Path]:
     """Remove the modules whose sources are gone; one that is left would be imported, and be of another engine."""
     orphans = [
         path
-        for path in package.rglob("*.so")
+        for ending in ("so", "pyd")
+        for path in package.rglob(f"*.{ending}")
         if path.name.partition(".")[0] != SHARED.rpartition(".")[2]
         and not path.with_name(path.name.partition(".")[0] + ".pyx").exists()
     ]
@@ -112,18 +112,38 @@ def remove_orphans(package: Path) -> list[Path]:
 
 
 class BuildExt(build_ext):
-    """Remembers what the modules were built with: time stamps cannot tell that flags or Cython changed."""
+    """Chooses flags by compiler, and remembers what the modules were built with: time stamps cannot tell that flags or
+    Cython changed."""
 
     def build_extensions(self) -> None:
-        compiled = HEADER.with_name(f"{HEADER.name}.gch")
         HEADER.write_text(PRELUDE)
+        windows = self.compiler.compiler_type == "msvc"
+        flags, reading = (COMPILE_WINDOWS, READING_WINDOWS) if windows else (COMPILE, READING)
+        prelude = [f"/FI{HEADER.resolve()}"] if windows else ["-include", str(HEADER)]
+        for module in self.extensions:
+            in_grammar = module.name.startswith("kernels_core.grammar.")
+            module.extra_compile_args = [*flags, *(reading if in_grammar else []), *prelude]
+        if windows:
+            self.take_clang()
+        else:
+            self.compile_headers()
+        super().build_extensions()
+
+    def take_clang(self) -> None:
+        clang = shutil.which("clang-cl")
+        if clang is None:
+            raise SystemExit("maskscope: clang-cl is missing. Install LLVM, or the Clang tools of Visual Studio")
+        self.compiler.initialize()
+        self.compiler.cc = clang
+
+    def compile_headers(self) -> None:
+        compiled = HEADER.with_name(f"{HEADER.name}.gch")
         compiler = getattr(self.compiler, "compiler_so_cxx", self.compiler.compiler_so)
         maker = subprocess.run([compiler[0], "--version"], check=True, capture_output=True, text=True).stdout
         if "Free Software Foundation" in maker and (self.force or not compiled.is_file()):
             folders = [f"-I{folder}" for folder in (*self.include_dirs, *self.compiler.include_dirs)]
             flags = [*COMPILE, *folders, "-x", "c++-header"]
             subprocess.run([*compiler, *flags, str(HEADER), "-o", str(compiled)], check=True)
-        super().build_extensions()
 
     def run(self) -> None:
         super().run()

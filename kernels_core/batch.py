@@ -47,7 +47,8 @@ def _without_threads() -> None:
     _POOL, _POOL_LOCK = None, threading.Lock()
 
 
-os.register_at_fork(after_in_child=_without_threads)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_without_threads)
 
 
 class BatchGrammarMatcher:

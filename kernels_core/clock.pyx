@@ -44,6 +44,17 @@ cdef extern from *:
     static inline long long* mc_last() { return &mc_yielded; }
     static inline long long* mc_listened() { return &mc_heard; }
     static inline int* mc_kind() { return &mc_thread; }
+    #ifdef _WIN32
+    #define NOMINMAX
+    #include <windows.h>
+    static inline long long mc_steady() { return 1000000LL * (long long)GetTickCount64(); }
+    static inline long long mc_spent() {
+        FILETIME made, ended, kernel, user;
+        GetThreadTimes(GetCurrentThread(), &made, &ended, &kernel, &user);
+        const long long high = (long long)kernel.dwHighDateTime + user.dwHighDateTime;
+        return 100LL * ((high << 32) + kernel.dwLowDateTime + user.dwLowDateTime);
+    }
+    #else
     static inline long long mc_read(clockid_t of) {
         struct timespec now;
         clock_gettime(of, &now);
@@ -51,6 +62,7 @@ cdef extern from *:
     }
     static inline long long mc_steady() { return mc_read(CLOCK_MONOTONIC); }
     static inline long long mc_spent() { return mc_read(CLOCK_THREAD_CPUTIME_ID); }
+    #endif
     """
     void** mc_clock() noexcept nogil
     int* mc_work() noexcept nogil

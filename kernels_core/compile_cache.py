@@ -182,4 +182,5 @@ def _all_after_fork() -> None:
         cache._after_fork()
 
 
-os.register_at_fork(after_in_child=_all_after_fork)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_all_after_fork)

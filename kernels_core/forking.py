@@ -59,4 +59,5 @@ def _let_go_all() -> None:
         one.let_go()
 
 
-os.register_at_fork(before=_hold_all, after_in_parent=_let_go_all, after_in_child=_let_go_all)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(before=_hold_all, after_in_parent=_let_go_all, after_in_child=_let_go_all)

@@ -40,4 +40,5 @@ def _open_all() -> None:
         lock._at_fork_reinit()
 
 
-os.register_at_fork(after_in_child=_open_all)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_open_all)

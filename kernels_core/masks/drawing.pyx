@@ -226,7 +226,7 @@ cdef extern from *:
         return draw<4>(row, width, words, setting, largests, sums);
     }
 
-    #if defined(__x86_64__)
+    #if defined(__x86_64__) && !defined(_WIN32)
     __attribute__((target("avx2,fma"))) static int64_t draw_wide(
         const float* row, int64_t width, const uint32_t* words, const Setting* setting, float* largests, double* sums
     ) {
@@ -237,7 +237,7 @@ cdef extern from *:
     typedef int64_t (*Draw)(const float*, int64_t, const uint32_t*, const Setting*, float*, double*);
 
     static inline Draw find_draw() {
-    #if defined(__x86_64__)
+    #if defined(__x86_64__) && !defined(_WIN32)
         if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
             return draw_wide;
     #endif
