@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the documentation as HTML.")
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder.resolve()
-    sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-c", "docs"]
+    sphinx = [sys.executable, "-m", "sphinx", "-E", "-W", "--keep-going", "-n", "-q", "-c", "docs"]
     subprocess.run([*sphinx, "-D", "nb_execution_mode=force", ".", str(folder)], cwd=ROOT, check=True)
     (folder / "index.html").write_text(FRONT)
     pdoc.render.configure(docformat="numpy", search=True)

@@ -23,10 +23,14 @@ def comparisons() -> list:  # type: ignore[type-arg]
     return compare(live=False)
 
 
-def test_the_page_says_what_the_rows_give(comparisons: list) -> None:  # type: ignore[type-arg]
-    """XGrammar's column stands as it was recorded; all else is made anew."""
+def rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("|")]
+
+
+def test_rows_give_what_is_recorded(comparisons: list) -> None:  # type: ignore[type-arg]
+    """The page is the record of what each call gives here, and `compat matrix` writes it; XGrammar's column is kept."""
     version, _ = recorded()
-    assert page(comparisons, version) == PAGE.read_text(encoding="utf-8")
+    assert rows(page(comparisons, version)) == rows(PAGE.read_text(encoding="utf-8"))
 
 
 def test_rows_are_alike_or_explained(comparisons: list) -> None:  # type: ignore[type-arg]

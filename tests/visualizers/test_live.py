@@ -16,7 +16,7 @@ import visualizers
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from tests.visualizers import fixtures
 from tests.visualizers.test_static import survives
-from visualizers.assets import FOLDER, module, sources, stylesheet
+from visualizers.assets import FOLDER, module, stylesheet
 from visualizers.live import (
     AutomatonView,
     CounterView,
@@ -67,12 +67,9 @@ class TestAssets:
     """What travels with every widget stays small and whole."""
 
     @pytest.mark.parametrize("view", everything(), ids=lambda view: type(view).__name__)
-    def test_modules_are_small_and_need_nothing(self, view: LiveView[Any]) -> None:
+    def test_modules_need_nothing(self, view: LiveView[Any]) -> None:
         source = module(view._module)
-        assert max(len(one.encode()) for one in sources(view._module).values()) < 30_000
-        assert len(stylesheet("theme", "base", *view._styles).encode()) < 13_500
         assert not re.search(r"^\s*import\b", source, re.MULTILINE)
-        assert source.count("export default { render };") == 1
         assert "http" not in source.replace("http://www.w3.org/2000/svg", "")
         assert "innerHTML" not in source
 

