@@ -62,14 +62,18 @@ test: build ## run the test suite, notebooks and browser tests included
 test-long: build ## run the test suite with all it leaves out: every variant, new random examples, wheels
 	$(PYTEST) --long $(ALL) $(ARGS)
 
-.PHONY: lint style types
-lint: style types ## check format, style, Cython style and types
+.PHONY: lint style types pages
+lint: style types pages ## check format, style, Cython style, spelling, imports, types, and the links of the pages
 style: $(VENV)/.stamp
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint kernels_core
+	$(VENV)/bin/codespell
+	$(VENV)/bin/lint-imports
 types: $(VENV)/.stamp
 	$(PY) -m mypy
+pages: $(VENV)/.stamp
+	$(PY) -m sphinx -EWnq --keep-going -c docs . build/pages
 
 .PHONY: bench
 bench: build ## time compiling, masks and token steps beside the peers that are installed
@@ -106,7 +110,7 @@ annotate: $(VENV)/.stamp ## write Cython's annotated sources to build/annotate
 
 .PHONY: clean
 clean: ## remove everything built, but not the environment
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
+	rm -rf build dist .import_linter_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
 	find kernels_core \( -name '*.so' -o -name '*.cpp' -o -name '*.c' -o -name '*.html' \) -not -path '*/include/*' -delete
 
 .PHONY: distclean

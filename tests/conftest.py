@@ -36,8 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out long tests, and let one worker run a file, so that what its tests share is made once.
 
-    All files of tests/browser are one group, since they share a JupyterLab.  That group and the notebooks take longest and
-    come first: the last worker is then never left alone with them.
+    All files of tests/browser are one group, since they share a JupyterLab.  That group and the notebooks take longest
+    and come first, so that neither is begun when the other workers are about to end.
     """
     if not config.getoption("--long"):
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
