@@ -150,8 +150,8 @@ def _draw_natively(
     drawn[which] = draw_tokens(
         logits,
         numbers[which],
-        [samplings[row].temperature for row in which],
-        [samplings[row].min_p or 0.0 for row in which],
+        [samplings[row].temperature for row in which.tolist()],
+        [samplings[row].min_p or 0.0 for row in which.tolist()],
         masks=masks,
         rows=None if rows is None else rows[which],
         indices=which,
@@ -162,7 +162,7 @@ def _draw_natively(
         if masks is not None and rows is not None:
             apply_masks_inplace(logits, masks, rows=rows[others], indices=others)
         chosen = torch.from_numpy(others)
-        settings = [samplings[row] for row in others]
+        settings = [samplings[row] for row in others.tolist()]
         drawn[others] = _draw_by_torch(logits[chosen], settings, uniforms[chosen]).numpy()
     return torch.from_numpy(drawn)
 
