@@ -151,8 +151,8 @@ def test_model_folder(byte_level: Any, tmp_path: Path) -> None:
 
 
 def test_name_in_the_local_cache(byte_level: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     repository = tmp_path / "models--someone--model"
     snapshot = repository / "snapshots" / ("0" * 40)
     snapshot.mkdir(parents=True)
