@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -32,6 +32,7 @@ from kernels_core.inspect.derivation import Derivation, call_stack, chain, deriv
 from tests.engine.driver import compiled
 from tests.reference import Recogniser
 from tests.strategies import EXAMPLES, grammars, productive, texts
+from tests.work import calls
 
 BYTES = [bytes([byte]) for byte in range(256)]
 JSON = r"""
@@ -284,23 +285,20 @@ class TestTree:
         ],
     )
     def test_what_is_long_or_ambiguous_takes_no_long_time(self, grammar: str, text: bytes) -> None:
-        """Generous: a loaded machine is ten times slower than the fifth of a second that this should take."""
         matcher = matcher_of(grammar, text)
-        begun = time.perf_counter()
-        found = derivation(matcher)
-        assert len(found.nodes) < 400
+        assert calls(partial(derivation, matcher)) < 3_000_000
+        assert len(derivation(matcher).nodes) < 400
+        assert calls(partial(call_stack, matcher)) < 200_000
         assert call_stack(matcher).stacks
-        assert time.perf_counter() - begun < 5
 
     def test_a_chart_too_large_says_which_budget_was_hit(self) -> None:
         matcher = matcher_of('root ::= L\nL ::= I "," L | I\nI ::= [a-z]+', b",".join([b"abc"] * 1000))
         with pytest.raises(BudgetExceededError, match="Earley items"):
             derivation(matcher)
         assert matcher.accept_string(b"d")
-        begun = time.perf_counter()
         with pytest.raises(BudgetExceededError, match="Earley items"):
-            call_stack(matcher)  # and a longer text is not tried again
-        assert time.perf_counter() - begun < 0.2
+            call_stack(matcher)
+        assert calls(partial(call_stack, matcher), BudgetExceededError) < 100  # a longer text is not tried again
         matcher.reset()
         assert derivation(matcher).nodes
 
