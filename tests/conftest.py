@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,16 +60,27 @@ def data_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The path of the system's Chromium.  Without one browser tests skip; under CI=true that is a failure."""
+    """The path of the system's Chromium; browser tests skip without one."""
     from workbench.cli.doctor import find_chromium  # tests of the engine alone do without the command line
 
-    found = find_chromium()
-    if found is None:
-        reason = "no Chromium: apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
-        if os.environ.get("CI", "").lower() == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
+    return _optional(
+        find_chromium(), "no Chromium: apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
+    )
+
+
+@pytest.fixture(scope="session")
+def dot() -> str:
+    """The path of Graphviz's `dot`; tests of its pictures skip without it."""
+    return _optional(shutil.which("dot"), "no dot program: apt-get install graphviz")
+
+
+def _optional(found: str | None, reason: str) -> str:
+    """A test that lacks a program is skipped; with CI=true, where all of them have to be, it is a failure."""
+    if found is not None:
+        return found
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")

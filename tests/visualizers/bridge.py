@@ -7,6 +7,7 @@ through one function that Playwright exposes.  So a test sees the whole round tr
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Page
@@ -52,6 +53,15 @@ MODEL = """async ([state, source]) => {
 }"""
 
 
+def until(page: Page, done: Callable[[], bool]) -> bool:
+    """Whether `done` comes true while the page goes on for half a minute: what a view does arrives by message."""
+    for _ in range(1500):
+        if done():
+            return True
+        page.wait_for_timeout(20)
+    return False
+
+
 class Bridge:
     """One widget and the page that shows it."""
 
@@ -70,16 +80,21 @@ class Bridge:
 
     def push(self) -> None:
         """Give the page what has changed in Python since the last exchange, as `show` does through the kernel."""
-        self.page.evaluate("(answer) => window.bridge.take(answer)", {"traits": self._changes(), "messages": []})
-        self.page.wait_for_timeout(30)
+        # The page's own timer: what a view puts off for a frame, or for less than 30 ms, is done before it.
+        self.page.evaluate(
+            "(answer) => { window.bridge.take(answer);"
+            " return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30))); }",
+            {"traits": self._changes(), "messages": []},
+        )
 
     def soon(self, name: str, *expected: Any) -> bool:
-        """Whether trait `name` becomes one of `expected` within five seconds: what a view does arrives by message."""
-        for _ in range(250):
-            if getattr(self.widget, name) in expected:
-                return True
-            self.page.wait_for_timeout(20)
-        return False
+        """Whether trait `name` becomes one of `expected`."""
+        return until(self.page, lambda: getattr(self.widget, name) in expected)
+
+    def asked(self, count: int) -> list[dict[str, Any]]:
+        """What the view asked of Python, once that is `count` requests."""
+        until(self.page, lambda: len(self.requests) >= count)
+        return self.requests
 
     def _called(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         if kind == "set":

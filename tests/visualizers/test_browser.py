@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from tests.visualizers import fixtures
-from tests.visualizers.bridge import Bridge
+from tests.visualizers.bridge import Bridge, until
 from visualizers import html
 from visualizers.host import Host
 from visualizers.live import (
@@ -510,8 +510,9 @@ class TestTokens:
     def test_arrow_keys_walk_the_rows(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(TokenTable(fixtures.token_sets()))
         body = bridge.page.get_by_test_id("token-rows")
+        before = bridge.widget.selected_token
         body.press("ArrowDown")
-        bridge.page.wait_for_timeout(200)
+        assert until(bridge.page, lambda: bridge.widget.selected_token != before)
         first = bridge.widget.selected_token
         body.press("ArrowDown")
         assert bridge.soon("selected_token", first + 1)

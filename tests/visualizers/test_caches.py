@@ -163,11 +163,11 @@ class TestBrowser:
         cell = page.locator("#two").get_by_test_id("last-mask").first.locator("td.ways")
         for width in (900, 620, 520):
             page.set_viewport_size({"width": width, "height": 700})
-            page.wait_for_timeout(100)
             expect(cell).to_be_visible()
-            box = cell.bounding_box()
-            assert box is not None
-            assert box["x"] + box["width"] <= width
+            handle = cell.element_handle()
+            page.wait_for_function(
+                "([cell, width]) => cell.getBoundingClientRect().right <= width", arg=[handle, width]
+            )
         for part in page.locator("[data-testid=last-mask] td.ways span").all():
             name = part.inner_text()
             assert part.get_attribute("title") == f"{name}: {STRATEGIES[name]}"
@@ -201,8 +201,7 @@ class TestBrowser:
         bridge = bridged(view)
         bridge.page.get_by_test_id("cache-tab-states").click()
         bridge.page.get_by_test_id("state-cell").last.click()
-        bridge.page.wait_for_timeout(50)
-        assert bridge.requests == [{"kind": "goto", "index": shot.record.states()[-1].first_step}]
+        assert bridge.asked(1) == [{"kind": "goto", "index": shot.record.states()[-1].first_step}]
 
     def test_a_page_without_python_follows_the_steps(self, shot: CacheShot, page: Page, tmp_path: Path) -> None:
         view = CacheView()

@@ -182,11 +182,11 @@ class TestBrowser:
         strips = page.get_by_test_id("cockpit-strips")
         strips.evaluate("node => { node.scrollLeft = node.scrollWidth; }")
         bridge.push()
-        page.wait_for_timeout(100)
-        box, fork = strips.bounding_box(), page.get_by_test_id("fork").bounding_box()
-        assert box is not None
-        assert fork is not None
-        assert box["x"] < fork["x"] < box["x"] + box["width"] - fork["width"]
+        page.wait_for_function(
+            """() => { const [strips, fork] = ["cockpit-strips", "fork"].map((name) =>
+                 document.querySelector(`[data-testid=${name}]`).getBoundingClientRect());
+               return strips.left < fork.left && fork.right < strips.right; }"""
+        )
 
     def test_clicks_and_buttons_ask_python(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(CockpitView(SHOT))
@@ -195,8 +195,7 @@ class TestBrowser:
         page.get_by_test_id("branch-text").fill("x y")
         page.get_by_test_id("branch").click()
         page.get_by_test_id("beside").click()
-        page.wait_for_timeout(60)
-        assert bridge.requests == [
+        assert bridge.asked(3) == [
             {"kind": "goto", "index": 3},
             {"kind": "branch", "step": 1, "text": "x y"},
             {"kind": "beside"},
@@ -209,8 +208,7 @@ class TestBrowser:
         view.show(CockpitShot(SHOT.runs[:1], place=3, vocab_size=100, running=True, can_branch=True))
         bridge.push()
         bridge.page.get_by_test_id("cockpit-stop").click()
-        bridge.page.wait_for_timeout(60)
-        assert bridge.requests == [{"kind": "stop"}]
+        assert bridge.asked(1) == [{"kind": "stop"}]
         assert bridge.page.get_by_test_id("branch").is_disabled()
 
     def test_a_page_without_python_steps(self, page: Page, tmp_path: Path) -> None:

@@ -127,8 +127,7 @@ def test_the_present_grammar_is_fetched_to_be_changed_and_the_box_folds_when_the
     box, grammar = page.get_by_test_id("compare-other"), page.get_by_test_id("compare-grammar")
     box.locator("summary").click()
     page.get_by_test_id("compare-present").click()
-    page.wait_for_timeout(60)
-    assert bridge.requests == [{"type": "present"}]
+    assert bridge.asked(1) == [{"type": "present"}]
     view.other_text = "root ::= [a-z]"
     bridge.push()
     assert grammar.input_value() == "root ::= [a-z]"

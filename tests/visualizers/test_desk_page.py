@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from experiments.synthetic_schemas import NOUNS
-from tests.visualizers.bridge import Bridge
+from tests.visualizers.bridge import Bridge, until
 from workbench.desk import Desk
 from workbench.session import Session
 
@@ -516,11 +516,7 @@ def test_a_text_is_found_across_edges_or_the_find_says_that_it_is_not(page: Page
     expect(opened.find("automaton-hit")).to_be_hidden()
     assert box.input_value() == "address"
     assert box.evaluate("node => node.scrollWidth <= node.clientWidth"), "the word is seen whole"
-    for _ in range(100):
-        if view.selected == hit["state"]:
-            break
-        page.wait_for_timeout(50)
-    assert view.selected == hit["state"]
+    assert until(page, lambda: view.selected == hit["state"])
     box.fill("adzz")
     page.keyboard.press("Enter")
     expect(opened.find("automaton-none")).to_have_text(re.compile("^not found"))

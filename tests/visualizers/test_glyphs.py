@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -147,7 +146,7 @@ def test_escaped_text_is_text_for_html_and_xml(text: str) -> None:
     assert "".join(ET.fromstring(f"<b>{escaped}</b>".replace("\r", "&#13;")).itertext()) == wanted
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="no dot program: apt-get install graphviz")
+@pytest.mark.usefixtures("dot")
 @given(st.lists(hostile, min_size=20, max_size=20))
 @settings(max_examples=12, deadline=None)
 def test_dot_shows_quoted_text_literally(labels: list[str]) -> None:

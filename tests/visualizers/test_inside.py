@@ -17,10 +17,15 @@ from visualizers.layout import PADDING, TITLE, Engine, Layouts, Plan, plan
 from visualizers.marks import Marks, marks
 from visualizers.scene import Request, edge_id, scene
 
-ENGINES: tuple[Engine, ...] = ("built-in", "dot")
+LAYOUTS: dict[Engine, Layouts] = {"built-in": Layouts("built-in"), "dot": Layouts("dot")}
 
 
-LAYOUTS: dict[Engine, Layouts] = {engine: Layouts(engine) for engine in ENGINES}
+@pytest.fixture(params=LAYOUTS)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "dot":
+        request.getfixturevalue("dot")
+    found: Engine = request.param
+    return found
 
 
 def shown(automaton: Automaton, active: tuple[int, ...], engine: Engine) -> tuple[Folds, Plan, Marks]:
@@ -29,7 +34,6 @@ def shown(automaton: Automaton, active: tuple[int, ...], engine: Engine) -> tupl
     return folds, plan(chosen, LAYOUTS[engine]), marks(folds, chosen, active)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 class TestSpots:
     """Where plates lie."""
 

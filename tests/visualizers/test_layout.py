@@ -23,7 +23,7 @@ from visualizers.graph import Arrow, Graph
 from visualizers.layered import layered
 from visualizers.scene import Request, Scene, rules_graph, scene
 
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot program: apt-get install graphviz")
+needs_dot = pytest.mark.usefixtures("dot")
 
 
 @pytest.fixture

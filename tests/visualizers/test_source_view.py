@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.visualizers.bridge import Bridge
+from tests.visualizers.bridge import Bridge, until
 from visualizers.host import Host
 from visualizers.live_base import to_page
 from visualizers.source import SourceView
@@ -95,7 +95,7 @@ def test_typing_is_sent_after_a_pause_and_an_older_answer_changes_nothing(
     area.press("Tab")
     expect(page.locator(".ms-source.ms-pending")).to_have_count(1)
     page.wait_for_function("() => window.sent === 1")
-    page.wait_for_timeout(50)
+    assert until(page, lambda: bool(heard))
     assert [(message["kind"], message["text"]) for message in heard] == [("source", TEXT + "\nx  ")]
     sent = heard[0]
     # An answer to an edit before this one: the text area keeps what was typed.
@@ -127,7 +127,7 @@ def test_a_click_sends_the_place_as_python_counts(page: Page, bridge: Bridge, vi
     area = page.get_by_test_id("grammar-editor")
     area.evaluate("(node, at) => { node.focus(); node.setSelectionRange(at, at); node.click(); }", 15)
     page.wait_for_function("() => window.sent === 1")
-    page.wait_for_timeout(50)
+    assert until(page, lambda: bool(heard))
     assert heard == [{"kind": "choose", "offset": 14}]  # 𝔸 is one character, and two units
 
 

@@ -25,7 +25,7 @@ import visualizers
 import workbench
 import workbench as wb
 from tests.visualizers import fixtures, strangers
-from tests.visualizers.bridge import Bridge
+from tests.visualizers.bridge import Bridge, until
 from tests.visualizers.strangers import CASES, EVIL, SCRIPT
 from tests.visualizers.test_static import ATTRIBUTES, TAGS
 from visualizers import formatters, html
@@ -279,7 +279,7 @@ def test_pages_without_python(page: Page) -> None:
         page.wait_for_timeout(50)
         assert page.locator("script").count() == 1, name
         assert page.locator("[onerror], img:not([src^='data:'])").count() == 0, name
-        assert shows(readable(page.locator("body"))), name
+        assert until(page, lambda: shows(readable(page.locator("body")))), name
 
 
 @pytest.mark.browser
@@ -301,6 +301,6 @@ def test_the_export_of_a_notebook(page: Page, tmp_path: Path) -> None:
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_timeout(200)
     assert page.locator("[onerror], img:not([src^='data:'])").count() == 0
+    assert until(page, lambda: EVIL in readable(page.locator("body")))
     text = readable(page.locator("body"))
-    assert EVIL in text
     assert "line 1, column" in text
