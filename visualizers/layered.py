@@ -20,8 +20,9 @@ from visualizers.graph import Arrow
 
 __all__ = ["layered"]
 
-RANK_GAP: Final = 16.0
-NODE_GAP: Final = 14.0
+# About as close as Graphviz puts them, so that a picture has room for as much.
+RANK_GAP: Final = 10.0
+NODE_GAP: Final = 12.0
 SWEEPS: Final = 10
 # Past this many dummies edges are drawn straight: time and memory stay linear in the automaton.
 MAX_DUMMIES: Final = 20_000

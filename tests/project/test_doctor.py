@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -103,9 +102,6 @@ def test_data_folder_is_one_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: o
     assert doctor.data_folder() is None
 
 
-def test_continuous_integration_has_a_browser() -> None:
-    """Browser tests skip where no Chromium is found; where CI=true that would hide them."""
-    if os.environ.get("CI") != "true":
-        pytest.skip("only where CI=true")
-    assert find_chromium() is not None, "CI must run the browser tests: install chromium"
-    assert shutil.which("dot") is not None, "CI must draw with dot too: install graphviz"
+def test_continuous_integration_has_all_options(chromium: str, dot: str) -> None:
+    """Tests skip what is missing; where CI=true that would hide them, and these fixtures fail."""
+    assert (chromium, dot) == (find_chromium(), shutil.which("dot"))
