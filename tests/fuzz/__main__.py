@@ -17,6 +17,7 @@ def main() -> int:
     length.add_argument("--seconds", type=float)
     parser.add_argument("--inputs", type=int, help="stop after so many inputs of the generator")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--slack-ms", type=int, help="processor time that an input may take beyond its limits")
     parser.add_argument("--input", type=Path, help="run this file alone")
     parser.add_argument("--guide", choices=("coverage", "none"), help="default: coverage, where atheris is installed")
     parser.add_argument("--corpus", type=Path, help="of a guided run; default: build/fuzz/TARGET/corpus")
@@ -33,6 +34,8 @@ def main() -> int:
         return 0
     if options.target not in driver.TARGETS:
         parser.error(f"no target {options.target!r}; there are {', '.join(driver.TARGETS)}")
+    if options.slack_ms is not None:
+        driver.rules.SLACK_MS = options.slack_ms
     folder = driver.ROOT / options.target
     if options.input is not None:
         return int(driver.try_input(options.target, options.input.read_bytes(), folder) is not None)
