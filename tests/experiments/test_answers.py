@@ -173,6 +173,7 @@ def test_the_claims_of_accuracy_can_fail() -> None:
     assert words[tagged] == "undecided"  # four answers are whole
 
 
+@pytest.mark.long
 def test_pipeline_experiment(ledger: Ledger) -> None:
     frame = run_sweep(pipeline.trial, pipeline.grid("smoke"), ledger=ledger, sweep="pipeline")
     assert set(frame["status"]) <= {"ok", "not run"}, frame["error"].dropna().tolist()

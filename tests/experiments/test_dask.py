@@ -90,6 +90,7 @@ def test_a_dead_worker_loses_nothing(ledger: Ledger, address: str, tmp_path: Pat
     assert list(frame["status"]) == ["ok"] * 5
 
 
+@pytest.mark.long
 def test_a_lost_scheduler_loses_only_what_was_running(ledger: Ledger, tmp_path: Path) -> None:
     """Scheduler and worker as they are started by hand, with a scheduler file."""
     file = tmp_path / "scheduler.json"
@@ -111,7 +112,7 @@ class started:  # noqa: N801
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--host", "127.0.0.1", "--no-dashboard"]
         self.process = subprocess.Popen([*command, *words], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
         if kind == "scheduler":
-            file, deadline = Path(words[-1]), time.monotonic() + 60
+            file, deadline = Path(words[-1]), time.monotonic() + 300
             while not (file.is_file() and file.read_text().strip().endswith("}")):
                 assert time.monotonic() < deadline
                 assert self.process.poll() is None
@@ -125,6 +126,7 @@ class started:  # noqa: N801
         self.process.wait()
 
 
+@pytest.mark.long
 def test_a_killed_coordinator_loses_only_what_was_running(address: str, tmp_path: Path) -> None:
     path, marker = tmp_path / "ledger.sqlite", tmp_path / "done"
     code = f"""

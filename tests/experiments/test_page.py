@@ -20,7 +20,6 @@ from experiments.running import run
 from experiments.synthetic_schemas import make_tool
 from experiments.trial import NotRunError
 from workbench.cli import app
-from workbench.cli.doctor import find_chromium
 
 CHEAP = ("ablation", "dispatch-size", "formal", "gpu", "growth", "memory", "parsers", "reuse", "scale", "tools")
 
@@ -75,10 +74,7 @@ def test_the_page_holds_the_last_run_of_each_section(ledger: Ledger) -> None:
 
 
 @pytest.mark.browser
-def test_the_page_fits_and_follows_the_colours_of_the_reader(ledger: Ledger, tmp_path: Path) -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("no Chromium")
+def test_the_page_fits_and_follows_the_colours_of_the_reader(ledger: Ledger, tmp_path: Path, chromium: str) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
     for name in ("reuse", "memory"):
         grid = find_experiment(name).module.grid("smoke")
@@ -94,15 +90,16 @@ def test_the_page_fits_and_follows_the_colours_of_the_reader(ledger: Ledger, tmp
             tab.on("pageerror", lambda mistake: mistakes.append(str(mistake)))
             tab.goto(file.as_uri())
             tab.wait_for_selector(".main-svg")
-            inks = []
-            for scheme in ("light", "dark"):
-                tab.emulate_media(color_scheme=scheme)
-                tab.wait_for_timeout(300)
-                inks.append(tab.evaluate("getComputedStyle(document.querySelector('.xtick text')).fill"))
-                inks.append(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
-                assert tab.evaluate("document.documentElement.scrollWidth") == 1440
-            assert len(set(inks)) == 4
-            assert inks[1] == "rgb(255, 255, 255)"
+            inks = """[getComputedStyle(document.querySelector('.xtick text')).fill,
+              getComputedStyle(document.body).backgroundColor]"""
+            light = tab.evaluate(inks)
+            assert light[1] == "rgb(255, 255, 255)"
+            assert tab.evaluate("document.documentElement.scrollWidth") == 1440
+            tab.emulate_media(color_scheme="dark")
+            tab.wait_for_function(f"(light) => {inks}.every((ink) => !light.includes(ink))", arg=light)
+            dark = tab.evaluate(inks)
+            assert dark[0] != dark[1]
+            assert tab.evaluate("document.documentElement.scrollWidth") == 1440
             assert not mistakes
         finally:
             browser.close()

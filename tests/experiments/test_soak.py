@@ -50,7 +50,7 @@ def test_seconds_of_it(info: TokenizerInfo) -> None:
     assert found["tokens"] > 100
     assert found["requests"]["valid"] > 5
     assert {kind for kind, *_ in found["errors"]} <= {"refused", "limit", "dead end"}
-    assert len(found["windows"]) >= 5
+    assert len(found["windows"]) >= 2
     assert sum(window["tokens"] for window in found["windows"]) <= found["tokens"]
     held = found["windows"][-1]["held"]
     assert held["grammars"] > 0
@@ -74,7 +74,7 @@ def test_garbage_collections_are_counted_by_themselves(info: TokenizerInfo, monk
 
     monkeypatch.setattr("experiments.soaking.GrammarMatcher", Collecting)
     before = list(gc.callbacks)
-    times = run_soak(info, Load(0.5, matchers=1, threads=1, window_s=0.1))["times"]
+    times = run_soak(info, Load(2.0, matchers=1, threads=1, window_s=0.1))["times"]
     assert gc.callbacks == before
     assert times["garbage collection, processor"]["n"] >= times["accept"]["n"]
     assert times["accept, processor"]["p50"] < times["garbage collection, processor"]["p50"]

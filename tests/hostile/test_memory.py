@@ -46,7 +46,8 @@ for mib in map(int, sys.argv[1:]):
 
 def test_no_mask_is_wrong_for_want_of_memory() -> None:
     command = [sys.executable, "-c", SCRIPT, *map(str, MIB)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
     ends = [int(line) for line in done.stdout.split()]
     assert len(ends) == len(MIB)
     assert set(ends) <= {0, 2, -signal.SIGABRT}, (ends, done.stderr[-2000:])

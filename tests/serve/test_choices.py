@@ -73,7 +73,7 @@ def test_a_client_that_goes_frees_all_rows(serving: Callable[..., Client]) -> No
         assert service.runner.running == 4
         await stream.aclose()
         service.leave(one)
-        for _ in range(200):
+        for _ in range(3000):
             if service.runner.running == service.runner.engine.waiting == 0:
                 return
             await asyncio.sleep(0.02)

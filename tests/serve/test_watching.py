@@ -41,7 +41,10 @@ async def run(client: Client, watch: bool) -> tuple[str, list[dict[str, Any]]]:
     assert one.job.row is not None
     service.leave(one, "stop")
     if looking is not None:
-        await asyncio.sleep(0.5)
+        for _ in range(600):
+            if seen and seen[-1]["shown"]["state"] == "stop":
+                break
+            await asyncio.sleep(0.1)
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
         assert one.job.watchers == 0

@@ -35,7 +35,7 @@ def test_a_child_finds_the_locks_of_a_session_open() -> None:
         finally:
             os._exit(4)
     try:
-        for _ in range(1000):
+        for _ in range(6000):
             found, status = os.waitpid(child, os.WNOHANG)
             if found:
                 break
