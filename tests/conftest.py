@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
+# They run many experiments, each of which has a test of its own.
+LONG_NOTEBOOKS = ("ablation.ipynb", "reproduce_the_paper.ipynb")
 
 # No deadline and no complaint about slow data: both depend on how busy the machine is.
 BY_LOAD = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -40,6 +42,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     All files of tests/browser are one group, since they share a JupyterLab.  That group and the notebooks take longest
     and come first, so that neither is begun when the other workers are about to end.
     """
+    for item in items:
+        if item.path.name in LONG_NOTEBOOKS:
+            item.add_marker(pytest.mark.long)
     if not config.getoption("--long"):
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
         items[:] = [item for item in items if not item.get_closest_marker("long")]
