@@ -4,16 +4,14 @@ Grammars are built as IR by hand, so they reach every node and every kind of rec
 write it so.  The alphabet is a handful of bytes and of code points whose spellings share their first bytes; everything
 random has a good chance of meeting everything else.
 
-`EXAMPLES` is the number of examples per property: modest by default, `MASKSCOPE_EXAMPLES=5000` for a long hunt.
+How many examples a property gets is said by the profile (`tests/conftest.py`); `examples` changes that for one of them.
 
 Read on: `tests/reference` (the oracle), `tests/engine/test_against_reference.py` (the properties).
 """
 
 from __future__ import annotations
 
-import os
-
-from hypothesis import assume
+from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
 from kernels_core.grammar.ir import (
@@ -35,10 +33,10 @@ from tests.reference import EarleySet, Recogniser
 
 __all__ = [
     "ALPHABET",
-    "EXAMPLES",
     "RARE_BOUNDS",
     "SMALL_BOUNDS",
     "World",
+    "examples",
     "grammars",
     "next_bytes",
     "productive",
@@ -46,8 +44,6 @@ __all__ = [
     "vocabularies",
     "worlds",
 ]
-
-EXAMPLES = int(os.environ.get("MASKSCOPE_EXAMPLES", "80"))
 
 # Spellings that share first bytes (é ê, 中 丮), one of four bytes, and the pieces they are made of.
 LETTERS = [b"a", b"b", b"c"]
@@ -99,6 +95,18 @@ SMALL_BOUNDS: list[tuple[int, int | None]] = [
 LOOPS: list[tuple[int, int | None]] = [(0, None), (1, None)]
 # Bounds that no text here comes near: what matters is that nothing is spelt out in advance.
 RARE_BOUNDS: list[tuple[int, int | None]] = [(0, 2**31 - 1), (100, 200), (1000, None), (2**31 - 1, None), (7, 10**6)]
+
+
+def examples(share: float = 1, *allowed: HealthCheck) -> settings:
+    """`share` times the examples of the profile, for a property that needs another number of them: say why beside it.
+
+    Health checks in `allowed` do not fail, besides those of the profile.
+    """
+    profile = settings()
+    return settings(
+        max_examples=max(1, round(share * profile.max_examples)),
+        suppress_health_check=[*profile.suppress_health_check, *allowed],
+    )
 
 
 @st.composite

@@ -1,14 +1,19 @@
 """What the engine's tests share: compile a grammar for a list of tokens, read a mask as a set of ids.
 
 The vocabulary given gets one more token, the stop token, whose id is `len(vocab)`.  `VARIANTS` are options that change
-how a grammar is lowered, or what is computed from what, and must change nothing else.
+how a grammar is lowered, or what is computed from what, and must change nothing else: the default ones, and few others
+in which every two settings of two mechanisms meet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
+from typing import Any, Final
 
 import numpy as np
+import pytest
+from _pytest.mark.structures import ParameterSet
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -23,13 +28,73 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 from kernels_core.grammar.ir import GrammarIR
+from tests.covering import covering_rows
 
-__all__ = ["STOP", "VARIANTS", "compiled", "follow", "mask", "mask_row", "tokenizer"]
+__all__ = [
+    "FOLLOWING",
+    "STOP",
+    "TOKEN_SETS",
+    "VARIANTS",
+    "Settings",
+    "compiled",
+    "follow",
+    "in_turn",
+    "mask",
+    "mask_row",
+    "some_variants",
+    "tokenizer",
+]
 
 STOP = b"<stop>"
 NOISE = 0x5A5A5A5A
-VARIANTS = {
-    "default": Options(),
+Settings = dict[str, Any]
+# Ways to follow a text, and ways to make the token sets that masks are put together from: a line is a mechanism.
+FOLLOWING: Final[tuple[tuple[Settings, ...], ...]] = (
+    ({}, {"lazy_lowering": False}, {"lazy_lowering": False, "lookahead": True}, {"jit": "all"}),
+    ({}, {"repetition": "compress", "repetition_threshold": 2}),
+    ({}, {"inline_limit": 0}, {"inline_limit": 400}),
+    ({}, {"unroll_limit": 0}, {"unroll_limit": 400}),
+    ({}, {"memoize_sets": False}),
+)
+TOKEN_SETS: Final[tuple[tuple[Settings, ...], ...]] = (
+    ({"direct_limit": 0}, {"direct_limit": 2}),
+    ({"differential_from": 0}, {"differential_masks": False}),
+    ({}, {"warm_start": False}, {"cross_grammar_cache": False}),
+    ({}, {"iteration_profiles": False}),
+    ({}, {"walk_shortcuts": False}),
+)
+
+
+def _rows() -> list[list[Settings]]:
+    """Settings, one of each mechanism, in which every two of two mechanisms meet.
+
+    By default a small vocabulary needs no token sets, and the naive parser never does, so what makes them would not
+    be used: both meet the ways to follow a text.  All others meet where token sets are made, which the last row does
+    with every mechanism.
+    """
+    mechanisms = FOLLOWING + TOKEN_SETS
+    chosen = covering_rows({str(at): range(len(settings)) for at, settings in enumerate(mechanisms)})
+    rows = [[mechanisms[int(at)][choice] for at, choice in row.items()] for row in chosen]
+    for parser in ({}, {"parser": "naive"}):
+        for turn in range(max(map(len, FOLLOWING))):
+            rows.append([parser, *(settings[turn % len(settings)] for settings in FOLLOWING)])
+    return [*rows, [settings[0] for settings in mechanisms]]
+
+
+def _options(rows: Iterable[list[Settings]]) -> dict[str, Options]:
+    """By what they set, so that a failure says it in words that `Options.laboratory` takes."""
+    made = {}
+    for row in rows:
+        chosen = {key: value for settings in row for key, value in settings.items()}
+        name = ", ".join(f"{key}={value!r}" for key, value in chosen.items())
+        made[name or "default"] = Options.laboratory(**chosen)
+    return made
+
+
+VARIANTS: Final = _options(_rows())
+
+# What somebody might choose: with `--long` alone, since every two of these settings meet in `VARIANTS`.
+NAMED: Final = {
     "lowered at once": Options.laboratory(lazy_lowering=False, direct_limit=0, differential_from=0),
     "nothing inlined or unrolled": Options.laboratory(
         inline_limit=0, unroll_limit=0, direct_limit=0, differential_masks=False
@@ -49,6 +114,25 @@ VARIANTS = {
     "token sets without differences": Options.laboratory(direct_limit=0, differential_masks=False, unroll_limit=0),
     "hardly any walk": Options.laboratory(direct_limit=2, inline_limit=0, differential_from=0),
 }
+
+
+def in_turn(cases: Mapping[str, Any], *, rows: int = 2) -> list[ParameterSet]:
+    """Each case with the default options and as many `rows` of `VARIANTS`, taken in turn; with `--long`, with all."""
+    turns = cycle([name for name in VARIANTS if name != "default"])
+    found = []
+    for case, value in cases.items():
+        now = {"default", *(next(turns) for _ in range(rows))}
+        for name, options in (VARIANTS | NAMED).items():
+            marks = () if name in now else (pytest.mark.long,)
+            found.append(pytest.param(value, options, id=f"{case}: {name}", marks=marks))
+    return found
+
+
+def some_variants() -> st.SearchStrategy[dict[str, Options]]:
+    """A few of `VARIANTS`, by name: all of them for each example would mostly repeat each other."""
+    return st.lists(st.sampled_from(list(VARIANTS)), min_size=2, max_size=4, unique=True).map(
+        lambda names: {name: VARIANTS[name] for name in names}
+    )
 
 
 def tokenizer(vocab: Sequence[bytes]) -> TokenizerInfo:

@@ -3,7 +3,7 @@
 What is checked: masks at every prefix, acceptance of tokens and of strings, completion and the stop token, and that
 going back (rollback), splitting (fork) and starting again (reset) restore masks exactly.
 
-`MASKSCOPE_EXAMPLES=5000` makes a long hunt of it.  Read on: `test_inspection.py`, `test_tekken.py`.
+`pytest --long` makes a long hunt of it.  Read on: `test_inspection.py`, `test_tekken.py`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.errors import GrammarError, MatcherTerminatedError
 from kernels_core.grammar.ir import GrammarIR
-from tests.engine.driver import VARIANTS, compiled, mask
+from tests.engine.driver import VARIANTS, compiled, mask, some_variants
 from tests.reference import EarleySet, Recogniser
 from tests.reference.masks import mask_at
-from tests.strategies import EXAMPLES, World, grammars, productive, texts, worlds
+from tests.strategies import World, grammars, productive, texts, worlds
 
-CHECKS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OPTIONS = st.sampled_from(list(VARIANTS.values()))
 
 
@@ -49,7 +48,6 @@ class Oracle:
         return self._masks[text]
 
 
-@CHECKS
 @given(grammars())
 def test_a_grammar_without_texts_is_refused(ir: GrammarIR) -> None:
     if Recogniser(ir).start().alive:
@@ -59,7 +57,6 @@ def test_a_grammar_without_texts_is_refused(ir: GrammarIR) -> None:
             Grammar(ir)
 
 
-@CHECKS
 @given(grammars().map(productive), st.data())
 def test_the_normal_form_has_the_same_texts(ir: GrammarIR, data: st.DataObject) -> None:
     before, after = Recogniser(ir), Recogniser(Grammar(ir).ir)
@@ -69,7 +66,6 @@ def test_the_normal_form_has_the_same_texts(ir: GrammarIR, data: st.DataObject) 
         assert before.accepts(text[:end]) == after.accepts(text[:end])
 
 
-@CHECKS
 @given(worlds(), OPTIONS, st.data())
 def test_masks_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world
@@ -88,7 +84,6 @@ def test_masks_at_every_prefix(world: World, options: Options, data: st.DataObje
             break
 
 
-@CHECKS
 @given(worlds(), OPTIONS, st.data())
 def test_whole_strings(world: World, options: Options, data: st.DataObject) -> None:
     """`accept_string` takes all of a text or none of it."""
@@ -104,7 +99,6 @@ def test_whole_strings(world: World, options: Options, data: st.DataObject) -> N
         assert matcher.is_completed() == oracle.state(matcher.text).completed
 
 
-@CHECKS
 @given(worlds(), OPTIONS, st.data())
 def test_every_token_after_a_walk(world: World, options: Options, data: st.DataObject) -> None:
     """A token is accepted exactly when its bit is set, and a refused one leaves everything as it was."""
@@ -164,7 +158,6 @@ class Walk:
             assert mask(self.matcher) == self.oracle.mask(self.text)
 
 
-@CHECKS
 @given(worlds(), OPTIONS, st.data())
 def test_any_order_of_operations(world: World, options: Options, data: st.DataObject) -> None:
     """Tokens, strings, rollback, fork and reset in any order, on matchers that share one compiled grammar."""
@@ -205,22 +198,20 @@ def test_any_order_of_operations(world: World, options: Options, data: st.DataOb
         walk.check()
 
 
-@CHECKS
-@given(worlds(), st.data())
-def test_options_change_no_mask(world: World, data: st.DataObject) -> None:
+@given(worlds(), some_variants(), st.data())
+def test_options_change_no_mask(world: World, variants: dict[str, Options], data: st.DataObject) -> None:
     ir, vocab = world
     text = data.draw(texts(Recogniser(ir)))
-    grammars_ = [compiled(ir, vocab, options) for options in VARIANTS.values()]
 
     def answers(grammar: CompiledGrammar) -> list[object]:
         matcher = GrammarMatcher(grammar)
         return [(matcher.accept_string(text[at : at + 1]), sorted(mask(matcher))) for at in range(len(text))]
 
-    first, *others = map(answers, grammars_)
-    assert all(other == first for other in others)
+    expected = answers(compiled(ir, vocab))
+    for name, options in variants.items():
+        assert answers(compiled(ir, vocab, options)) == expected, name
 
 
-@CHECKS
 @given(worlds(), st.data())
 def test_a_stop_token_is_never_text(world: World, data: st.DataObject) -> None:
     """A stop token may have bytes that the grammar would take; it is allowed exactly where the text may end."""

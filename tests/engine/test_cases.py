@@ -7,7 +7,7 @@ import pytest
 from kernels_core import GrammarMatcher, Options
 from kernels_core.errors import GrammarError
 from tests.cases.loading import Case, load_cases
-from tests.engine.driver import VARIANTS, compiled, mask
+from tests.engine.driver import compiled, in_turn, mask
 from tests.reference import Recogniser, naive_mask
 
 CASES = load_cases()
@@ -35,8 +35,7 @@ def test_reference(case: Case) -> None:
         assert step.stop in (None, recogniser.accepts(step.prefix)), step.prefix
 
 
-@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS.keys())
-@pytest.mark.parametrize("case", GOOD, ids=_names(GOOD))
+@pytest.mark.parametrize(("case", "options"), in_turn({case.name: case for case in GOOD}))
 def test_engine(case: Case, options: Options) -> None:
     grammar = compiled(case.parse(), case.vocabulary or (b"a",), options)
     for text in case.accepts:

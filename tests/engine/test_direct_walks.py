@@ -9,12 +9,13 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.automata.lazy_identity import LazyIdentities
 from tests.engine.driver import compiled, follow, mask, tokenizer
+from tests.strategies import examples
 
 PIECES = [b"a", b"b", b"c", b"f", b"z", b'"', b":", b" ", b",", b"7"]
 VOCAB = [b"".join(parts) for length in (1, 2, 3) for parts in product(PIECES, repeat=length)]
@@ -57,7 +58,8 @@ COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in W
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
-@settings(max_examples=25, deadline=None)
+# For each of the grammars.
+@examples(0.4)
 @given(data=st.data())
 def test_walks_find_what_the_naive_parser_finds(name: str, data: st.DataObject) -> None:
     grammar = Grammar.from_ebnf(GRAMMARS[name])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarError, GrammarMatcher, Options
@@ -67,7 +67,6 @@ def dispatches(draw: st.DrawFn) -> TagDispatch:
     return TagDispatch(tuple(tags), contents, draw(st.booleans()), tuple(sorted(excludes)), tuple(sorted(stops)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(dispatches(), st.sampled_from([Options(), Options.laboratory(differential_from=0, unroll_limit=0)]))
 def test_every_short_text(node: TagDispatch, options: Options) -> None:
     matcher = GrammarMatcher(compiled(grammar(node), [b"a"], options))
@@ -80,7 +79,6 @@ def test_every_short_text(node: TagDispatch, options: Options) -> None:
         assert accepted or text not in prefixes, text
 
 
-@settings(max_examples=30, deadline=None)
 @given(dispatches(), st.text("abc", max_size=4).map(str.encode))
 def test_masks_of_free_text(node: TagDispatch, prefix: bytes) -> None:
     for options in (Options(), Options.laboratory(differential_from=0), Options.laboratory(differential_masks=False)):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import (
@@ -27,7 +27,7 @@ from kernels_core.clock import TimeLimit
 from tests.engine.driver import NOISE, VARIANTS, compiled, mask
 from tests.engine.test_against_reference import Oracle
 from tests.engine.test_renewal import SOURCE, WORDS
-from tests.strategies import EXAMPLES, World, worlds
+from tests.strategies import World, worlds
 
 NUMBERS = 'root ::= "[" item ("," item)* "]"\nitem ::= [0-9]+ | "null" | root'
 VOCAB = [b"[", b"]", b",", b"1", b"23", b"null", b"nu", b"ll", b"1,", b"],[", b"]]", b"x"]
@@ -116,7 +116,6 @@ def check(tree: Tree, matcher: GrammarMatcher, plain: GrammarMatcher, surplus: i
             assert ids(row) == alone(plain, path)
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(worlds(), st.sampled_from(sorted(VARIANTS)), st.data())
 def test_rows_are_masks_of_the_reference(world: World, variant: str, data: st.DataObject) -> None:
     """Against the plain recogniser, which knows texts and no trees."""
@@ -139,7 +138,6 @@ def test_rows_are_masks_of_the_reference(world: World, variant: str, data: st.Da
         assert ids(row) == (oracle.mask(text) if alive else set())
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(worlds(), st.booleans(), st.data())
 def test_rows_are_masks_of_fresh_matchers(world: World, ends_by_itself: bool, data: st.DataObject) -> None:
     """In the middle of a text, with stop tokens of the matcher's own, in rows that are wider than they need to be."""

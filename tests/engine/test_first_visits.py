@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
@@ -19,6 +19,7 @@ from kernels_core.earley.arena import reserve, spare_bytes
 from kernels_core.laboratory import without
 from kernels_core.warm_start import FROM_TOKENS
 from tests.engine.driver import follow, mask, tokenizer
+from tests.strategies import examples
 
 PIECES = [
     b"a",
@@ -82,7 +83,8 @@ NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
-@settings(max_examples=25, deadline=None)
+# For each of the grammars.
+@examples(0.4)
 @given(data=st.data())
 def test_shortcuts_change_no_mask(name: str, data: st.DataObject) -> None:
     grammar = Grammar.from_ebnf(GRAMMARS[name])

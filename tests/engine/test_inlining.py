@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarMatcher, Options
@@ -179,7 +179,6 @@ def build(nfa: Nfa, link: tuple[str, int, int, int]) -> None:
         nfa.epsilon(source, target)
 
 
-@settings(max_examples=50)
 @given(links, links)
 def test_edges_are_ordered_by_source_and_automata_keep_apart(first: list[Any], second: list[Any]) -> None:
     automata = [Nfa(), Nfa()]  # filled in turns: what one gives back when its edges are laid out is not the other's
@@ -223,7 +222,6 @@ def test_small_rules_are_the_same_automata_and_positions_whoever_spells_them_out
     assert {("item", (0, 0), 1), ("item", (0, 1), 0), ("item", (1, 1), 0)} <= found[0][1]
 
 
-@settings(max_examples=150, deadline=None)
 @given(grammars(large=False), st.sampled_from([0, 8, 128]))
 def test_what_is_read_leads_to_an_end(ir: GrammarIR, limit: int) -> None:
     """No state that an edge leads to is dead: automata take that for granted, unless they were told otherwise."""

@@ -21,17 +21,17 @@ from kernels_core.grammar.ir import (
 )
 from kernels_core.inspect.snapshots import Automaton, TokenSets
 from tests.engine.driver import VARIANTS, compiled, mask
-from tests.engine.test_against_reference import CHECKS, OPTIONS
+from tests.engine.test_against_reference import OPTIONS
 from tests.reference import ClassicItem, Recogniser, classic_items
 from tests.strategies import World, grammars, next_bytes, productive, texts, worlds
 
-LITERAL_RULES = VARIANTS["nothing inlined or unrolled"]  # automata are then rule by rule what the grammar says
+# Automata are then rule by rule what the grammar says.
+LITERAL_RULES = Options.laboratory(inline_limit=0, unroll_limit=0, direct_limit=0)
 REMEMBERING = st.sampled_from(
     [options for options in VARIANTS.values() if options.mechanisms.memoize_sets and options.parser == "earley"]
 )
 
 
-@CHECKS
 @given(worlds(), OPTIONS, st.data())
 def test_token_sets_add_up_to_the_mask(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world
@@ -96,7 +96,6 @@ def test_token_sets_tell_how_the_engine_keeps_them() -> None:
     assert entry.nbytes > 0
 
 
-@CHECKS
 @given(worlds(max_size=8), OPTIONS, st.data())
 def test_frontier_items_are_of_the_automaton(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world
@@ -126,7 +125,6 @@ def test_frontier_items_are_of_the_automaton(world: World, options: Options, dat
             break
 
 
-@CHECKS
 @given(grammars(large=False).map(productive), st.data())
 def test_frontier_is_the_textbooks(ir: GrammarIR, data: st.DataObject) -> None:
     """Rule by rule, with origins and iterations, the frontier is the set of a parser that knows no automata."""
@@ -148,7 +146,6 @@ def test_frontier_is_the_textbooks(ir: GrammarIR, data: st.DataObject) -> None:
         state = recogniser.advance(state, byte)
 
 
-@CHECKS
 @given(grammars().map(productive), OPTIONS, st.data())
 def test_the_automata_drawn_are_the_grammar(ir: GrammarIR, options: Options, data: st.DataObject) -> None:
     """Read back as a grammar, the automaton snapshot has the same texts."""
@@ -191,7 +188,6 @@ def read_back(automaton: Automaton) -> GrammarIR:
     return GrammarIR(rules, str(called[automaton.root].start))
 
 
-@CHECKS
 @given(worlds(max_size=8), OPTIONS, st.data())
 def test_equal_numbers_are_equal_sets(world: World, options: Options, data: st.DataObject) -> None:
     """Two texts that lead to sets with one number have the same mask, and the same next bytes by the reference."""
@@ -209,7 +205,6 @@ def test_equal_numbers_are_equal_sets(world: World, options: Options, data: st.D
             state = recogniser.advance(state, byte)
 
 
-@CHECKS
 @given(worlds(max_size=8), REMEMBERING, st.data())
 def test_nothing_is_computed_twice(world: World, options: Options, data: st.DataObject) -> None:
     """A second matcher on the same text finds every step and every mask that the first one made."""

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import BatchGrammarMatcher, Grammar, GrammarMatcher, allocate_token_bitmask
@@ -17,7 +17,6 @@ from tests.strategies import grammars, productive, vocabularies
 WORDS = [b"a", b"b", b"ab", b"\xc3", b"\xa9", b"c"]
 
 
-@settings(max_examples=80, deadline=None)
 @given(grammars().map(productive), st.binary(max_size=3))
 def test_forced_text_is_forced(ir: GrammarIR, prefix: bytes) -> None:
     """Every byte of it is the only one possible, the text may not end on the way, and it is as long as it can be."""
@@ -63,7 +62,6 @@ def test_forced_tokens() -> None:
     assert matcher.num_steps == 0
 
 
-@settings(max_examples=80, deadline=None)
 @given(grammars().map(productive), vocabularies(), st.data())
 def test_forced_tokens_are_those_of_the_masks(ir: GrammarIR, vocab: list[bytes], data: st.DataObject) -> None:
     """Each is alone in its mask, and behind the last one there is a choice, an end or nothing at all."""
@@ -79,7 +77,6 @@ def test_forced_tokens_are_those_of_the_masks(ir: GrammarIR, vocab: list[bytes],
     assert len(forced) == 6 or probe.is_terminated() or len(mask(probe)) != 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(grammars().map(productive), min_size=1, max_size=4), vocabularies(), st.integers(1, 4))
 def test_batches_equal_single_matchers(irs: list[GrammarIR], vocab: list[bytes], threads: int) -> None:
     fresh = [compiled(ir, [*vocab, b"a"]) for ir in irs]
@@ -153,7 +150,6 @@ def test_explanations_name_the_byte_and_who_waited() -> None:
     assert matcher.num_steps == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(grammars().map(productive), vocabularies(), st.binary(max_size=4))
 def test_explanations_agree_with_the_mask(ir: GrammarIR, vocab: list[bytes], prefix: bytes) -> None:
     matcher = GrammarMatcher(compiled(ir, vocab))

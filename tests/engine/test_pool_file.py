@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, PoolFileError
 from kernels_core.masks.pool_file import LAYOUT, MAGIC, _digest
 from tests.engine.driver import mask, tokenizer
-from tests.engine.test_against_reference import CHECKS, Oracle
+from tests.engine.test_against_reference import Oracle
 from tests.strategies import World, texts, worlds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +104,6 @@ def test_another_process_starts_warm(tmp_path: Path) -> None:
     assert warm == [f"{name} [0, 0]" for name in OPTIONS]
 
 
-@CHECKS
 @given(
     st.lists(worlds(max_rules=3, max_size=8), min_size=1, max_size=3),
     st.sampled_from(list(OPTIONS.values())),

@@ -6,12 +6,13 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Options
 from tests.engine.driver import follow, mask, tokenizer
 from tests.engine.test_first_visits import INFO
+from tests.strategies import examples
 
 EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
 COMPILERS = {
@@ -62,7 +63,8 @@ def compare(string: dict[str, Any], draw: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", STRINGS)
-@settings(max_examples=12, deadline=None)
+# For each of the patterns.
+@examples(0.2)
 @given(draw=st.data())
 def test_shared_string_bodies_change_no_mask(name: str, draw: st.DataObject) -> None:
     compare(STRINGS[name], draw)
@@ -72,7 +74,6 @@ PIECES = st.sampled_from(["a", "b", "7", "é", "[a-c]", "[^7]", "[^a-z]", ".", "
 REPEATS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,3}"])
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     parts=st.lists(st.tuples(PIECES, REPEATS), min_size=1, max_size=4),
     front=st.sampled_from(["", "^"]),

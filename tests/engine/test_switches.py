@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import BudgetExceededError, Grammar, GrammarMatcher, Options, UnsupportedFeatureError
@@ -18,9 +18,8 @@ from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import compiled, mask
 from tests.reference import Recogniser
 from tests.reference.masks import naive_mask
-from tests.strategies import EXAMPLES, grammars, productive, texts, vocabularies
+from tests.strategies import grammars, productive, texts, vocabularies
 
-CHECKS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 WORDS = [b"a", b"b", b"ab", b"aa", b"ba", b"c", b'"', b'",', b'"a"', b"ca", b"[", b"]", b"[[", b"]]", b"a]"]
 PARSERS = {
     "earley": Options(),
@@ -46,7 +45,6 @@ def walk(ir: GrammarIR, vocab: list[bytes], options: Options, text: bytes) -> li
     return masks
 
 
-@CHECKS
 @given(grammars().map(productive), vocabularies(), st.data())
 def test_all_parsers_give_the_same_masks(ir: GrammarIR, vocab: list[bytes], data: st.DataObject) -> None:
     text = data.draw(texts(Recogniser(ir)))

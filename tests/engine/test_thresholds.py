@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -21,7 +21,7 @@ from kernels_core.masks.thresholds import TABLE, read_threshold, set_threshold
 from tests.engine.driver import compiled, mask
 from tests.engine.test_against_reference import Oracle
 from tests.engine.test_laboratory import NEAR, check, expected, new_vocabulary
-from tests.strategies import EXAMPLES, World, texts, worlds
+from tests.strategies import World, examples, texts, worlds
 
 __all__ = ["expected", "new_vocabulary"]  # fixtures
 
@@ -81,7 +81,8 @@ def test_all_thresholds_at_one_end(value: int, expected: dict[str, list[list[NDA
         check(expected, Options.laboratory(direct_limit=0, differential_from=0))
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Thirty thresholds and a dozen options have to meet.
+@examples(3)
 @given(worlds(), OPTIONS, SETTINGS, st.data())
 def test_masks_at_every_prefix(world: World, options: Options, thresholds: dict[str, int], data: st.DataObject) -> None:
     ir, vocab = world

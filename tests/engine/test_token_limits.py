@@ -12,7 +12,7 @@ from contextlib import suppress
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import BudgetExceededError, Grammar, GrammarCompiler, GrammarMatcher, Options, UnsupportedFeatureError
@@ -20,11 +20,9 @@ from kernels_core.grammar import nodes
 from kernels_core.grammar.analysis import normal_form
 from kernels_core.grammar.ir import CharSet, Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, TagDispatch
 from kernels_core.inspect.classic import Chart
-from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
+from tests.engine.driver import VARIANTS, compiled, in_turn, mask, tokenizer
 from tests.reference.token_limits import Stacks, TooManyStacks
-from tests.strategies import EXAMPLES
 
-CHECKS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TERMINALS: list[Node] = [
     Literal(b"a"),
     Literal(b"b"),
@@ -84,7 +82,6 @@ def limited(draw: st.DrawFn) -> GrammarIR:
     return normal_form(GrammarIR(rules, "root"))
 
 
-@CHECKS
 @given(limited(), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False))
 def test_masks_are_those_of_the_stacks(ir: GrammarIR, variant: str, random: Random) -> None:
     matcher = GrammarMatcher(compiled(ir, VOCABULARY, VARIANTS[variant]))
@@ -130,11 +127,10 @@ def _is_forced(matcher: GrammarMatcher, oracle: Stacks) -> None:
         assert [byte for byte in range(256) if oracle.after(text[:at] + bytes((byte,)))] == [text[at]]
 
 
-@CHECKS
-@given(limited(), st.sampled_from(["default", "nothing inlined or unrolled"]), st.randoms(use_true_random=False))
-def test_the_chart_counts_by_positions(ir: GrammarIR, variant: str, random: Random) -> None:
+@given(limited(), st.sampled_from([128, 0]), st.randoms(use_true_random=False))
+def test_the_chart_counts_by_positions(ir: GrammarIR, inline_limit: int, random: Random) -> None:
     """The textbook chart finds by origins what frames say, and goes back as the matcher does."""
-    made = compiled(ir, VOCABULARY, VARIANTS[variant])
+    made = compiled(ir, VOCABULARY, Options.laboratory(inline_limit=inline_limit, unroll_limit=inline_limit // 4))
     matcher = GrammarMatcher(made)
     seen = []
     for _ in range(9):
@@ -171,14 +167,16 @@ LEFT = [
 ]
 
 
-@pytest.mark.parametrize("most", [1, 2, 3])
-@pytest.mark.parametrize("variant", list(VARIANTS))
-@pytest.mark.parametrize(("left", "plain"), LEFT[:2])
-def test_left_recursion_counts_once(left: str, plain: str, variant: str, most: int) -> None:
+@pytest.mark.parametrize(
+    ("case", "options"),
+    in_turn({f"{at}, {most}": (*LEFT[at], most) for at in (0, 1) for most in (1, 2, 3)}, rows=4),
+)
+def test_left_recursion_counts_once(case: tuple[str, str, int], options: Options) -> None:
     """What a rule calls on its left begins where it does, so all of them have the same number of tokens left."""
+    left, plain, most = case
     vocabulary = [b"a", b"b", b"ab", b"ba", b"x", b"bx", b"aa"]
     random = Random(most)
-    one = GrammarMatcher(compiled(Grammar.from_ebnf(left.replace("{n}", str(most))), vocabulary, VARIANTS[variant]))
+    one = GrammarMatcher(compiled(Grammar.from_ebnf(left.replace("{n}", str(most))), vocabulary, options))
     other = GrammarMatcher(compiled(Grammar.from_ebnf(plain.replace("{n}", str(most))), vocabulary))
     for _ in range(6):
         for _ in range(6):
@@ -424,11 +422,10 @@ TAGS: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize("form", TAGS, ids=range(len(TAGS)))
-@pytest.mark.parametrize("variant", ["default", "lowered at once", "naive", "token sets everywhere"])
-def test_free_text_in_tags(form: dict[str, object], variant: str) -> None:
+@pytest.mark.parametrize(("form", "options"), in_turn({str(at): form for at, form in enumerate(TAGS)}, rows=3))
+def test_free_text_in_tags(form: dict[str, object], options: Options) -> None:
     grammar = Grammar.from_structural_tag({"format": form})
-    made = compiled(grammar, PIECES, VARIANTS[variant])
+    made = compiled(grammar, PIECES, options)
     for seed in range(12):
         random = Random(seed)
         matcher, oracle = GrammarMatcher(made), Stacks(grammar.ir)

@@ -10,7 +10,7 @@ from kernels_core import BudgetExceededError, Grammar, GrammarCompiler, GrammarM
 from kernels_core.inspect import classic
 from kernels_core.inspect.trace import FillEvent, ParserEvent, StepEvent, parser_events
 from tests.engine.driver import compiled, mask, tokenizer
-from tests.engine.test_against_reference import CHECKS, OPTIONS
+from tests.engine.test_against_reference import OPTIONS
 from tests.reference import Recogniser
 from tests.strategies import World, texts, worlds
 
@@ -19,7 +19,6 @@ TAGS = 'root ::= TagDispatch(("<t>", num))\nnum ::= [0-9]{1,3} "</t>"'
 PLAIN = Options.laboratory(inline_limit=0, unroll_limit=0, direct_limit=0)
 
 
-@CHECKS
 @given(worlds(max_size=8), OPTIONS, st.data())
 def test_operations_bring_exactly_the_frontier(world: World, options: Options, data: st.DataObject) -> None:
     """At every byte the items brought by operations are the frontier, but for the start, which nobody brings."""

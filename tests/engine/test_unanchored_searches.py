@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from tests.engine.driver import follow, mask
 from tests.engine.test_first_visits import INFO
 from tests.engine.test_string_bodies import COMPILERS, NAIVE, compare, compiled
+from tests.strategies import examples
 
 ANY = r'any ::= [^"\\\x00-\x1f] | "\\" ["\\a]'
 GRAMMARS = {
@@ -32,7 +33,8 @@ WHOLE = {"pattern": "a" + 12 * "[ab7]" + "b"}  # as many states as there are set
 
 
 @pytest.mark.parametrize("name", GRAMMARS)
-@settings(max_examples=15, deadline=None)
+# For each of the grammars.
+@examples(0.25)
 @given(draw=st.data())
 def test_masks_are_those_of_a_plain_parser(name: str, draw: st.DataObject) -> None:
     grammar = Grammar.from_ebnf(GRAMMARS[name] + "\n" + ANY)
@@ -41,7 +43,8 @@ def test_masks_are_those_of_a_plain_parser(name: str, draw: st.DataObject) -> No
     follow(plain, others, draw, steps=6)
 
 
-@settings(max_examples=10, deadline=None)
+# The naive parser takes long for so many states.
+@examples(0.2)
 @given(draw=st.data())
 def test_searches_with_many_states(draw: st.DataObject) -> None:
     compare(WHOLE, draw)

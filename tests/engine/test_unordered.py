@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -35,10 +35,10 @@ from kernels_core.grammar.ir import (
     Seq,
     Unordered,
 )
-from tests.engine.driver import STOP, VARIANTS, compiled, follow, mask, tokenizer
+from tests.engine.driver import STOP, VARIANTS, compiled, follow, mask, some_variants, tokenizer
 from tests.reference import Recogniser
 from tests.reference.masks import mask_at
-from tests.strategies import EXAMPLES
+from tests.strategies import examples
 
 NAMES = [b"a", b"b", b"ab", b"ba", b"abc", b"c", b"ca"]
 VALUES: list[Node] = [
@@ -131,7 +131,6 @@ def grammars(draw: st.DrawFn) -> GrammarIR:
     return normal_form(GrammarIR(rules, list(rules)[-1] if wrapped or "many" in rules else "root"))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(grammars(), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False))
 def test_masks_are_those_of_the_oracle(ir: GrammarIR, variant: str, random: Random) -> None:
     check(ir)
@@ -247,7 +246,6 @@ def test_the_node_is_kept_when_it_is_pickled_and_told() -> None:
     )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(grammars())
 def test_what_is_printed_is_read_again(ir: GrammarIR) -> None:
     grammar = Grammar(ir)
@@ -306,8 +304,7 @@ def test_keys_that_may_be_something_else_are_refused(body: str, lazy: bool) -> N
         read()
 
 
-@pytest.mark.parametrize("name", list(VARIANTS))
-def test_keys_that_are_calls_may_be_the_beginning_of_others(name: str) -> None:
+def test_keys_that_are_calls_may_be_the_beginning_of_others() -> None:
     grammar = Grammar.from_ebnf("""
         root ::= "[" Unordered((one, ""), (more, "", required), ("x:", [0-9]), separator=(gap ","), closing=(gap "]"))
         one  ::= "1" ("." "0"+)?
@@ -315,13 +312,14 @@ def test_keys_that_are_calls_may_be_the_beginning_of_others(name: str) -> None:
         gap  ::= " "*
     """)
     vocabulary = [*(bytes([byte]) for byte in b"125.0x:, []"), b"1.", b"[1", b"12", b",1", b"1]", b"0,1", b".0 ]"]
-    for text in ("[1,12]", "[12 ,1.00 ,x:5]", "[1.5,1.0]", "[12]"):
-        matcher = GrammarMatcher(compiled(grammar.ir, vocabulary, VARIANTS[name]))
-        assert matcher.accept_string(text), text
-        assert matcher.is_completed()
-    for text in ("[1]", "[1 ]", "[1,1.0", "[12,1.5", "[1.0,12,1,", "[x:1,x"):
-        matcher = GrammarMatcher(compiled(grammar.ir, vocabulary, VARIANTS[name]))
-        assert not matcher.accept_string(text), text
+    for name, options in VARIANTS.items():
+        made = compiled(grammar.ir, vocabulary, options)
+        for text in ("[1,12]", "[12 ,1.00 ,x:5]", "[1.5,1.0]", "[12]"):
+            matcher = GrammarMatcher(made)
+            assert matcher.accept_string(text), (name, text)
+            assert matcher.is_completed(), (name, text)
+        for text in ("[1]", "[1 ]", "[1,1.0", "[12,1.5", "[1.0,12,1,", "[x:1,x"):
+            assert not GrammarMatcher(made).accept_string(text), (name, text)
 
 
 def test_grammars_with_other_required_members_share_no_verdicts() -> None:
@@ -411,7 +409,6 @@ def _accepts(grammar: Grammar, text: str, options: Options) -> bool:
     return matcher.accept_string(text) and matcher.is_completed()
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.one_of(objects(), objects(200, depth=0)), st.sampled_from(WAYS))
 def test_schemas_take_what_is_valid(case: tuple[dict[str, Any], Any], options: Options) -> None:
     schema, value = case
@@ -423,7 +420,6 @@ def test_schemas_take_what_is_valid(case: tuple[dict[str, Any], Any], options: O
         assert _accepts(grammar, text, options) == Draft202012Validator(schema).is_valid(value), (schema, text)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(objects(20, depth=1), st.randoms(use_true_random=False))
 def test_a_name_comes_once_however_it_is_spelt(case: tuple[dict[str, Any], Any], random: Random) -> None:
     schema, value = case
@@ -488,8 +484,8 @@ def test_masks_of_many_members(extra: Any) -> None:
             assert matcher.accept_string(bytes([byte]))
     assert state.completed
     assert all(matcher.is_completed() for matcher in ways.values())
-    in_order = GrammarMatcher(compiled(Grammar.from_json_schema(schema), vocabulary, VARIANTS["lowered at once"]))
-    states = ways["lowered at once"].compiled.cache_stats().states
+    in_order = GrammarMatcher(compiled(Grammar.from_json_schema(schema), vocabulary, Options(lazy_lowering=False)))
+    states = compiled(grammar, vocabulary, Options(lazy_lowering=False)).cache_stats().states
     assert states < 1.2 * in_order.compiled.cache_stats().states
 
 
@@ -518,7 +514,8 @@ def needy_objects(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=30, deadline=None)
+# Sixty objects each.
+@examples(0.5)
 @given(needy_objects(), st.sampled_from(WAYS), st.randoms(use_true_random=False))
 def test_what_some_member_must_be(schema: dict[str, Any], options: Options, random: Random) -> None:
     grammar = Grammar.from_json_schema({"anyOf": [schema, {"type": "null"}]}, any_order=True)  # it may be void
@@ -554,9 +551,10 @@ def test_of_many_members_one_must_be_something() -> None:
     assert matcher.is_completed()
 
 
-@settings(max_examples=20, deadline=None)
-@given(objects(9), st.data())
-def test_all_ways_have_the_same_masks(case: tuple[dict[str, Any], Any], data: st.DataObject) -> None:
+@given(objects(9), some_variants(), st.data())
+def test_all_ways_have_the_same_masks(
+    case: tuple[dict[str, Any], Any], variants: dict[str, Options], data: st.DataObject
+) -> None:
     schema, _ = case
     grammar = _grammar(schema)
     if grammar is None:
@@ -572,7 +570,7 @@ def test_all_ways_have_the_same_masks(case: tuple[dict[str, Any], Any], data: st
         b"1, ",
     ]
     plain = GrammarMatcher(compiled(grammar, vocabulary, Options(parser="naive", lazy_lowering=False)))
-    others = {name: GrammarMatcher(compiled(grammar, vocabulary, options)) for name, options in VARIANTS.items()}
+    others = {name: GrammarMatcher(compiled(grammar, vocabulary, options)) for name, options in variants.items()}
     follow(plain, others, data, steps=15)
 
 

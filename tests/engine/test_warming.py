@@ -6,7 +6,7 @@ import itertools
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import (
@@ -68,7 +68,6 @@ def test_ahead_of_time_leaves_nothing_for_the_first_visit() -> None:
     assert computed(grammar) == before
 
 
-@settings(max_examples=40, deadline=None)
 @given(grammars().map(productive), vocabularies(), st.sampled_from([1, 3, "all"]))
 def test_masks_do_not_depend_on_what_was_made_before(ir: GrammarIR, vocab: list[bytes], jit: int) -> None:
     matcher = GrammarMatcher(compiled(ir, vocab, Options(jit=jit)))

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hypothesis import given, settings  # noqa: E402
+from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from scipy.stats import chi2  # noqa: E402
 
@@ -124,7 +124,6 @@ batch_settings = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 60), batch_settings)
 def test_gathering_and_masking_are_one_distribution(seed: int, allowed: int, sampling: Sampling) -> None:
     """Exact probabilities: of all logits masked, in float64, and of the allowed ones gathered, in float32."""
@@ -178,7 +177,6 @@ def test_batched_draws_follow_the_distribution(sampling: Sampling, width: int) -
     assert statistic < chi2.isf(1e-6, freedom)
 
 
-@settings(deadline=None)
 @given(logits_lists, batch_settings, st.floats(0, 1, exclude_max=True))
 def test_one_row_and_many_agree(values: list[float], sampling: Sampling, uniform: float) -> None:
     """The same uniform number is the same token, up to rounding at the border of two."""

@@ -1,7 +1,7 @@
 """Facts about rules: nullable, productive, reachable, recursive; against slow and obvious definitions."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from kernels_core.grammar import analysis
 from kernels_core.grammar.ebnf import parse_ebnf
@@ -20,7 +20,7 @@ from kernels_core.grammar.ir import (
     Seq,
     walk,
 )
-from tests.strategies import EXAMPLES, grammars
+from tests.strategies import grammars
 
 
 def holds(node: Node, leaf: dict[type, bool], known: set[str]) -> bool:
@@ -51,7 +51,6 @@ def fixpoint(ir: GrammarIR, leaf: dict[type, bool]) -> set[str]:
 TERMINALS = (Literal, CharSet, ByteSet)
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(grammars(max_rules=6))
 def test_nullable_and_productive_rules(ir: GrammarIR) -> None:
     nullable = {Empty: True, Never: False} | dict.fromkeys(TERMINALS, False)
@@ -60,7 +59,6 @@ def test_nullable_and_productive_rules(ir: GrammarIR) -> None:
     assert analysis.productive_rules(ir) == fixpoint(ir, productive)
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(grammars(max_rules=6))
 def test_call_graph_components_and_recursion(ir: GrammarIR) -> None:
     direct = {

@@ -6,7 +6,7 @@ import re
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import TimeLimit
@@ -20,7 +20,7 @@ from kernels_core.grammar.regular.languages import ALL, EPSILON, matches
 from kernels_core.grammar.regular.patterns import full_match, search
 from kernels_core.grammar.regular.reader import read
 from tests.reference import Recogniser
-from tests.strategies import EXAMPLES
+from tests.strategies import examples
 
 # Python reads these as ECMA-262 does, with re.ASCII and texts without line ends; but for \\B, see `comparable`.
 LEAVES = [
@@ -76,7 +76,8 @@ def run(dfa: Dfa, text: str) -> bool:
     return dfa.accepting[state]
 
 
-@settings(max_examples=4 * EXAMPLES, deadline=None)
+# Quick, and few patterns have two assertions at one place.
+@examples(5)
 @given(PATTERNS, TEXTS)
 def test_assertions_mean_what_python_means(pattern: str, texts: list[str]) -> None:
     python = re.compile(pattern, re.ASCII)
@@ -91,7 +92,6 @@ def test_assertions_mean_what_python_means(pattern: str, texts: list[str]) -> No
         assert run(wide, text) == matches(somewhere, text) == (python.search(text) is not None), text
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(PATTERNS, TEXTS, st.booleans())
 def test_grammars_of_assertions(pattern: str, texts: list[str], anywhere: bool) -> None:
     python = re.compile(pattern, re.ASCII)

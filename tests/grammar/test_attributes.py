@@ -6,13 +6,12 @@ import itertools
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar import Grammar
 from tests.reference import Recogniser
-from tests.strategies import EXAMPLES
 
 TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("ab", repeat=n)]
 
@@ -33,7 +32,6 @@ bodies = st.recursive(
 )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(bodies, st.integers(0, 5))
 def test_lazy_and_max_chars(body: str, count: int) -> None:
     tail = '\nx ::= "a" x | "b"'

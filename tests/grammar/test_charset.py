@@ -5,7 +5,7 @@ import unicodedata
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar import charset
@@ -18,7 +18,6 @@ def as_set(ranges: charset.Ranges) -> set[int]:
     return {value for low, high in ranges for value in range(low, high + 1)}
 
 
-@settings(deadline=None)
 @given(PAIRS)
 def test_normalise_keeps_the_set_and_separates_the_ranges(pairs: list[tuple[int, int]]) -> None:
     ranges = charset.normalise(pairs)
@@ -27,7 +26,6 @@ def test_normalise_keeps_the_set_and_separates_the_ranges(pairs: list[tuple[int,
     assert charset.size(ranges) == len(as_set(ranges))
 
 
-@settings(deadline=None)
 @given(PAIRS, PAIRS)
 def test_algebra_is_that_of_sets(left_pairs: list[tuple[int, int]], right_pairs: list[tuple[int, int]]) -> None:
     left, right = charset.normalise(left_pairs), charset.normalise(right_pairs)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.regular.dfa_tables import fans, smallest
+from tests.strategies import examples
 
 Table = tuple[list[list[int]], list[bool]]
 
@@ -44,7 +45,8 @@ def differ(left: Table, right: Table, start: tuple[int, int]) -> bool:
     return False
 
 
-@settings(max_examples=500, deadline=None)
+# Quick, and a random automaton seldom has states to merge.
+@examples(5)
 @given(automata())
 def test_it_accepts_the_same_texts_with_the_fewest_states(automaton: Table) -> None:
     before = [list(row) for row in automaton[0]]

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar import Grammar
@@ -226,7 +226,6 @@ def test_spans_of_macros() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "ab", "ba", ""]), max_size=7))
-@settings(max_examples=40, deadline=None)
 def test_substring_is_any_run_of_chunks(chunks: list[str]) -> None:
     spelt = ", ".join(f'"{chunk}"' for chunk in chunks)
     recogniser = Recogniser(Grammar.from_ebnf(f"root ::= Substring({spelt})").ir)

@@ -5,14 +5,14 @@ import json
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar, analysis
 from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, Seq
 from tests.reference import Recogniser
-from tests.strategies import EXAMPLES, grammars, texts
+from tests.strategies import grammars, texts
 
 
 def made(ir: GrammarIR) -> Grammar | None:
@@ -24,7 +24,6 @@ def made(ir: GrammarIR) -> Grammar | None:
     return None
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(grammars())
 def test_printing_and_parsing_is_the_identity(ir: GrammarIR) -> None:
     grammar = made(ir)
@@ -38,7 +37,6 @@ def test_printing_and_parsing_is_the_identity(ir: GrammarIR) -> None:
         assert pickle.loads(pickle.dumps(grammar)) == grammar
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(grammars(), st.data())
 def test_normal_form_keeps_the_language_and_its_beginnings(ir: GrammarIR, data: st.DataObject) -> None:
     grammar = made(ir)
@@ -50,7 +48,6 @@ def test_normal_form_keeps_the_language_and_its_beginnings(ir: GrammarIR, data: 
             assert before.prefix_ok(text) == after.prefix_ok(text)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(grammars())
 def test_normal_form_has_no_dead_or_idle_rules(ir: GrammarIR) -> None:
     grammar = made(ir)
@@ -62,7 +59,6 @@ def test_normal_form_has_no_dead_or_idle_rules(ir: GrammarIR) -> None:
         assert analysis.normal_form(grammar.ir, trusted=True).rules == grammar.ir.rules
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(grammars(max_rules=2), grammars(max_rules=2), st.data())
 def test_concat_and_union(left_ir: GrammarIR, right_ir: GrammarIR, data: st.DataObject) -> None:
     left, right = made(left_ir), made(right_ir)
@@ -180,7 +176,6 @@ JSON = st.recursive(
 ANY_JSON = Recogniser(Grammar.builtin_json_grammar().ir)
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(JSON, st.booleans(), st.sampled_from([None, 1, "\t"]))
 def test_json_grammar_takes_what_json_writes(value: object, ascii_only: bool, indent: int | str | None) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
@@ -206,7 +201,6 @@ def strictly_json(text: str) -> bool:
 PIECES = [*'{}[],:"10-.e \n\\', '"a"', "E+", "true", "nul", "null", "\\n", "\\u00e9"]
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
 def test_json_grammar_takes_nothing_else(text: str) -> None:
     assert ANY_JSON.accepts(text.encode()) == strictly_json(text)

@@ -1,7 +1,7 @@
 """The normal form: which spellings become the same node, and that the language never changes on the way."""
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kernels_core.grammar import nodes
@@ -21,7 +21,7 @@ from kernels_core.grammar.ir import (
     Span,
 )
 from tests.reference.language import LanguageTooLargeError, language
-from tests.strategies import EXAMPLES, grammars
+from tests.strategies import grammars
 
 A, B, R = Literal(b"a"), Literal(b"b"), RuleRef("r")
 
@@ -59,7 +59,6 @@ def test_normal_form(made: Node, expected: Node) -> None:
     assert made == expected
 
 
-@settings(deadline=None)
 @given(*[st.integers(0, 4)] * 4, st.booleans(), st.booleans())
 def test_repeats_of_repeats_collapse_exactly_when_the_counts_have_no_holes(
     low: int, more: int, fewest: int, many: int, endless: bool, forever: bool
@@ -117,7 +116,6 @@ def test_fold_visits_children_left_to_right_and_any_depth() -> None:
     assert shown == "SLCLRRL"
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(grammars(large=False))
 def test_rebuilding_keeps_the_language_and_is_idempotent(ir: GrammarIR) -> None:
     once = {name: nodes.fold(rule.body, nodes.rebuild) for name, rule in ir.rules.items()}

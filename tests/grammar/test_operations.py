@@ -7,13 +7,12 @@ import pickle
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarError, UnsupportedFeatureError
 from kernels_core.grammar import Grammar
 from tests.reference import Recogniser
-from tests.strategies import EXAMPLES
 
 # Pairs of the same language, as a regular expression and as rules.
 LANGUAGES = [
@@ -47,7 +46,6 @@ grammars = st.sampled_from(LANGUAGES).flatmap(
 )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(grammars, grammars)
 def test_operations_on_sampled_texts(one: tuple[str, Grammar], other: tuple[str, Grammar]) -> None:
     (left, a), (right, b) = one, other

@@ -5,20 +5,22 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.regular.dfa import is_empty
 from kernels_core.grammar.regular.languages import intersection, matches
 from kernels_core.grammar.regular.patterns import full_match, search
 from kernels_core.grammar.regular.prefixes import beginning, ends_once
+from tests.strategies import examples
 
 TEXTS = ["".join(letters) for length in range(6) for letters in product("abc", repeat=length)]
 PARTS = st.sampled_from(["a", "b", "[ab]", "ab", "(a|ab)", "(ab|ba)", "(|c)", "[^a]", "(ab){2}", "(a|b+c)"])
 COUNTS = st.sampled_from(["", "", "?", "*", "+", "{2}", "{1,2}"])
 
 
-@settings(max_examples=300, deadline=None)
+# Quick, and few examples come near the border.
+@examples(5)
 @given(st.lists(st.tuples(PARTS, COUNTS), min_size=1, max_size=4))
 def test_what_ends_once_goes_on_in_no_text(parts: list[tuple[str, str]]) -> None:
     language = full_match("".join(f"(?:{part}){count}" for part, count in parts))
@@ -27,7 +29,8 @@ def test_what_ends_once_goes_on_in_no_text(parts: list[tuple[str, str]]) -> None
         assert not [text for text in texts if any(text[:end] in texts for end in range(len(text)))]
 
 
-@settings(max_examples=300, deadline=None)
+# Quick, and few examples come near the border.
+@examples(5)
 @given(*[st.lists(st.tuples(PARTS, COUNTS), min_size=1, max_size=4)] * 2)
 def test_what_begins_apart_has_nothing_in_common(one: list[tuple[str, str]], other: list[tuple[str, str]]) -> None:
     both = [full_match("".join(f"(?:{part}){count}" for part, count in parts)) for parts in (one, other)]

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import BudgetExceededError, Grammar, GrammarMatcher
@@ -31,7 +31,7 @@ from kernels_core.inspect import classic
 from kernels_core.inspect.derivation import Derivation, call_stack, chain, derivation
 from tests.engine.driver import compiled
 from tests.reference import Recogniser
-from tests.strategies import EXAMPLES, grammars, productive, texts
+from tests.strategies import grammars, productive, texts
 from tests.work import calls
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -151,7 +151,6 @@ def check(ir: GrammarIR, found: Derivation, text: bytes) -> None:
     assert leaves == text
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_trees_are_derivations_of_the_text(data: st.DataObject) -> None:
     ir = productive(data.draw(grammars(large=False, rare=False, max_rules=3)))
@@ -171,7 +170,6 @@ def test_trees_are_derivations_of_the_text(data: st.DataObject) -> None:
             check(normal, other, text)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_stacks_and_chains_lead_from_the_start_to_what_waits(data: st.DataObject) -> None:
     ir = productive(data.draw(grammars(large=False, rare=False, max_rules=3)))

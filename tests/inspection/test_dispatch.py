@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarMatcher
@@ -15,7 +15,7 @@ from kernels_core.inspect.watch import MAX_NODES, Watch
 from tests.engine.driver import compiled
 from tests.reference import Recogniser
 from tests.reference.dispatch import FREE, read_byte, whole_switch
-from tests.strategies import EXAMPLES, grammars, productive, texts
+from tests.strategies import examples, grammars, productive, texts
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -33,7 +33,8 @@ def dispatches(draw: st.DrawFn) -> TagDispatch:
     return TagDispatch(tags, contents, draw(st.booleans()), tuple(sorted(rest[:cut])), tuple(sorted(rest[cut:])))
 
 
-@settings(max_examples=4 * EXAMPLES, deadline=None)
+# Quick, and triggers have to overlap in the text.
+@examples(5)
 @given(dispatches(), st.text("abc", max_size=9).map(str.encode))
 def test_what_is_watched_for_is_what_the_definition_reads(node: TagDispatch, text: bytes) -> None:
     """After each byte the same patterns have been read as far, and free text is over in the same places."""
@@ -247,7 +248,6 @@ def test_a_rule_that_reads_itself_is_looked_into_once() -> None:
     assert b"".join(text[one.begin : one.end] for one in found.segments) == text
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_segments_cover_the_text_whatever_the_grammar(data: st.DataObject) -> None:
     """Whatever is recursive, ambiguous or nested: no gap, no overlap, and triggers are where their text is."""

@@ -6,6 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.strategies import examples
+
+# A random schema has a few of forty keywords, and those that disagree have to meet.
+MANY = examples(4)
 NAMES = ["a", "b", "c"]
 TYPES = ["null", "boolean", "integer", "number", "string", "array", "object"]
 # Patterns that Python and ECMA-262 read alike.

@@ -11,11 +11,12 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from tests.engine.driver import mask, tokenizer
+from tests.json_schema.strategies import MANY
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MARKS = [",", "{", "}", ":", '{"', ', "', '","', '",']
@@ -82,7 +83,7 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
     return {"type": "array", "items": schema}, "[" + text[: draw(st.integers(0, len(text)))]
 
 
-@settings(max_examples=250, deadline=None)
+@MANY
 @given(case=cases())
 def test_masks_at_names_are_those_of_a_walk_token_by_token(case: tuple[dict[str, Any], str]) -> None:
     schema, text = case

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.json_schema.common_schemas import is_common_schema
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
 from kernels_core.grammar.json_schema.dialect import DEFAULT
+from tests.json_schema.strategies import MANY
 
 texts = st.sampled_from(["a", "b", "ab", "é", "\ud800"])
 values = st.none() | st.booleans() | st.integers(0, 2) | texts
@@ -46,7 +47,7 @@ def fully_plain(schema: Any) -> bool:
     return bool(judge.holds(schema))
 
 
-@settings(max_examples=500, deadline=None)
+@MANY
 @given(st.recursive(leaves, objects, max_leaves=4))
 def test_what_is_usual_is_plain(schema: Any) -> None:
     if is_common_schema(schema):

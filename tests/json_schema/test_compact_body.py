@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
@@ -67,7 +67,6 @@ def same_language(lowering: Lowering, name: str, compact: Any, body: Any) -> boo
     return (left.byte_edges, left.accepting) == (right.byte_edges, right.accepting)
 
 
-@settings(max_examples=150, deadline=None)
 @given(objects, layouts)
 def test_shorthand_and_body_are_one_language(schema: dict[str, Any], options: SchemaOptions) -> None:
     open_names = schema["additionalProperties"] is not False

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.json_schema import SchemaOptions
@@ -19,6 +19,7 @@ from kernels_core.grammar.json_schema.quick_writer import QuickWriter
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.laboratory import without
 from tests.json_schema import strategies, test_common_schemas, test_lazy_document, test_quick_reader
+from tests.json_schema.strategies import MANY
 
 
 def judge(document: Any, **options: Any) -> LazyDocument:
@@ -59,7 +60,7 @@ NEVER_THERE = {
 }
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@MANY
 @given(documents, st.booleans(), st.booleans())
 @example(NEVER_THERE, False, True)
 def test_what_is_plain_is_deferrable(document: Any, strict: bool, any_order: bool) -> None:
@@ -67,7 +68,6 @@ def test_what_is_plain_is_deferrable(document: Any, strict: bool, any_order: boo
         assert is_deferrable(document, strict_mode=strict, any_order=any_order)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.recursive(test_common_schemas.leaves, test_common_schemas.objects, max_leaves=4))
 def test_common_schemas_are_deferrable(schema: Any) -> None:
     if is_common_schema(schema):

@@ -7,7 +7,7 @@ import json
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
@@ -76,7 +76,6 @@ def spellings(text: str, way: int) -> str | None:
     return None if None in found else "".join(map(str, found))
 
 
-@settings(max_examples=150, deadline=None)
 @given(languages, st.booleans())
 def test_a_diagram_says_what_its_language_says(language: Language, any_spelling: bool) -> None:
     book = RuleBook()

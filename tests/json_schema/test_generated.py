@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import jsonschema
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from experiments.json_judge import Judge, byte_vocabulary
@@ -17,7 +17,7 @@ from experiments.json_walks import mentioned, piece_vocabulary, write_text
 from experiments.synthetic_schemas import make_case
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
-from tests.json_schema.strategies import NAMES, documents, instances
+from tests.json_schema.strategies import MANY, NAMES, documents, instances
 from workbench.comparing.referee import Referee, Unjudged, python_pattern
 
 
@@ -37,7 +37,7 @@ def _shuffled(value: Any) -> st.SearchStrategy[Any]:
     return st.permutations(list(value.items())).map(dict)
 
 
-@settings(max_examples=300, deadline=None)
+@MANY
 @given(documents(), st.lists(instances, min_size=5, max_size=15))
 def test_verdicts(schema: dict[str, Any], values: list[Any]) -> None:
     validator = jsonschema.Draft202012Validator(schema)
@@ -51,7 +51,7 @@ def test_verdicts(schema: dict[str, Any], values: list[Any]) -> None:
         assert judge.accepts(value) == valid, value
 
 
-@settings(max_examples=200, deadline=None)
+@MANY
 @given(documents(), st.lists(instances.flatmap(_shuffled), min_size=5, max_size=15))
 def test_any_order_takes_every_order(schema: dict[str, Any], values: list[Any]) -> None:
     """Each text by itself: with its members in the order in which they stand there."""
@@ -66,7 +66,7 @@ def test_any_order_takes_every_order(schema: dict[str, Any], values: list[Any]) 
         assert accepted == validator.is_valid(value), value
 
 
-@settings(max_examples=200, deadline=None)
+@MANY
 @given(documents(), st.integers(0, 2**32), st.booleans())
 def test_what_is_written_is_valid(schema: dict[str, Any], seed: int, any_order: bool) -> None:
     compiled = _compiled(schema, piece_vocabulary(), any_order=any_order)

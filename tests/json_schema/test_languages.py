@@ -7,7 +7,7 @@ import re
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarSyntaxError, UnsupportedFeatureError
@@ -127,7 +127,6 @@ def _escaped(text: str) -> str:
     return '"' + "".join(f"\\u{units[i]:02x}{units[i + 1]:02X}" for i in range(0, len(units), 2)) + '"'
 
 
-@settings(max_examples=40, deadline=None)
 @given(languages)
 def test_json_text(language: Language) -> None:
     if is_empty(language):

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, Options, UnsupportedSchemaError
@@ -21,6 +21,7 @@ from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchema
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.resolve import Documents
 from tests.engine.driver import mask, tokenizer
+from tests.json_schema.strategies import MANY
 
 NAMES = ["a", "b"]
 TEXTS = ['{"a":1}', '{"a":{"a":null}}', "[]", "1", '"x"', "null", '{"b":[true]}', "{}"]
@@ -83,7 +84,7 @@ def plain(root: Any) -> DeferrableSchemas:
     return DeferrableSchemas(root, DEFAULT.keywords, pointers=True, strict=False, identifier="$id", tuples=True)
 
 
-@settings(max_examples=300, deadline=None)
+@MANY
 @given(documents)
 def test_what_may_wait_has_instances_and_no_problems(document: dict[str, Any]) -> None:
     judge = plain(document)
@@ -96,7 +97,7 @@ def test_what_may_wait_has_instances_and_no_problems(document: dict[str, Any]) -
             assert done.warnings == ()
 
 
-@settings(max_examples=200, deadline=None)
+@MANY
 @given(
     documents,
     st.lists(st.sampled_from(['{"a":1}', '{"a":{"a":null}}', "[]", "1", '"x"', "null", '{"b":[true]}', "{}"])),
@@ -487,7 +488,7 @@ conditional = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@MANY
 @given(conditional)
 def test_conditions_that_wait_have_instances_and_no_problems(document: dict[str, Any]) -> None:
     text = json.dumps(document)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.json_schema.local_references import has_local_references
 from kernels_core.grammar.json_schema.resolve import Documents
 from tests.json_schema.driver import texts
+from tests.json_schema.strategies import MANY
 
 DRAFTS = {
     "$id": ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"],
@@ -25,7 +26,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@MANY
 @given(st.dictionaries(st.sampled_from(WORDS), values, max_size=4), st.sampled_from(["id", "$id"]), st.data())
 def test_what_is_nameless_at_a_glance_is_so(document: dict[str, Any], identifier: str, data: st.DataObject) -> None:
     document = {"$schema": data.draw(st.sampled_from(DRAFTS[identifier]))} | document

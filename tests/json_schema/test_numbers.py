@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kernels_core.automata.eager_dfa import determinise
@@ -30,6 +30,7 @@ from kernels_core.grammar.regular.dfa import TooManyStates
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.options import Options
 from tests.json_schema.driver import Texts, texts, texts_of_node
+from tests.strategies import examples
 
 Membership = Callable[[Fraction], bool]
 decimals = st.builds(
@@ -90,7 +91,6 @@ def _texts(numbers: Numbers, *, canonical: bool) -> Texts:
     return texts_of_node(number_text(numbers, book, canonical=canonical), book)
 
 
-@settings(max_examples=60, deadline=None)
 @given(sets, st.lists(decimals, min_size=5, max_size=25))
 def test_text_of_random_sets(pair: tuple[Numbers, Membership], values: list[Fraction]) -> None:
     numbers, inside = pair
@@ -211,7 +211,8 @@ bounds = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+# Signs, digits and bounds have to meet.
+@examples(5)
 @given(bounds, st.none() | bounds, st.booleans(), st.booleans())
 def test_decimals_between_bounds_are_those_that_an_automaton_compares(
     low: Fraction, high: Fraction | None, low_open: bool, high_open: bool
@@ -236,7 +237,6 @@ def test_decimals_between_bounds_are_those_that_an_automaton_compares(
                 work.append(pair)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(1, 3000), st.integers(0, 3000), st.integers(1, 4000))
 def test_naturals_between_bounds(low: int, more: int, probe: int) -> None:
     for high in (low + more, None):
@@ -260,7 +260,8 @@ def test_large_bounds_are_no_burden() -> None:
     assert "1" + "0" * 300 not in found
 
 
-@settings(max_examples=300, deadline=None)
+# Signs, digits and bounds have to meet.
+@examples(5)
 @given(st.none() | st.integers(-300, 300), st.none() | st.integers(-300, 300), st.booleans())
 def test_integers_between_bounds_are_written_as_their_set_is(low: int | None, high: int | None, pointed: bool) -> None:
     assume(low is None or high is None or low < high)
@@ -282,7 +283,6 @@ def test_integers_between_large_bounds_are_left_to_an_automaton() -> None:
     assert integer_text(None, 10**16 - 1, pointed=True) is not None
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(2, 40), st.booleans(), st.booleans())
 def test_few_multiples_are_written_one_by_one(low: int, more: int, step: int, low_open: bool, high_open: bool) -> None:
     high = low + more

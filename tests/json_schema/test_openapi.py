@@ -7,13 +7,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import explain_schema
 from kernels_core.grammar.json_schema.dialect import dialect_of
 from tests.json_schema.driver import INFO, judge, texts
+from tests.json_schema.strategies import MANY
 
 OPENAPI = "https://spec.openapis.org/oas/3.0/dialect"
 
@@ -67,7 +68,7 @@ def in_draft_4(schema: Any) -> Any:
     return made | ({"enum": schema["enum"]} if "enum" in schema else {})
 
 
-@settings(max_examples=300, deadline=None)
+@MANY
 @given(schemas, st.lists(instances | st.none(), min_size=1, max_size=4))
 def test_nullable_is_one_more_type(schema: dict[str, Any], values: list[Any]) -> None:
     referee = jsonschema.Draft4Validator(in_draft_4(schema))

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
@@ -49,7 +49,6 @@ patterns = st.sampled_from([{}, {}, {"^b": True}, {"[^b]": {"type": "string"}}])
 STARTS = [b'{"', b'{ "a', b'{"ab', b'{"b~', b'{"ab~a', b'{"#', b'{"] ']
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     words=st.sets(names, min_size=1, max_size=8),
     values=others,

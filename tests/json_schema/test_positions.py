@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.regular import dfa, positions
@@ -23,6 +23,7 @@ from kernels_core.grammar.regular.languages import (
     words,
 )
 from kernels_core.grammar.regular.patterns import search
+from tests.json_schema.strategies import MANY
 
 LETTERS = "ab/"
 TEXTS = ["".join(text) for size in range(5) for text in product(LETTERS, repeat=size)]
@@ -66,7 +67,7 @@ def accepts(automaton: dfa.Dfa, text: str) -> bool:
     return automaton.accepting[state]
 
 
-@settings(max_examples=400, deadline=None)
+@MANY
 @given(languages)
 def test_positions_accept_what_derivatives_accept(language: Language) -> None:
     letters = dfa._letters(language)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, UnsupportedSchemaError
@@ -19,6 +19,7 @@ from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.options import Options
 from tests.engine.driver import tokenizer
+from tests.json_schema.strategies import MANY
 
 VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
@@ -119,7 +120,7 @@ def automaton(lowering: Lowering, name: str, body: Any) -> tuple[Any, Any]:
     return found.byte_edges, found.accepting
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@MANY
 @given(objects(schemas), leaves, leaves, options, st.booleans())
 def test_what_is_read_says_what_the_algebra_says(
     schema: dict[str, Any], one: dict[str, Any], two: dict[str, Any], options: SchemaOptions, old: bool

@@ -6,13 +6,12 @@ from functools import cache
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Never, Node, Rule, RuleRef, Seq, TagDispatch, TokenSet
 from kernels_core.grammar.nodes import literal
 from tests.reference import Recogniser
-from tests.strategies import EXAMPLES
 
 WORD = st.text("ab", min_size=1, max_size=4).map(str.encode)
 TEXTS = [bytes(text) for size in range(6) for text in product(b"ab.", repeat=size)]
@@ -86,7 +85,6 @@ def recogniser(body: Node) -> Recogniser:
     return Recogniser(GrammarIR({"root": Rule("root", body)}, "root"))
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(dispatches())
 def test_every_short_text(drawn: tuple[TagDispatch, list[set[bytes]]]) -> None:
     node, contents = drawn

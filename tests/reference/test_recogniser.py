@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from kernels_core.grammar.ir import (
@@ -24,7 +24,7 @@ from kernels_core.grammar.ir import (
 )
 from tests.reference import LanguageTooLargeError, Recogniser, TokenTrie, TrieScan, language, naive_mask, prefixes
 from tests.reference.terminals import code_points_starting
-from tests.strategies import ALPHABET, EXAMPLES, World, grammars, texts, worlds
+from tests.strategies import ALPHABET, World, grammars, texts, worlds
 
 A, B, C = Literal(b"a"), Literal(b"b"), Literal(b"c")
 ROOT = RuleRef("root")
@@ -92,7 +92,6 @@ def test_by_hand(ir: GrammarIR, texts_: str, dead: bytes) -> None:
         assert all(recogniser.prefix_ok(word[:end]) for end in range(len(word) + 1))
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(grammars(large=False))
 def test_recogniser_agrees_with_sets_of_strings(ir: GrammarIR) -> None:
     """Every string over the alphabet up to a length: accepted iff in the language, viable iff a prefix of it."""
@@ -117,7 +116,6 @@ def test_recogniser_agrees_with_sets_of_strings(ir: GrammarIR) -> None:
                 agenda.append((text + bytes((byte,)), following))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(worlds(), st.data())
 def test_trie_scan_equals_the_naive_mask(world: World, data: st.DataObject) -> None:
     ir, vocab = world

@@ -4,7 +4,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.tokens import TokenizerInfo, VocabType
@@ -27,7 +27,6 @@ def loaded(request: pytest.FixtureRequest) -> dict[str, Tokenizer]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
 @given(text=SPELT)
 def test_encode_spells_exactly(loaded: dict[str, Tokenizer], kind: str, text: str) -> None:
     tokenizer = loaded[kind]
@@ -38,7 +37,6 @@ def test_encode_spells_exactly(loaded: dict[str, Tokenizer], kind: str, text: st
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
 @given(data=st.binary(max_size=12))
 def test_any_bytes_can_be_spelt(loaded: dict[str, Tokenizer], kind: str, data: bytes) -> None:
     ids = loaded[kind].encode(data)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.errors import TokenizerError
@@ -33,7 +33,6 @@ def test_default_is_tekken(tekken: Tokenizer) -> None:
 
 
 @given(st.text())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_round_trip(tekken: Tokenizer, text: str) -> None:
     ids = tekken.encode(text)
     assert b"".join(map(tekken.token_bytes, ids)) == text.encode()

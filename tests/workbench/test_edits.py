@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from tests.workbench.vocabulary import EOS
 from workbench.edits import PAUSE_SECONDS, Edits, Version
 from workbench.explorer import explore
@@ -122,7 +123,7 @@ def test_under_another_grammar_a_text_comes_back_as_far_as_it_goes(session: Sess
     assert kept(session) == []
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(1, HealthCheck.function_scoped_fixture)
 @given(st.lists(st.sampled_from(["[", "1", ",", "]", "x", "back", "byte", "undo", "redo", "restore"]), max_size=14))
 def test_whatever_was_done_undo_all_and_redo_all_come_back(session: Session, moves: list[str]) -> None:
     session.reset()

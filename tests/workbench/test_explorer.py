@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from ipywidgets.widgets.widget import _remove_buffers
 
+from tests.strategies import examples
 from tests.workbench.vocabulary import EOS, GRAMMAR
 from visualizers.host import Host
 from visualizers.mode import set_mode
@@ -300,7 +301,7 @@ def test_mending_the_grammar_revives_the_text(explorer: Explorer) -> None:
     assert explorer.session.text == b"maybe"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(1, HealthCheck.function_scoped_fixture)
 @given(
     st.sampled_from(["source", "prefix", "move", "goto", "token", "stop", "dance", ""]),
     st.text(max_size=30) | st.none() | st.integers(-(10**12), 10**12) | st.floats() | st.lists(st.text(max_size=3)),

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.languages.layout import lay_out
@@ -18,7 +18,6 @@ VALUES = st.recursive(
     max_leaves=20,
 )
 # A machine under load is slow.
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 LAYOUTS = st.sampled_from([{}, {"indent": 1}, {"separators": (",", ":")}, {"ensure_ascii": False, "indent": 3}])
 
 
@@ -33,7 +32,6 @@ def pointers(value: Any, pointer: str = "#") -> list[str]:
     return [pointer, *(found for key, item in inner for found in pointers(item, child(pointer, key)))]
 
 
-@PATIENT
 @given(VALUES, LAYOUTS)
 def test_every_value_is_where_its_pointer_says(value: Any, layout: dict[str, Any]) -> None:
     text = json.dumps(value, **layout)
@@ -45,7 +43,6 @@ def test_every_value_is_where_its_pointer_says(value: Any, layout: dict[str, Any
             assert json.loads(text[slice(*entry.key)]) == parts_of(pointer)[-1]
 
 
-@PATIENT
 @given(VALUES, LAYOUTS, st.data())
 def test_each_character_belongs_to_the_innermost_value_around_it(
     value: Any, layout: dict[str, Any], data: st.DataObject
@@ -57,7 +54,6 @@ def test_each_character_belongs_to_the_innermost_value_around_it(
     assert found.pointer_at(offset) == (min(holders)[1] if holders else "#")
 
 
-@PATIENT
 @given(
     VALUES, st.lists(st.tuples(st.integers(0, 400), st.sampled_from(list("{}[],:\"\\u 0.-+eE1tn#/'\n")) | st.just("")))
 )
@@ -130,7 +126,6 @@ def test_offsets_inside_strings_take_escapes_into_account() -> None:
         assert json.loads(f'"{written}"') == character
 
 
-@PATIENT
 @given(VALUES)
 def test_laid_out_values_read_back_the_same(value: Any) -> None:
     assert json.loads(lay_out(value)) == value

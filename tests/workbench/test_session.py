@@ -6,12 +6,13 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import GrammarError, GrammarSyntaxError
 from kernels_core.grammar.ir import GrammarIR, Literal, Rule, Seq, TokenSet
+from tests.strategies import examples
 from tests.workbench.vocabulary import EOS, GRAMMAR, PIECES
 from workbench.reading import StepError
 from workbench.session import Session
@@ -160,7 +161,7 @@ def test_step_byte_takes_what_is_forced(session: Session) -> None:
     assert session.text == b"[n"
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(1, HealthCheck.function_scoped_fixture)
 @given(
     st.lists(st.sampled_from(["back", "forward", "backb", "forwardb", "step", "token", "prefix", "goto"]), max_size=25),
     st.data(),

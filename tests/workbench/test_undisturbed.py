@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 from kernels_core.inspect.snapshots import CacheStats
 from tests.engine.driver import tokenizer as small_tokenizer
-from tests.engine.test_against_reference import CHECKS
 from tests.reference import Recogniser
 from tests.strategies import World, texts, worlds
 from tests.workbench.vocabulary import EOS, GRAMMAR
@@ -139,7 +138,6 @@ def test_few_states_are_shown_where_few_are_made(tokenizer: Tokenizer) -> None:
     assert whole.state_count() > 3 * automaton.state_count()
 
 
-@CHECKS
 @given(worlds(max_size=8), st.data())
 def test_what_the_twin_tells_is_told_in_states_of_the_engine(world: World, data: st.DataObject) -> None:
     ir, vocab = world

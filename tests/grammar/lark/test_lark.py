@@ -6,7 +6,7 @@ import itertools
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
@@ -14,7 +14,6 @@ from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.lark.common import COMMON
 from tests.reference import Recogniser
-from tests.strategies import EXAMPLES
 
 
 def accepted(source: str, texts: list[str]) -> list[str]:
@@ -127,7 +126,6 @@ expressions = st.recursive(
 )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(expressions, expressions, expressions, st.lists(st.text(alphabet="ab ", max_size=7), min_size=1, max_size=12))
 def test_skips_come_and_go(start: str, x: str, y: str, texts: list[str]) -> None:
     source = f'start: {start}\nx: {x}\ny: {y} | "b"\nA: "a"\n'
@@ -168,7 +166,6 @@ terminals = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(terminals)
 def test_terminal_operators(terminal: tuple[str, Texts]) -> None:
     written, meaning = terminal

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
@@ -118,14 +118,12 @@ def both(form: Format) -> list[str]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
 @given(forms(st.lists(tags, min_size=1, max_size=4)))
 def test_late_is_what_at_once_is(form: Format) -> None:
     late, at_once = both(form)
     assert late == at_once
 
 
-@settings(max_examples=150, deadline=None)
 @given(forms(st.lists(tags | wrong, min_size=1, max_size=3)))
 def test_what_is_wrong_is_said_at_once(form: Format) -> None:
     late, at_once = both(form)
@@ -202,7 +200,6 @@ def test_rules_of_equal_tools_have_equal_keys_and_others_have_not() -> None:
     assert keys([named])["a"] != keys([named], None)["a"]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(tags | wrong, min_size=1, max_size=4))
 def test_what_is_seen_while_writing_is_what_is_found_later(listed: list[Any]) -> None:
     form = {"tags": listed}

@@ -406,7 +406,7 @@ def readings(style: str, value: Any) -> Iterator[Any]:
         yield json.dumps(value)
 
 
-@settings(max_examples=100, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(data=st.data())
 def test_accepted_exactly_where_some_reading_is_valid(data: st.DataObject) -> None:
     style = data.draw(st.sampled_from(["qwen_xml", "glm_xml", "deepseek_xml"]))

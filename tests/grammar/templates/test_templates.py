@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
@@ -362,7 +362,6 @@ QWEN = "<tool_call>\n<function=f>\n<parameter=s>\n{s}\n</parameter>\n<parameter=
 DSML = '<｜DSML｜parameter name="{}" string="{}">{}</｜DSML｜parameter>\n'
 
 
-@settings(max_examples=40, deadline=None)
 @given(s=PLAIN_TEXT, n=st.floats(allow_nan=False, allow_infinity=False), l=st.lists(PLAIN_TEXT, max_size=3))
 def test_arguments_of_every_kind(s: str, n: float, l: list[str]) -> None:  # noqa: E741
     """As chat templates write them: strings raw, everything else as `json.dumps` does."""
