@@ -7,7 +7,8 @@ in which every two settings of two mechanisms meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import cycle
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ __all__ = [
     "in_turn",
     "mask",
     "mask_row",
+    "named",
     "some_variants",
     "tokenizer",
 ]
@@ -117,15 +119,27 @@ NAMED: Final = {
 
 
 def in_turn(cases: Mapping[str, Any], *, rows: int = 2) -> list[ParameterSet]:
-    """Each case with the default options and as many `rows` of `VARIANTS`, taken in turn; with `--long`, with all."""
+    """Each case with the default options and as many `rows` of `VARIANTS`, taken in turn; with `--long`, with all.
+
+    Parameters are the case and options by name, which are one but for `--long`.
+    """
     turns = cycle([name for name in VARIANTS if name != "default"])
     found = []
     for case, value in cases.items():
-        now = {"default", *(next(turns) for _ in range(rows))}
-        for name, options in (VARIANTS | NAMED).items():
-            marks = () if name in now else (pytest.mark.long,)
-            found.append(pytest.param(value, options, id=f"{case}: {name}", marks=marks))
+        for name in ("default", *(next(turns) for _ in range(rows))):
+            found.append(pytest.param(value, {name: VARIANTS[name]}, id=f"{case}: {name}"))
+        found.append(pytest.param(value, VARIANTS | NAMED, id=f"{case}: all options", marks=pytest.mark.long))
     return found
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Errors say with which options they came."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"with {name}")
+        raise
 
 
 def some_variants() -> st.SearchStrategy[dict[str, Options]]:

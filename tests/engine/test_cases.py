@@ -7,7 +7,7 @@ import pytest
 from kernels_core import GrammarMatcher, Options
 from kernels_core.errors import GrammarError
 from tests.cases.loading import Case, load_cases
-from tests.engine.driver import compiled, in_turn, mask
+from tests.engine.driver import compiled, in_turn, mask, named
 from tests.reference import Recogniser, naive_mask
 
 CASES = load_cases()
@@ -35,8 +35,7 @@ def test_reference(case: Case) -> None:
         assert step.stop in (None, recogniser.accepts(step.prefix)), step.prefix
 
 
-@pytest.mark.parametrize(("case", "options"), in_turn({case.name: case for case in GOOD}))
-def test_engine(case: Case, options: Options) -> None:
+def check(case: Case, options: Options) -> None:
     grammar = compiled(case.parse(), case.vocabulary or (b"a",), options)
     for text in case.accepts:
         matcher = GrammarMatcher(grammar)
@@ -60,6 +59,13 @@ def test_engine(case: Case, options: Options) -> None:
         assert step.stop in (None, stop in allowed), step.prefix
         for token in range(stop):
             assert GrammarMatcher.fork(matcher).accept_token(token) == (token in allowed), case.vocabulary[token]
+
+
+@pytest.mark.parametrize(("case", "variants"), in_turn({case.name: case for case in GOOD}))
+def test_engine(case: Case, variants: dict[str, Options]) -> None:
+    for name, options in variants.items():
+        with named(name):
+            check(case, options)
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=_names(REFUSED))

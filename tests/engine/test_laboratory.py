@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from random import Random
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, compiled
 from kernels_core.laboratory import NAMES, has_mechanism, watch, without
+from tests.covering import covering_rows
 from tests.engine.driver import mask_row, tokenizer
 from tests.engine.test_first_visits import VOCAB
 from tests.reference import TokenTrie, TrieScan
@@ -79,6 +79,12 @@ INPUTS: Final = {
     "tag": (TAG, ['ab7 7[ab{"ab": "a7", "c": 7}]a']),
     "counted": (COUNTED, ["\"abca7cab\"  , [7,70, 0.07] 'a7 \\'b é' ".rstrip()]),
 }
+# Every two mechanisms are both there, both left out, and either without the other.
+SOME: Final = [
+    tuple(name for name, there in row.items() if not there)
+    for row in covering_rows(dict.fromkeys(NAMES, (False, True)))
+]
+PAIRS: Final = list(combinations(NAMES, 2))
 
 
 def read(source: object) -> Grammar:
@@ -160,12 +166,15 @@ def test_without_any_mechanism_masks_are_the_same(expected: dict[str, list[list[
         check(expected)
 
 
-@pytest.mark.parametrize("pair", Random(0).sample(list(combinations(NAMES, 2)), 20), ids=" and ".join)
-def test_without_two_mechanisms_masks_are_the_same(
-    pair: tuple[str, str], expected: dict[str, list[list[NDArray[np.bool_]]]]
+@pytest.mark.parametrize(
+    "names", [*SOME, *(pytest.param(pair, marks=pytest.mark.long) for pair in PAIRS)], ids=", ".join
+)
+def test_without_some_mechanisms_masks_are_the_same(
+    names: tuple[str, ...], expected: dict[str, list[list[NDArray[np.bool_]]]]
 ) -> None:
-    with without(*pair):
+    with without(*names), watch() as used:
         check(expected)
+    assert [name for name in names if used[name]] == []
 
 
 def test_a_mechanism_is_back_afterwards() -> None:

@@ -6,8 +6,7 @@ only large vocabularies take, and these ways meet each other.
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pytest
@@ -18,7 +17,8 @@ from numpy.typing import NDArray
 from kernels_core import GrammarMatcher, Options
 from kernels_core.laboratory import with_thresholds
 from kernels_core.masks.thresholds import TABLE, read_threshold, set_threshold
-from tests.engine.driver import compiled, mask
+from tests.covering import covering_rows
+from tests.engine.driver import compiled, mask, named
 from tests.engine.test_against_reference import Oracle
 from tests.engine.test_laboratory import NEAR, check, expected, new_vocabulary
 from tests.strategies import World, examples, texts, worlds
@@ -53,24 +53,26 @@ OPTIONS: Final = st.builds(
 )
 
 
-def random_case(seed: int) -> tuple[Options, dict[str, int]]:
-    draw = Random(seed)
-    options: dict[str, Any] = {
-        "direct_limit": draw.choice([0, 0, 16, 64, 1024]),
-        "differential_from": draw.choice([0, 0, 1, 256]),
-        "unroll_limit": draw.choice([0, 4, 32]),
-        "iteration_profiles": draw.random() < 0.8,
-        "lazy_lowering": draw.random() < 0.8,
-        "cross_grammar_cache": draw.random() < 0.8,
-    }
-    chosen = draw.sample(sorted(TABLE), draw.randint(1, len(TABLE)))
-    return Options.laboratory(**options), {name: draw.choice(values(name)) for name in chosen}
+# What is set beside thresholds where they meet in pairs: options that make token sets of a small vocabulary.
+BESIDE: Final[dict[str, tuple[int, ...]]] = {
+    "direct_limit": (0, 64),
+    "differential_from": (0, 256),
+    "unroll_limit": (0, 32),
+    "iteration_profiles": (False, True),
+    "lazy_lowering": (False, True),
+    "cross_grammar_cache": (False, True),
+}
+ROWS: Final = covering_rows({name: (0, values(name)[-1]) for name in TABLE} | BESIDE)
+MORE_ROWS: Final = covering_rows({name: values(name) for name in TABLE} | BESIDE)
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_masks_of_a_few_thousand_tokens(seed: int, expected: dict[str, list[list[NDArray[np.bool_]]]]) -> None:
-    options, thresholds = random_case(seed)
-    with with_thresholds(**thresholds):
+@pytest.mark.parametrize("row", [*ROWS, *(pytest.param(row, marks=pytest.mark.long) for row in MORE_ROWS)])
+def test_masks_of_a_few_thousand_tokens(
+    row: dict[str, int], expected: dict[str, list[list[NDArray[np.bool_]]]]
+) -> None:
+    """Every two thresholds at the ends of their ranges; with `--long` also beside them."""
+    options = Options.laboratory(**{name: row[name] for name in BESIDE})
+    with named(str(row)), with_thresholds(**{name: row[name] for name in TABLE}):
         check(expected, options)
 
 

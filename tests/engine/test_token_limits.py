@@ -20,7 +20,7 @@ from kernels_core.grammar import nodes
 from kernels_core.grammar.analysis import normal_form
 from kernels_core.grammar.ir import CharSet, Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, TagDispatch
 from kernels_core.inspect.classic import Chart
-from tests.engine.driver import VARIANTS, compiled, in_turn, mask, tokenizer
+from tests.engine.driver import VARIANTS, compiled, in_turn, mask, named, tokenizer
 from tests.reference.token_limits import Stacks, TooManyStacks
 
 TERMINALS: list[Node] = [
@@ -167,13 +167,7 @@ LEFT = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("case", "options"),
-    in_turn({f"{at}, {most}": (*LEFT[at], most) for at in (0, 1) for most in (1, 2, 3)}, rows=4),
-)
-def test_left_recursion_counts_once(case: tuple[str, str, int], options: Options) -> None:
-    """What a rule calls on its left begins where it does, so all of them have the same number of tokens left."""
-    left, plain, most = case
+def follow_left(left: str, plain: str, most: int, options: Options) -> None:
     vocabulary = [b"a", b"b", b"ab", b"ba", b"x", b"bx", b"aa"]
     random = Random(most)
     one = GrammarMatcher(compiled(Grammar.from_ebnf(left.replace("{n}", str(most))), vocabulary, options))
@@ -189,6 +183,17 @@ def test_left_recursion_counts_once(case: tuple[str, str, int], options: Options
                 break
         one.reset()
         other.reset()
+
+
+@pytest.mark.parametrize(
+    ("case", "variants"),
+    in_turn({f"{at}, {most}": (*LEFT[at], most) for at in (0, 1) for most in (1, 2, 3)}, rows=4),
+)
+def test_left_recursion_counts_once(case: tuple[str, str, int], variants: dict[str, Options]) -> None:
+    """What a rule calls on its left begins where it does, so all of them have the same number of tokens left."""
+    for name, options in variants.items():
+        with named(name):
+            follow_left(*case, options)
 
 
 def test_left_recursion_through_a_limit_keeps_to_its_own_count() -> None:
@@ -422,8 +427,7 @@ TAGS: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize(("form", "options"), in_turn({str(at): form for at, form in enumerate(TAGS)}, rows=3))
-def test_free_text_in_tags(form: dict[str, object], options: Options) -> None:
+def follow_free_text(form: dict[str, object], options: Options) -> None:
     grammar = Grammar.from_structural_tag({"format": form})
     made = compiled(grammar, PIECES, options)
     for seed in range(12):
@@ -438,6 +442,13 @@ def test_free_text_in_tags(form: dict[str, object], options: Options) -> None:
             token = random.choice(choices)
             assert matcher.accept_token(token)
             oracle.take_token(PIECES[token])
+
+
+@pytest.mark.parametrize(("form", "variants"), in_turn({str(at): form for at, form in enumerate(TAGS)}, rows=3))
+def test_free_text_in_tags(form: dict[str, object], variants: dict[str, Options]) -> None:
+    for name, options in variants.items():
+        with named(name):
+            follow_free_text(form, options)
 
 
 def test_a_tag_ends_at_its_first_end() -> None:
