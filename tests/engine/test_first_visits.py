@@ -7,7 +7,7 @@ many, so here are all short strings over a few bytes, parts of characters among 
 from __future__ import annotations
 
 import gc
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
@@ -183,6 +183,26 @@ def test_unions_hold_no_token_sets() -> None:
         apart, none = held()
     assert (count > 0, none) == (True, 0)
     assert united == apart
+
+
+# Rows of nearly everything lack the few tokens that hold what their class leaves out.
+LETTERS = "abcdefghijklmnopqrstuvw0123456789+-*/"
+NEARLY_ALL = tokenizer(
+    [*(f"{one}{two}".encode() for one in LETTERS for two in ["", *LETTERS]), *b"x y z ax xb xy yx zy".split()]
+)
+
+
+@pytest.mark.parametrize(("one", "other"), combinations(["x", "y", "xy", "yz", "xyz"], 2))
+def test_what_one_row_lacks_and_another_has_is_in_their_union(one: str, other: str) -> None:
+    grammar = Grammar.from_ebnf(f'root ::= l "!" | r "!"\nl ::= [^{one}]*\nr ::= [^{other}]*')
+    naive = GrammarMatcher(GrammarCompiler(NEARLY_ALL, options=Options(parser="naive")).compile_grammar(grammar))
+    compiler = GrammarCompiler(NEARLY_ALL, options=Options.laboratory(direct_limit=0, inline_limit=0))
+    matcher = GrammarMatcher(compiler.compile_grammar(grammar))
+    for byte in b"a0":
+        assert mask(matcher) == mask(naive)
+        assert naive.accept_string(bytes([byte]))
+        assert matcher.accept_string(bytes([byte]))
+    assert len(compiler.pool.unions) > 0
 
 
 WIDE_INFO = tokenizer([bytes([byte]) for byte in range(256)] + [b"%05d" % n for n in range(FROM_TOKENS)] + VOCAB[:600])

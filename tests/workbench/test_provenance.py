@@ -15,7 +15,7 @@ from kernels_core.grammar.structural_tag.build import format_types
 from kernels_core.grammar.templates import model_templates
 from tests.grammar.structural_tag.driver import INFO as TAG_INFO
 from tests.grammar.structural_tag.test_formats import CASES as FORMAT_CASES
-from tests.workbench.test_positions import LAYOUTS, PATIENT, VALUES
+from tests.workbench.test_positions import LAYOUTS, VALUES
 from workbench.languages import Source, parts_of, read_json
 from workbench.provenance import forbidding, place_at, provenance
 from workbench.provenance.branches import Oracles
@@ -85,7 +85,6 @@ def here(session: Session, role: str = "here") -> list[str]:
 # -- JSON texts -------------------------------------------------------------------------------------------------------
 
 
-@PATIENT
 @given(VALUES, LAYOUTS, st.data())
 def test_a_cut_json_text_stands_where_the_whole_one_says(
     value: Any, layout: dict[str, Any], data: st.DataObject
