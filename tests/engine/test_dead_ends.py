@@ -41,9 +41,10 @@ def test_it_is_a_dead_end_where_only_tokens_that_stop_could_go_on() -> None:
     compiled = GrammarCompiler(INFO).compile_grammar(Grammar.from_ebnf('root ::= "a" "b"'))
     mask = np.full((1, 1), -1, dtype=np.int32)
     matcher = GrammarMatcher(compiled, override_stop_tokens=[0, 2])
-    with pytest.raises(DeadEndError, match="after 0 bytes"):
-        matcher.fill_next_token_bitmask(mask)
-    assert mask.tolist() == [[-1]]
+    for at in (matcher, matcher.fork()):
+        with pytest.raises(DeadEndError, match="after 0 bytes"):
+            at.fill_next_token_bitmask(mask)
+        assert mask.tolist() == [[-1]]
     matcher = GrammarMatcher(compiled, override_stop_tokens=[0, 2], on_dead_end="empty")
     assert matcher.fill_next_token_bitmask(mask)
     assert mask.tolist() == [[0]]
