@@ -1,6 +1,6 @@
 """The laboratory's switches: each changes what is computed and when, and never what is allowed.
 
-`VARIANTS` in `driver.py` runs every switch of the engine proper through the whole of `test_against_reference.py`; here
+`VARIANTS` in `driver.py` takes every two switches of the engine proper through `test_against_reference.py`; here
 are the parsers that refuse some grammars, and what each switch is for, seen in the counters.
 """
 

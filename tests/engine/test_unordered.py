@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from itertools import permutations
 from random import Random
 from typing import Any
 
@@ -436,6 +437,20 @@ def test_a_name_comes_once_however_it_is_spelt(case: tuple[dict[str, Any], Any],
     for key in (again, escaped):
         assert not _accepts(grammar, f"{{{body}, {key}: {member}}}", WAYS[0])
         assert not _accepts(grammar, f"{{{key}: {member}, {body}}}", WAYS[0])
+
+
+@pytest.mark.parametrize("last", ["a", "b", "c"])
+def test_a_name_comes_once_where_some_member_must_be_something(last: str) -> None:
+    """A graph of the names that were read, since more has to be known than which these were."""
+    integers = {name: {"type": "integer"} for name in "abc"}
+    none_is = {"not": {"properties": {name: {"const": 1} for name in "abc"}}}
+    grammar = Grammar.from_json_schema(
+        {"type": "object", "properties": integers, "additionalProperties": False} | none_is, any_order=True
+    )
+    for names in permutations("abc"):
+        members = [f'"{name}": 2' for name in names]
+        assert _accepts(grammar, "{" + ", ".join(members) + "}", WAYS[0])
+        assert not _accepts(grammar, "{" + ", ".join([*members, f'"{last}": 2']) + "}", WAYS[0])
 
 
 @pytest.mark.parametrize("extra", [False, {"type": "integer"}])
