@@ -7,6 +7,7 @@ something.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -95,9 +96,14 @@ def read(source: object) -> Grammar:
     return Grammar.from_json_schema(source)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def expected() -> dict[str, list[list[NDArray[np.bool_]]]]:
     """The masks at every byte of every text, by input."""
+    return _expected()
+
+
+@cache  # for the modules that import the fixture
+def _expected() -> dict[str, list[list[NDArray[np.bool_]]]]:
     trie = TokenTrie.of([b"" if at in INFO.stop_token_ids else text for at, text in enumerate(INFO.decoded_vocab)])
     found: dict[str, list[list[NDArray[np.bool_]]]] = {}
     for name, (source, texts) in INPUTS.items():
