@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
+import jsonschema
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -300,3 +302,14 @@ def test_few_multiples_are_written_one_by_one(low: int, more: int, step: int, lo
     for number in (*range(max(low - step, 0), high + step), 0):
         for text in (str(number), f"{number}.0", f"{number}.00", f"{number}.01"):
             assert (text in found) == (Fraction(text) in inside), text
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_of_a_bound_that_is_in_and_one_that_is_out_the_narrower_counts(kind: str) -> None:
+    for inside, outside in product([1, 2, 2.5, 3], repeat=2):
+        for name, exclusive in (("maximum", "exclusiveMaximum"), ("minimum", "exclusiveMinimum")):
+            schema = {"type": kind, name: inside, exclusive: outside}
+            accepted = texts(schema)
+            for value in (0, 1, 1.5, 2, 2.5, 2.75, 3, 4):
+                valid = jsonschema.Draft202012Validator(schema).is_valid(value)
+                assert (str(value) in accepted) == valid, (schema, value)
