@@ -7,10 +7,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo, UnsupportedSchemaError
+from kernels_core.grammar.structural_tag.styles import STYLES
 from kernels_core.grammar.templates import model_templates
+from tests.json_schema.strategies import NAMES, leaves, schemas
 from workbench.languages import Source
 from workbench.serving.arguments import read_arguments
 from workbench.serving.calls import NOT_READ, Arguments, Called, CallFormat, CallReader, Said
@@ -175,6 +179,13 @@ def test_a_text_that_is_no_call_may_hold_one() -> None:
         ({"type": "array"}, "[1, 2]", [1, 2]),
         ({"type": "string"}, "\ntwo\nlines\n", "two\nlines"),
         ({"enum": ["\nx"]}, "\nx", "\nx"),
+        ({}, "NaN", "NaN"),
+        ({"type": ["array", "string"]}, "[Infinity]", "[Infinity]"),
+        ({"not": {"type": "number"}}, "5", "5"),
+        ({"anyOf": [{"type": "integer", "minimum": 10}, {"type": "string"}]}, "5", "5"),
+        ({"anyOf": [{"type": "integer", "minimum": 10}, {"type": "string"}]}, "12", 12),
+        ({"if": {"type": "integer"}, "then": False}, "5", "5"),
+        ({"format": "date", "type": ["string", "array"]}, "2026-01-31", "2026-01-31"),
     ],
 )
 def test_arguments_by_their_schema(schema: Any, text: str, value: Any) -> None:
@@ -185,6 +196,76 @@ def test_arguments_by_their_schema(schema: Any, text: str, value: Any) -> None:
     assert json.loads(found[0]) == {"a": value}
     assert written[found[1] :] == "</function>"
     assert read_arguments(written[:-3], "qwen_xml", whole, ("\n</function>",), False) is None
+
+
+def written_again(style: str, arguments: dict[str, Any]) -> str:
+    layout, found = STYLES[style], ""
+    for name, value in arguments.items():
+        kind = "string" if isinstance(value, str) else kind_of(value)
+        spelt = "".join(layout.entities.get(letter, letter) for letter in name)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        found += layout.front + spelt + "".join(layout.middles[kind]) + text + layout.back[0]
+    return found
+
+
+def kind_of(value: Any) -> str:
+    kinds = {bool: "boolean", int: "number", float: "number", type(None): "null", list: "array", dict: "object"}
+    return kinds[type(value)]
+
+
+def refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is no JSON")
+
+
+@given(data=st.data())
+def test_what_is_read_back_is_an_instance_and_a_text_of_the_grammar(data: st.DataObject) -> None:
+    style = data.draw(st.sampled_from([name for name, layout in STYLES.items() if not layout.nested]))
+    schema = {
+        "type": "object",
+        "properties": {name: data.draw(schemas) for name in NAMES},
+        "required": data.draw(st.lists(st.sampled_from(NAMES), unique=True)),
+        "additionalProperties": data.draw(leaves),
+        "$defs": {"p": data.draw(leaves), "q": data.draw(leaves)},
+    }
+    form = {"type": "json_schema", "style": style, "json_schema": schema}
+    try:
+        grammar = COMPILER.compile_structural_tag({"type": "structural_tag", "format": form})
+    except UnsupportedSchemaError:
+        reject()
+    random, layout = Random(data.draw(st.integers(0, 1000))), STYLES[style]
+    pieces = [
+        *layout.back,
+        *(f"{layout.front}{name}{middle[0]}" for name in NAMES for middle in layout.middles.values()),
+    ]
+    for _ in range(6):
+        text, matcher = bytearray(), GrammarMatcher(grammar)
+        while len(text) < 400 and (not matcher.is_completed() or random.random() < 0.9):
+            piece = random.choice(pieces)
+            if random.random() < 0.5 and matcher.accept_string(piece):
+                text += piece.encode()
+                continue
+            allowed = [one for one in matcher.allowed_token_ids() if one != STOP]
+            if not allowed:
+                break
+            chosen = random.choice([one for one in allowed if one in b"<>/0123ab-.\n"] or allowed)
+            matcher.accept_token(chosen)
+            text.append(chosen)
+        if matcher.is_completed():
+            found = read_arguments(text.decode() + "E", style, schema, ("E",), False)
+            assert found is not None, text
+            arguments = json.loads(found[0], parse_constant=refuse)
+            assert Draft202012Validator(schema).is_valid(arguments), (schema, text, found[0])
+            again = GrammarMatcher(grammar)
+            assert again.accept_string(written_again(style, arguments)), (schema, text, found[0])
+            assert again.is_completed(), (schema, text, found[0])
+
+
+def test_one_argument_may_decide_how_another_is_read() -> None:
+    schema = {"if": {"required": ["text"]}, "then": {"properties": {"a": {"type": "string"}}}}
+    alone = read_arguments("<parameter=a>5</parameter>E", "qwen_xml", schema, ("E",), False)
+    beside = "<parameter=a>5</parameter><parameter=text>x</parameter>E"
+    assert alone == ('{"a": 5}', 26)
+    assert read_arguments(beside, "qwen_xml", schema, ("E",), False) == ('{"a": "5", "text": "x"}', len(beside) - 1)
 
 
 def test_numbers_stay_as_they_were_written() -> None:

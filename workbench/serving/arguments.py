@@ -1,8 +1,8 @@
 """Arguments that a model wrote as elements, `<parameter=city>Oslo</parameter>`, back to a JSON object.
 
-Where the markers of a style do not tell a text from a number, the schema of the argument decides: of the readings
-that it allows, a value of JSON comes first, then the text without the line feeds that may be layout, then the text as
-it is.
+Where the markers of a style do not tell a text from a number, the schema decides: of the readings of each value, in the
+order "a value of JSON, the text without the line feeds that may be layout, the text as it is", the first are taken with
+which the whole object is an instance.  The judge is the engine: the grammar of the schema's JSON texts.
 Read on: `kernels_core/grammar/structural_tag/styles.py` (the markers), `calls.py`.
 """
 
@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, Final, NoReturn
 
+from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
-from workbench.languages.positions import parts_of
 
 __all__ = ["read_arguments"]
 
 _BLANKS: Final = " \t\n\r"
-_PYTHON: Final[Mapping[str, Any]] = {
-    "string": str,
-    "number": (int, float),
-    "null": type(None),
-    "array": list,
-    "object": dict,
-}
-DEPTH: Final = 8  # references and alternatives inside each other
+TRIES: Final = 1000  # values that the judge is asked about, for one call
 
 
 def read_arguments(text: str, style: str, schema: Any, ends: tuple[str, ...], last: bool) -> tuple[str, int] | None:
@@ -35,7 +30,7 @@ def read_arguments(text: str, style: str, schema: Any, ends: tuple[str, ...], la
     `last`: no more text comes; elements that are whole count then.
     """
     layout = STYLES[style]
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}  # JSON texts, which stay as they were written: Python would round long numbers
     at = 0
     while True:
         at = _skip(text, at)
@@ -43,16 +38,63 @@ def read_arguments(text: str, style: str, schema: Any, ends: tuple[str, ...], la
             element = _element(text, at + len(layout.front), layout)
             if element is not None:
                 name, kinds, value, at = element
-                found[name] = _value(value, kinds, name, schema, layout)
+                found[json.dumps(name, ensure_ascii=False)] = list(_readings(value, kinds, layout))
                 continue
         elif any(text.startswith(end.lstrip(_BLANKS), at) for end in ends):
-            return _object(found), at
-        return (_object(found), len(text)) if last and found else None
+            return _object(found, schema, whole=True), at
+        return (_object(found, schema, whole=False), len(text)) if last and found else None
 
 
-def _object(found: Mapping[str, str]) -> str:
-    """Of names and JSON texts, which stay as they were written: a number may have more digits than Python's."""
-    return "{" + ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {text}" for name, text in found.items()) + "}"
+def _object(found: dict[str, list[str]], schema: Any, *, whole: bool) -> str:
+    """The JSON text of the first readings with which it is an instance; of the likeliest ones where there are none.
+
+    There are none in an answer that was cut, and where a grammar was made leniently.
+    """
+    chosen: Sequence[str] = [readings[0] for readings in found.values()]
+    if any(len(readings) > 1 for readings in found.values()):
+        chosen = _judged(found, schema, whole) or chosen
+    return "{" + ", ".join(f"{name}: {value}" for name, value in zip(found, chosen, strict=True)) + "}"
+
+
+def _judged(found: dict[str, list[str]], schema: Any, whole: bool) -> tuple[str, ...] | None:
+    """Of each member the first reading with which the whole is an instance of `schema`, None where there is none.
+
+    whole: the object has ended; otherwise members may follow.
+    """
+    try:
+        grammar = _grammar(json.dumps(schema))
+    except MaskscopeError:
+        return None
+    members = list(found.items())
+    start = GrammarMatcher(grammar)
+    start.accept_string("{")
+    work: list[tuple[GrammarMatcher, tuple[str, ...]]] = [(start, ())]
+    for _ in range(TRIES):
+        if not work:
+            return None
+        matcher, chosen = work.pop()
+        if len(chosen) == len(members):
+            return chosen
+        name, readings = members[len(chosen)]
+        behind = ("," if len(chosen) + 1 < len(members) else "}") if whole else ","
+        for value in reversed(readings):
+            fork = matcher.fork()
+            if fork.accept_string(f"{name}: {value}{behind}") or (
+                not whole and fork.accept_string(f"{name}: {value}" + "}")
+            ):
+                work.append((fork, (*chosen, value)))
+    return None
+
+
+@cache
+def _compiler() -> GrammarCompiler:
+    return GrammarCompiler(TokenizerInfo([bytes([byte]) for byte in range(256)]))
+
+
+@lru_cache(maxsize=256)
+def _grammar(schema: str) -> CompiledGrammar:
+    """The JSON texts of the instances, spelled in any way.  What cannot be exact is not judged, as far as it goes."""
+    return _compiler().compile_json_schema(schema, any_order=True, any_spelling=True, lenient=True)
 
 
 def _skip(text: str, at: int) -> int:
@@ -89,75 +131,20 @@ def _element(text: str, at: int, layout: Style) -> tuple[str, frozenset[str], st
     return name, frozenset(middles[middle]), text[at:end], end + len(layout.back[0])
 
 
-def _value(text: str, kinds: frozenset[str], name: str, schema: Any, layout: Style) -> str:
-    """The reading that the schema allows, or the likeliest where it allows none, as JSON text."""
-    readings = list(_readings(text, kinds, layout))
-    allowed = _resolved(_property(schema, name), schema)
-    return next((written for value, written in readings if _fits(value, allowed, schema, DEPTH)), readings[0][1])
-
-
-def _readings(text: str, kinds: frozenset[str], layout: Style) -> Iterator[tuple[Any, str]]:
-    """Values, and how they are written in JSON."""
+def _readings(text: str, kinds: frozenset[str], layout: Style) -> Iterator[str]:
+    """What a value may mean, as JSON texts, the likeliest first."""
     if kinds != {"string"}:
         try:
-            value = json.loads(text)
+            value = json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError):
             value = ""
         # A text that has quotes is a text with quotes, unless the markers say that it is JSON.
         if not isinstance(value, str) or "string" not in kinds:
-            yield value, text.strip(_BLANKS)
+            yield text.strip(_BLANKS)
     for string in dict.fromkeys([text.removeprefix("\n").removesuffix("\n"), text] if layout.lines else [text]):
-        yield string, json.dumps(string, ensure_ascii=False)
+        yield json.dumps(string, ensure_ascii=False)
 
 
-def _property(schema: Any, name: str) -> Any:
-    """The schema of a declared argument, or of others; True where nothing is said."""
-    schema = _resolved(schema, schema)
-    if not isinstance(schema, Mapping):
-        return True
-    properties = schema.get("properties")
-    if isinstance(properties, Mapping) and name in properties:
-        return properties[name]
-    return schema.get("additionalProperties", True)
-
-
-def _resolved(schema: Any, root: Any) -> Any:
-    """What a reference inside the document names; as it is where that is not there."""
-    for _ in range(DEPTH):
-        if not isinstance(schema, Mapping) or not isinstance(schema.get("$ref"), str):
-            break
-        found = root
-        for part in parts_of(schema["$ref"]):
-            found = found.get(part) if isinstance(found, Mapping) else None
-        schema = found if found is not None else True
-    return schema
-
-
-def _fits(value: Any, schema: Any, root: Any, depth: int) -> bool:
-    """Whether types, enumerations and alternatives of `schema` allow `value`; the rest is the grammar's affair."""
-    schema = _resolved(schema, root)
-    if not isinstance(schema, Mapping) or depth == 0:
-        return schema is not False
-    if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
-        return False
-    if "const" in schema and not _same(value, schema["const"]):
-        return False
-    types = schema.get("type")
-    if types is not None and not any(_is(value, kind) for kind in ([types] if isinstance(types, str) else types)):
-        return False
-    for key in ("anyOf", "oneOf"):
-        if key in schema and not any(_fits(value, one, root, depth - 1) for one in schema[key]):
-            return False
-    return all(_fits(value, one, root, depth - 1) for one in schema.get("allOf", ()))
-
-
-def _is(value: Any, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    if kind == "integer":
-        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return isinstance(value, _PYTHON.get(kind, ()))
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+def _refuse(name: str) -> NoReturn:
+    """NaN and Infinity, which Python would read, are no JSON."""
+    raise ValueError(name)

@@ -72,7 +72,7 @@ _COHERE = {"string": "raw", "number": "json", "boolean": "json", "null": "json",
 
 STYLES: dict[str, Style] = {
     "qwen_xml": _plain("<parameter=", _same(">"), "</parameter>", lines=True),
-    "minimax_xml": _plain('<parameter name="', _same('">'), "</parameter>", lines=True),
+    "minimax_xml": _plain('<parameter name="', _same('">'), "</parameter>"),
     "minimax_m3_xml": Style(
         f"{_MINIMAX_M3}<",
         _same(">"),
