@@ -95,8 +95,9 @@ def browser(chromium: str) -> Iterator[Browser]:
     Not for the whole session: while it is open Playwright keeps an event loop running in this thread, and tests
     elsewhere could not call `asyncio.run`.
     """
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=60_000)  # a busy machine takes its time; what fails for good takes longer to say so
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]

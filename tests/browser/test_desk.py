@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, boxes, open_desk
 from tests.browser.editor import expect_source, source_text
 from tests.browser.lab import Lab, open_notebook
+from tests.visualizers.bridge import until
 
 pytestmark = pytest.mark.browser
 
@@ -124,17 +125,17 @@ def test_nothing_moves_when_one_steps_or_clicks(opened: OpenDesk) -> None:
     for key in ("ArrowLeft", "Shift+ArrowLeft", "Home", "ArrowRight", "End"):
         opened.desk.press(key)
         expect(opened.find("kernel-busy")).to_have_text("")
-        assert boxes(opened.desk) == before
+        assert until(opened.page, lambda: boxes(opened.desk) == before)
     expect(opened.find("place")).to_contain_text("byte 6 ")
     box = opened.find("prefix")
     box.fill("[ab,cd;")
     expect(opened.find("prefix-status")).to_contain_text("cannot come at byte 6")
-    assert boxes(opened.desk) == before
+    assert until(opened.page, lambda: boxes(opened.desk) == before)
     box.fill("[ab,cd")
     expect(opened.desk.locator(".mx-refused")).to_have_count(0)
     opened.find("token-row").first.click()
     expect(opened.find("chosen")).to_contain_text("token")
-    assert boxes(opened.desk) == before
+    assert until(opened.page, lambda: boxes(opened.desk) == before)
 
 
 def test_everything_fits_one_screen(opened: OpenDesk) -> None:
@@ -186,13 +187,11 @@ def test_tabs_keys_and_docks(opened: OpenDesk) -> None:
     opened.page.mouse.down()
     opened.page.mouse.move(bar["x"] + 123, bar["y"] + 100, steps=4)
     opened.page.mouse.up()
-    moved = opened.find("splitter-columns").bounding_box()
-    assert moved
-    assert 100 < moved["x"] - bar["x"] < 140
+    splitter = opened.find("splitter-columns")
+    assert until(opened.page, lambda: 100 < (splitter.bounding_box() or bar)["x"] - bar["x"] < 140)
     desk.focus()
     desk.press("w")
-    full = opened.desk.bounding_box()
-    assert full == {"x": 0, "y": 0, "width": SIZE["width"], "height": SIZE["height"]}
+    assert until(opened.page, lambda: opened.desk.bounding_box() == {"x": 0, "y": 0, **SIZE})
     opened.shoot("desk-full.png")
     desk.press("w")
     expect(opened.desk).not_to_have_class("ms-desk ms-full")
@@ -208,7 +207,7 @@ def test_a_reloaded_page_shows_the_same_desk(opened: OpenDesk) -> None:
     expect(opened.find("place")).to_contain_text("byte 6 ")
     expect(opened.find("dock-right_bottom").get_by_test_id("dock-tab-chart")).to_be_visible()
     expect(opened.find("token-row").first).to_be_visible()
-    assert boxes(opened.desk) == before
+    assert until(opened.page, lambda: boxes(opened.desk) == before)
     opened.desk.press("ArrowLeft")
     expect(opened.find("place")).not_to_contain_text("byte 6 ")
     opened.desk.press("End")
@@ -226,14 +225,14 @@ def test_a_kernel_that_goes_is_said_and_nothing_breaks(opened: OpenDesk) -> None
     lines = len(before)
     opened.page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
     expect(opened.find("kernel-gone")).to_contain_text("run the cell again")
-    assert len(boxes(opened.desk)) == lines
+    assert until(opened.page, lambda: len(boxes(opened.desk)) == lines)
     box = opened.find("prefix")
     expect(box).not_to_be_editable()
     value = box.input_value()
     opened.desk.focus()
     opened.page.keyboard.press("ArrowLeft")  # a place seen before
     expect(opened.find("place")).not_to_contain_text("byte 6 ")
-    assert box.input_value() != value
+    assert until(opened.page, lambda: box.input_value() != value)
     refused = opened.find("count-refused").inner_text()
     assert opened.find("place").inner_text().endswith(f"{opened.find('count-allowed').inner_text()} tokens allowed")
     expect(opened.find("next-tab-refused")).to_have_text(f"refused{refused}")
@@ -251,7 +250,7 @@ def test_a_reopened_trusted_notebook_shows_the_twin(opened: OpenDesk) -> None:
     opened.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
     open_notebook(opened.page, opened.lab, "desk.ipynb")
     twin = opened.page.locator("[class^='ms-twin-']")
-    expect(twin).to_be_visible(timeout=20_000)
+    expect(twin).to_be_visible(timeout=60_000)
     expect(twin).to_contain_text("byte 6")
     expect(opened.page.get_by_text("model not found")).to_be_hidden()
     opened.shoot("desk-twin.png")

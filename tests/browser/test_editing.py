@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.desk import OpenDesk, open_desk
 from tests.browser.lab import Lab
+from tests.visualizers.bridge import until
 
 pytestmark = pytest.mark.browser
 
@@ -51,10 +52,10 @@ def test_a_shortest_end_is_typed_in_tokens(opened: OpenDesk) -> None:
     expect(opened.find("prefix-status")).to_contain_text("may end here")
     box = opened.find("prefix")
     expect(box).to_have_value('{"name": "Ada"' + END)
+    assert until(opened.page, lambda: ribbon.count() > len(before) + 8)
     added = ribbon.all_inner_texts()[len(before) :]
     assert ribbon.all_inner_texts()[: len(before)] == before
     assert "".join(added).replace("␣", " ") == END
-    assert len(added) > 8
     assert max(map(len, added)) < 12
     opened.shoot("shortest-end.png")
     box.press("Control+z")  # one edit

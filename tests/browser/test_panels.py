@@ -62,7 +62,7 @@ def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kin
             desk.find(f"dock-tab-{name}").click()
             panel = desk.find(f"panel-{name}")
             expect(panel).to_be_visible()
-            expect(desk.desk).not_to_have_attribute("data-pending", "", timeout=15_000)
+            expect(desk.desk).not_to_have_attribute("data-pending", "", timeout=60_000)
             expect(panel).not_to_be_empty()
             if name == "why":  # an answer of its own: no text may go on so
                 desk.find("why-box").fill("}}never")

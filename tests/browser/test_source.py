@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.desk import SIZE, OpenDesk
 from tests.browser.editor import expect_source, source_text, write_source
 from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+from tests.visualizers.bridge import until
 from workbench.languages import Source
 
 pytestmark = pytest.mark.browser
@@ -48,7 +49,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         'explorer.session.set_prefix(\'{"city": "Lu", "unit": \')\nexplorer'
     )
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     desk = OpenDesk(page, lab)
     page.on("pageerror", lambda error: desk.errors.append(str(error)))
     open_notebook(page, lab, write_notebook(lab, "source.ipynb", code))
@@ -65,9 +66,9 @@ def settled(opened: OpenDesk) -> None:
 
 def test_the_editor_is_jupyterlabs_own_and_holds_the_schema(opened: OpenDesk) -> None:
     expect(opened.find("source")).to_have_attribute("data-editor", "codemirror")
-    assert source_text(opened.find("grammar-editor")) == TEXT
+    assert until(opened.page, lambda: source_text(opened.find("grammar-editor")) == TEXT)
     lit = opened.desk.locator(".ms-lit-here")
-    assert "".join(lit.all_inner_texts()).startswith('"unit"')
+    assert until(opened.page, lambda: "".join(lit.all_inner_texts()).startswith('"unit"'))
     expect(opened.desk.locator(".ms-lit-next")).to_have_count(2)
     # JSON has colours, so a key and a value differ.
     colours = (
@@ -95,7 +96,7 @@ def test_enter_tab_and_undo_belong_to_the_editor(opened: OpenDesk) -> None:
     settled(opened)
     expect(status).to_be_hidden()
     editor.press("Control+y")
-    assert len(source_text(editor)) > len(TEXT)
+    assert until(opened.page, lambda: len(source_text(editor)) > len(TEXT))
     editor.press("Control+z")
     expect_source(editor, TEXT)
     settled(opened)

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.editor import source_text, write_source
 from tests.browser.lab import ROOT, Lab, open_notebook, run_all
+from tests.visualizers.bridge import until
 
 pytestmark = pytest.mark.browser
 
@@ -45,7 +46,7 @@ class Tour:
     def explorer(self, number: int) -> Locator:
         """The `number`-th explorer of the notebook, scrolled into view."""
         found = self.page.locator(".jp-OutputArea-output .ms-desk").nth(number)
-        found.scroll_into_view_if_needed(timeout=20_000)
+        found.scroll_into_view_if_needed(timeout=60_000)
         # To the top of the notebook; scrollIntoView would move JupyterLab's own frame as well.
         for _ in range(3):
             found.evaluate(TO_TOP)
@@ -116,8 +117,8 @@ def test_typing_changes_the_lit_states_and_the_token_sets(tour: Tour) -> None:
     explorer.get_by_test_id("dock-tab-chart").click()
     expect(explorer.get_by_test_id("frontier-position")).to_have_text("after 24 bytes")
     explorer.get_by_test_id("dock-tab-automaton").click()
-    assert lit(explorer) != states
-    assert counts(explorer) != tokens
+    assert until(tour.page, lambda: lit(explorer) != states)
+    assert until(tour.page, lambda: counts(explorer) != tokens)
     expect(explorer.get_by_test_id("ribbon").get_by_role("listitem").last).to_have_text("3")
     shoot(explorer, "explorer.png")
 
@@ -129,7 +130,7 @@ def test_steps_go_back_and_forward_by_button_key_and_click(tour: Tour) -> None:
     explorer.get_by_test_id("back-token").click()
     expect(place).to_contain_text("byte 23 ")
     expect(tour.page.locator(".ms-host[data-pending]")).to_have_count(0)
-    assert lit(explorer) != states
+    assert until(tour.page, lambda: lit(explorer) != states)
     explorer.get_by_test_id("back-byte").click()
     expect(place).to_contain_text("byte 22 ")
     explorer.get_by_test_id("prefix").press("Escape")
@@ -142,7 +143,7 @@ def test_steps_go_back_and_forward_by_button_key_and_click(tour: Tour) -> None:
     tour.page.keyboard.press("End")
     expect(place).to_contain_text("byte 24 ")
     expect(tour.page.locator(".ms-host[data-pending]")).to_have_count(0)
-    assert lit(explorer) == states
+    assert until(tour.page, lambda: lit(explorer) == states)
     explorer.get_by_test_id("candidates").get_by_role("button", name="6", exact=True).click()
     expect(place).to_contain_text("byte 25 ")
     expect(explorer.get_by_test_id("prefix")).to_have_value('{"name": "Ada", "age": 36')
@@ -198,7 +199,7 @@ def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tou
         expect(status).to_contain_text(reason)
         expect(status).to_contain_text("The last good grammar stays in use")
         assert source_text(editor) == nonsense
-        assert lit(explorer) == states
+        assert until(tour.page, lambda: lit(explorer) == states)
     shoot(explorer, "grammar-error.png")
     write_source(editor, good.replace("[0-9]+ (", "[0-9a-f]+ ("))
     expect(status).to_be_hidden()
@@ -236,7 +237,7 @@ def test_a_generation_in_the_background_is_followed_too(tour: Tour) -> None:
 
 def test_a_recorded_run_is_stepped_without_the_kernel(tour: Tour) -> None:
     place = tour.page.locator(".jp-OutputArea-output iframe").last
-    place.scroll_into_view_if_needed(timeout=20_000)
+    place.scroll_into_view_if_needed(timeout=60_000)
     run = place.content_frame
     expect(run.get_by_test_id("step-count")).to_contain_text("0 / ")
     seen = []

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, open_desk
 from tests.browser.lab import Lab
+from tests.visualizers.bridge import until
 
 pytestmark = pytest.mark.browser
 
@@ -58,7 +59,7 @@ def test_the_whole_window_is_live_where_the_panel_filled_the_notebook(opened: Op
         page.wait_for_timeout(300)  # the notebook lays its cells out again
         before = top_of(opened.desk)
         opened.desk.press("w")
-        assert opened.desk.bounding_box() == {"x": 0, "y": 0, **SIZE}
+        assert until(page, lambda: opened.desk.bounding_box() == {"x": 0, "y": 0, **SIZE})
         page.wait_for_timeout(300)  # whoever watches what is in sight has been told
         box.click()
         box.press("Control+End")
@@ -76,7 +77,7 @@ def test_the_whole_window_is_live_where_the_panel_filled_the_notebook(opened: Op
         box.fill("[ab,cd")
         expect(place).to_contain_text("byte 6 ")
         opened.desk.press("w")
-        assert abs(top_of(opened.desk) - before) < 2  # the notebook did not move meanwhile
+        assert until(page, lambda y=before: abs(top_of(opened.desk) - y) < 2)  # the notebook did not move meanwhile
 
 
 @pytest.mark.parametrize("width", [1024, 1180, 700])
@@ -87,7 +88,7 @@ def test_the_whole_of_a_narrow_window_can_be_reached(opened: OpenDesk, width: in
     opened.desk.press("w")
     expect(opened.desk).to_have_class("ms-desk ms-full")
     opened.shoot(f"window-{width}.png")
-    assert opened.desk.evaluate(BURIED) == []
+    assert until(page, lambda: opened.desk.evaluate(BURIED) == [])
     opened.desk.evaluate("node => { node.scrollTop = 0; }")
     if opened.desk.evaluate("node => node.scrollHeight > node.clientHeight + 1"):
         tools = opened.find("place").bounding_box()

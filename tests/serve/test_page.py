@@ -43,7 +43,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page that fails the test when anything is logged or thrown in it, or asked of another host."""
     context = browser.new_context(viewport={"width": 1200, "height": 760})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     trouble: list[str] = []
     page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: trouble.append(str(error)))

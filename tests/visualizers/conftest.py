@@ -26,7 +26,7 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     size: Any = getattr(request.module, "VIEWPORT", VIEWPORT)
     context = browser.new_context(viewport=size)
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(60_000)
     trouble: list[str] = []
     page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: trouble.append(str(error)))
