@@ -259,7 +259,7 @@ class CompiledGrammar:
         return None if counters is None else _size(masks, counters) + self._made_of()
 
     def _made_of(self) -> int:
-        rules, source = len(self.grammar.lazy_ir.rules), len(self.grammar.source)
+        rules, source = len(self.grammar.lazy_ir.rules), self.grammar.kept_characters
         return int(self.machine.tables.nbytes) + _OF_A_GRAMMAR + _OF_A_RULE * rules + _OF_A_CHARACTER * source
 
     def automaton(self) -> Automaton:

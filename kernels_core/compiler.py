@@ -5,7 +5,7 @@ Compiling lowers the grammar to automata and no more: parser states and masks ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib import import_module
 from itertools import count as counting
 from operator import itemgetter
@@ -152,11 +152,14 @@ class GrammarCompiler:
         self, schema: Any, *, cancel: CancelToken | None = None, **arguments: Unpack[SchemaArguments]
     ) -> CompiledGrammar:
         """Compile a JSON schema; arguments and errors are those of `Grammar.from_json_schema`."""
-        from kernels_core.grammar.json_schema import schema_text
+        from kernels_core.grammar.json_schema import load_schema, reached_resources, schema_text
 
         with self._limit("a JSON schema", cancel):
-            text = schema_text(schema)
-            key = (text, repr(sorted(arguments.items())))
+            text, documents = schema_text(schema), None
+            if arguments.get("resources"):
+                documents = arguments["resources"] = reached_resources(load_schema(text), arguments["resources"])
+            options = sorted((name, value) for name, value in arguments.items() if name != "resources")
+            key = (text, repr(options), documents.key if documents else ())
             return self._by_text(key, lambda: Grammar.from_json_schema(schema, **arguments))
 
     def _limit(self, what: str, cancel: CancelToken | None) -> TimeLimit:
@@ -166,7 +169,7 @@ class GrammarCompiler:
     def _by_grammar(self, read: Grammar) -> CompiledGrammar:
         return self._cache.get(read.key, lambda: self._compile(read)) if self.cache_enabled else self._compile(read)
 
-    def _by_text(self, key: tuple[str, str], read: Callable[[], Grammar]) -> CompiledGrammar:
+    def _by_text(self, key: tuple[Hashable, ...], read: Callable[[], Grammar]) -> CompiledGrammar:
         """What was compiled for `key` before, which says all about the grammar that `read` returns; or compile that."""
 
         def compiled() -> CompiledGrammar:

@@ -23,6 +23,7 @@ from .regular import languages
 from .regular.from_rules import grammar_language
 from .regular.languages import Language
 from .regular.to_rules import language_node
+from .resources import Resources
 from .rulebook import RuleBook
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Grammar:
         plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.
         any_spelling: also redundant escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
         formats: enforce the known values of `format`.
-        resources: other documents that `$ref` may lead to, by URI; nothing is fetched.
+        resources: other documents that `$ref` may lead to, by URI; what is reached is copied, nothing is fetched.
 
         Raises `UnsupportedSchemaError` with every reason, each with its JSON pointer.
         """
@@ -190,10 +191,7 @@ class Grammar:
         # What is compiled is read from the text: rules are made later, whatever the caller does to his objects.
         text = schemas.schema_text(schema)
         loaded = schemas.load_schema(text) if isinstance(schema, str) else schemas.read_again(text)
-        others = {}
-        if resources:
-            others = {uri: schemas.read_again(schemas.schema_text(one)) for uri, one in resources.items()}
-        return _from_json_schema(text, options, others, loaded)
+        return _from_json_schema(text, options, schemas.reached_resources(loaded, resources), loaded)
 
     @classmethod
     @_limited
@@ -298,6 +296,12 @@ class Grammar:
         return self._source
 
     @property
+    def kept_characters(self) -> int:
+        """The length of all texts that are kept to make rules of: the source, and documents that it refers to."""
+        documents = self._recipe[1][2:] if self._recipe is not None else ()
+        return len(self._source) + sum(one.characters for one in documents if isinstance(one, Resources))
+
+    @property
     def made_from(self) -> tuple[str, str, dict[str, Any]]:
         """The language ("ebnf", "regex", "lark", "json_schema" or "structural_tag"), the text, and the other arguments
         of the `from_...` method that makes this grammar again; those that have their default are left out."""
@@ -343,7 +347,7 @@ class Grammar:
 def _hashable(value: object) -> object:
     """Something that is equal when `value` is, and can be hashed."""
     match value:
-        case Grammar():
+        case Grammar() | Resources():
             return value.key
         case dict():
             return tuple((name, _hashable(item)) for name, item in sorted(value.items()))
@@ -418,7 +422,7 @@ def _schemas() -> Any:
     return json_schema
 
 
-def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, Any], loaded: Any = None) -> Grammar:
+def _from_json_schema(text: str, options: SchemaOptions, resources: Resources, loaded: Any = None) -> Grammar:
     schemas = _schemas()
     loaded = schemas.load_schema(text) if loaded is None else loaded
     compiled = schemas.compile_schema(loaded, text, options, resources, defer=True)

@@ -15,6 +15,7 @@ from .compile import (
     compile_schema,
     defer_schema,
     load_schema,
+    reached_resources,
     read_again,
     schema_text,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "defer_schema",
     "explain_schema",
     "load_schema",
+    "reached_resources",
     "read_again",
     "schema_text",
 ]

@@ -16,6 +16,7 @@ from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, Unsupport
 from ...laboratory import has_mechanism
 from ..analysis import normal_form
 from ..ir import GrammarIR, RuleRef
+from ..resources import Form, Resources, reached
 from ..rulebook import RuleBook
 from ..rules import all_deferrable
 from .conflicts import report_conflict
@@ -38,6 +39,7 @@ __all__ = [
     "compile_schema",
     "defer_schema",
     "load_schema",
+    "reached_resources",
     "read_again",
     "schema_text",
 ]
@@ -138,6 +140,14 @@ def schema_text(schema: Any) -> str:
         raise GrammarSyntaxError("nested too deeply", "", 0, language="JSON") from None
     except ValueError as error:
         raise GrammarSyntaxError(f"this is no JSON: {error}", "", 0, language="JSON") from None
+
+
+_FORM = Form(schema_text, read_again)
+
+
+def reached_resources(loaded: Any, resources: Mapping[str, Any] | None) -> Resources:
+    """Copies of those documents that the references of a loaded schema lead to."""
+    return reached(loaded, resources or {}, _FORM)
 
 
 def compile_schema(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from ...errors import UnsupportedSchemaError
-from .compile import SchemaArguments, SchemaOptions, compile_schema, load_schema, schema_text
+from .compile import SchemaArguments, SchemaOptions, compile_schema, load_schema, reached_resources, schema_text
 from .keywords import KEYWORDS, schemas_in
 from .keywords.entry import Status
 from .problems import child
@@ -42,7 +42,7 @@ def explain_schema(schema: Any, **arguments: Unpack[SchemaArguments]) -> list[Ro
     loaded = load_schema(schema)
     text = schema_text(schema)
     chosen: dict[str, Any] = {**arguments}
-    resources = chosen.pop("resources", None) or {}
+    resources = reached_resources(loaded, chosen.pop("resources", None))
     lenient = chosen.pop("lenient", False)
     options = SchemaOptions(**chosen, lenient=True)
     try:

@@ -1,0 +1,169 @@
+"""The documents that a schema's references lead to: of all that the caller has, only those are copied and kept.
+
+A registry may hold thousands of documents.  `reached` follows references from the root, document by document.  A
+document is copied when it is first reached, and equal copies are one object in the process, whichever schemas reach
+them, for as long as one of these lives.
+
+Read on: `json_schema/resolve.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+from weakref import WeakValueDictionary
+
+__all__ = ["Form", "Resources", "reached"]
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_IDENTIFIERS = ("$id", "id")
+
+
+class _Copy:
+    """A document as it was when a schema was compiled, and what its text was known by."""
+
+    __slots__ = ("__weakref__", "characters", "digest", "document")
+
+    def __init__(self, digest: bytes, characters: int, document: Any) -> None:
+        self.digest = digest
+        self.characters = characters
+        self.document = document
+
+
+_COPIES: WeakValueDictionary[bytes, _Copy] = WeakValueDictionary()
+
+
+@dataclass(frozen=True)
+class Form:
+    """How documents are written as JSON text, and read."""
+
+    write: Callable[[Any], str]
+    read: Callable[[str], Any]
+
+    def copy(self, document: Any) -> _Copy:
+        """A copy of `document`, which is JSON text or what `write` takes."""
+        text = document if isinstance(document, str) else self.write(document)
+        digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        found = _COPIES.get(digest)
+        if found is None:
+            found = _COPIES[digest] = _Copy(digest, len(text), self.read(text))
+        return found
+
+
+class Resources(Mapping[str, Any]):
+    """Documents by URI, which nobody changes."""
+
+    __slots__ = ("_copies", "_form")
+
+    def __init__(self, documents: Mapping[str, Any], form: Form) -> None:
+        self._copies = {uri: one if isinstance(one, _Copy) else form.copy(one) for uri, one in documents.items()}
+        self._form = form
+
+    @property
+    def key(self) -> tuple[tuple[str, bytes], ...]:
+        """Equal where the documents are, and hashable."""
+        return tuple((uri, copy.digest) for uri, copy in sorted(self._copies.items()))
+
+    @property
+    def characters(self) -> int:
+        """The length of the documents' texts."""
+        return sum(copy.characters for copy in self._copies.values())
+
+    def __getitem__(self, uri: str) -> Any:
+        return self._copies[uri].document
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._copies)
+
+    def __len__(self) -> int:
+        return len(self._copies)
+
+    def __repr__(self) -> str:
+        return f"<Resources: {', '.join(self._copies) or 'none'}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Text, since pickle recurses.
+        return Resources, ({uri: self._form.write(copy.document) for uri, copy in self._copies.items()}, self._form)
+
+
+def reached(root: Any, resources: Mapping[str, Any], form: Form) -> Resources:
+    """Those of `resources` that references of `root` lead to, also through others; all, where one leads elsewhere.
+
+    Elsewhere is what has its name from a keyword inside a document that no other reference leads to, and what is not
+    here at all.
+    """
+    if isinstance(resources, Resources):
+        return resources
+    if not resources:
+        return Resources({}, form)
+    names = _Names(resources)
+    names.look("", root)
+    copies: dict[str, _Copy] = {}
+    while found := names.take():
+        for uri in found:
+            copies[uri] = form.copy(resources[uri])
+            names.look(uri, copies[uri].document)
+    return Resources({**resources, **copies} if names.missing() else copies, form)
+
+
+class _Names:
+    """The names that documents have, and those that references used.
+
+    What stands in constants is looked at as well, and a reference counts under each base that it may have: some
+    documents may be copied for nothing, and none is forgotten.
+    """
+
+    def __init__(self, resources: Mapping[str, Any]) -> None:
+        self._by_name: dict[str, str] = {}
+        for uri, document in resources.items():
+            bare = urldefrag(uri)[0]
+            for word in _IDENTIFIERS if isinstance(document, dict) else ():
+                if isinstance(document.get(word), str):
+                    self._by_name.setdefault(urldefrag(urljoin(bare, document[word]))[0], uri)
+            self._by_name[bare] = uri
+        self._own: set[str] = set()  # names of documents that were looked at, and of parts of them
+        self._used: set[tuple[str, ...]] = set()  # what each reference may name
+        self._declared: set[str] = set()  # names of dialects
+        self._taken: set[str] = set()
+
+    def look(self, uri: str, document: Any) -> None:
+        """Note every name in `document`, and every one that it uses."""
+        outer = urldefrag(uri)[0]
+        self._own.add(outer)
+        work: list[tuple[Any, tuple[str, ...]]] = [(document, (outer,))]
+        while work:
+            value, bases = work.pop()
+            if isinstance(value, list):
+                work += [(item, bases) for item in value if isinstance(item, dict | list)]
+            elif isinstance(value, dict):
+                for word in _IDENTIFIERS:
+                    name = value.get(word)
+                    if isinstance(name, str) and not name.startswith("#"):
+                        # It is no name in some dialects, and beside `$ref` in others.
+                        inner = urldefrag(urljoin(bases[-1], name))[0]
+                        self._own.add(inner)
+                        bases = tuple(dict.fromkeys((outer, bases[-1], inner)))
+                for word in _REFERENCES:
+                    reference = value.get(word)
+                    if isinstance(reference, str) and not reference.startswith("#"):
+                        self._used.add(tuple(urldefrag(urljoin(base, reference))[0] for base in bases))
+                if isinstance(value.get("$schema"), str):
+                    self._declared.add(urldefrag(value["$schema"])[0])
+                work += [(item, bases) for item in value.values() if isinstance(item, dict | list)]
+
+    def take(self) -> list[str]:
+        """URIs of documents that were used, and that were not taken before."""
+        used = self._declared.union(*self._used)
+        found = sorted({self._by_name[name] for name in used if name in self._by_name} - self._taken)
+        self._taken |= {*found}
+        return found
+
+    def missing(self) -> bool:
+        """Whether some reference names nothing that is known; the drafts' own documents are always there."""
+        known = self._own | self._by_name.keys()
+        return any(
+            known.isdisjoint(names) and not any("://json-schema.org/" in name for name in names) for names in self._used
+        )

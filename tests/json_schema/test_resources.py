@@ -1,0 +1,133 @@
+"""Documents that references lead to: those that are reached are copied, and no others are touched."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, UnsupportedSchemaError
+
+COMPILER = GrammarCompiler(TokenizerInfo([bytes([byte]) for byte in range(256)]))
+
+
+class Untouched:
+    """A document that fails whoever reads it."""
+
+    def model_json_schema(self) -> Any:
+        raise AssertionError("a document was read that no reference leads to")
+
+
+def takes(schema: Any, resources: dict[str, Any], text: str) -> bool:
+    matcher = GrammarMatcher(COMPILER.compile_json_schema(schema, resources=resources))
+    return matcher.accept_string(text) and matcher.is_completed()
+
+
+CHAIN = {
+    "https://x.org/a.json": {"items": {"$ref": "b.json#/$defs/one"}},
+    "https://x.org/b.json": '{"$defs": {"one": {"$ref": "#/$defs/two"}, "two": {"const": 1.50}}}',
+    "https://x.org/c.json": Untouched(),
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "resources", "good", "bad"),
+    [
+        pytest.param({"$ref": "https://x.org/a.json"}, CHAIN, "[1.5]", "[1]", id="through another document"),
+        pytest.param({"$id": "https://x.org/r/", "$ref": "../a.json"}, CHAIN, "[1.5]", "[1]", id="from a base"),
+        pytest.param({"const": 3, "$defs": {"x": {"$ref": "#"}}}, CHAIN, "3", "4", id="nowhere"),
+        pytest.param(
+            {"allOf": [{"$id": "https://x.org/r/s", "$ref": "../b.json#/$defs/one"}]},
+            CHAIN,
+            "1.5",
+            "2",
+            id="from a base inside",
+        ),
+        pytest.param(
+            {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "$id": "https://y.org/",
+                "$ref": "https://x.org/a.json",
+            },
+            CHAIN,
+            "[1.5]",
+            "[1]",
+            id="an identifier beside a reference",
+        ),
+        pytest.param(
+            {"$ref": "urn:named"},
+            {"k": {"$id": "urn:named", "const": 1}, "c": Untouched()},
+            "1",
+            "2",
+            id="by its own name",
+        ),
+        pytest.param(
+            {"$ref": "urn:inner"},
+            {"k": {"$defs": {"x": {"$id": "urn:inner", "const": 1}}}},
+            "1",
+            "2",
+            id="a part's name",
+        ),
+        pytest.param(
+            {"$schema": "urn:plain", "minimum": 3},
+            {
+                "urn:plain": {
+                    "$schema": "https://json-schema.org/draft/2020-12/schema",
+                    "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/core": True},
+                },
+                "c": Untouched(),
+            },
+            "1",
+            "[",
+            id="a dialect",
+        ),
+    ],
+)
+def test_what_is_reached_is_read(schema: Any, resources: dict[str, Any], good: str, bad: str) -> None:
+    assert takes(schema, resources, good)
+    assert not takes(schema, resources, bad)
+
+
+def test_a_document_that_is_not_here_is_named() -> None:
+    with pytest.raises(UnsupportedSchemaError, match=r"'https://x\.org/d\.json' .* is not here"):
+        takes({"$ref": "https://x.org/d.json"}, {"https://x.org/a.json": {}}, "1")
+
+
+def test_a_grammar_keeps_the_documents_of_its_time() -> None:
+    resources = {"urn:a": {"properties": {"x": {"const": 1}}}}
+    schema = {"properties": {"y": {"$ref": "urn:a"}}}
+    before = COMPILER.compile_json_schema(schema, resources=resources)
+    resources["urn:a"]["properties"]["x"]["const"] = 2
+    for compiled, digit, other in (
+        (before, "1", "2"),
+        (COMPILER.compile_json_schema(schema, resources=resources), "2", "1"),
+    ):
+        assert GrammarMatcher(compiled).accept_string(f'{{"y":{{"x":{digit}}}}}')
+        assert not GrammarMatcher(compiled).accept_string(f'{{"y":{{"x":{other}')
+
+
+def test_equal_documents_are_kept_once_and_count_in_the_size() -> None:
+    long = {"description": "x" * 10_000, "const": 1}
+    plain = Grammar.from_json_schema({"$ref": "urn:a"}, resources={"urn:a": {"const": 1}})
+    first, second = (
+        Grammar.from_json_schema(
+            {"$ref": "urn:a", "title": title}, resources={"urn:a": dict(long), "urn:b": Untouched()}
+        )
+        for title in "ab"
+    )
+    documents = [grammar.made_from[2]["resources"] for grammar in (first, second)]
+    assert documents[0]["urn:a"] is documents[1]["urn:a"]
+    assert list(documents[0]) == ["urn:a"]
+    assert first.kept_characters - plain.kept_characters > 10_000
+    assert len(repr(first.key)) < 1_000
+    again = pickle.loads(pickle.dumps(first))
+    assert again.key == first.key
+    assert str(again) == str(first)
+
+
+def test_identifiers_inside_each_other_take_no_time() -> None:
+    schema: Any = {"$ref": "urn:a"}
+    for depth in range(50):
+        schema = {"$id": f"d{depth}/", "allOf": [schema]}
+    assert takes(schema, {"urn:a": {"const": 1}}, "1")
