@@ -59,8 +59,18 @@ test: build ## run the test suite, notebooks and browser tests included
 	$(PYTEST) $(ALL) $(ARGS)
 
 .PHONY: test-long
-test-long: build ## run the test suite with all it leaves out: every variant, new random examples, wheels
+test-long: build test-options test-wheel ## run the test suite with all it leaves out: every variant, new random examples, wheels
 	$(PYTEST) --long $(ALL) $(ARGS)
+
+.PHONY: test-options
+test-options: build ## run the tests that draw or open a browser without dot and Chromium, with each, with both
+	$(PY) tools/test_options.py $(ARGS)
+
+.PHONY: test-wheel
+test-wheel: $(VENV)/.stamp ## build a wheel, and run the engine's tests on it in an empty environment
+	rm -rf build/wheels
+	$(PY) -m uv build --quiet --wheel --out-dir build/wheels
+	$(PY) tools/test_wheel.py build/wheels/maskscope-*.whl
 
 .PHONY: lint style types pages
 lint: style types pages ## check format, style, Cython style, spelling, imports, types, and the links of the pages

@@ -287,6 +287,7 @@ def test_experiment_list_names_them_all() -> None:
     assert done.output.count("refuted by") == len(CATALOGUE)
 
 
+@pytest.mark.long
 def test_memory_experiment(ledger: Ledger) -> None:
     shared = {"pool_bytes": 1 << 15, "max_bytes": 1 << 20, "vocabulary": SMALL}
     counts = {"schemas": 150, "steps": 600, "states": 120}
