@@ -18,6 +18,7 @@ from kernels_core.compile_cache import CompileCache
 from kernels_core.compiled import CompiledGrammar, trie_of
 from kernels_core.earley.arena import reserve
 from kernels_core.grammar import Grammar
+from kernels_core.grammar.length import check_length
 from kernels_core.locks import new_lock
 from kernels_core.masks.pool import TokenSetPool
 from kernels_core.options import Options
@@ -137,7 +138,7 @@ class GrammarCompiler:
         """
         from kernels_core.grammar.structural_tag import read_structural_tag
 
-        with self._limit("a structural tag", cancel):
+        with self._limit("a structural tag", cancel, tag):
             known_as = (tag, "structural tag, as it was given") if isinstance(tag, str) and triggers is None else None
             if known_as is not None and (known := self._cache.find(known_as)) is not None:
                 return known
@@ -154,7 +155,7 @@ class GrammarCompiler:
         """Compile a JSON schema; arguments and errors are those of `Grammar.from_json_schema`."""
         from kernels_core.grammar.json_schema import load_schema, reached_resources, schema_text
 
-        with self._limit("a JSON schema", cancel):
+        with self._limit("a JSON schema", cancel, schema):
             text, documents = schema_text(schema), None
             if arguments.get("resources"):
                 documents = arguments["resources"] = reached_resources(load_schema(text), arguments["resources"])
@@ -162,8 +163,9 @@ class GrammarCompiler:
             key = (text, repr(options), documents.key if documents else ())
             return self._by_text(key, lambda: Grammar.from_json_schema(schema, **arguments))
 
-    def _limit(self, what: str, cancel: CancelToken | None) -> TimeLimit:
-        """The time of one compile, reading included."""
+    def _limit(self, what: str, cancel: CancelToken | None, text: object = None) -> TimeLimit:
+        """The time of one compile, reading included; `text` must not be longer than a grammar's may be."""
+        check_length(text)
         return TimeLimit(self.options.max_compile_ms, cancel=cancel, where=f"compiling {what}")
 
     def _by_grammar(self, read: Grammar) -> CompiledGrammar:

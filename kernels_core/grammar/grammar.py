@@ -16,6 +16,7 @@ from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from .json_text import JSON_TEXT
+from .length import check_length
 from .names import fresh
 from .printer import print_grammar
 from .regex import parse_regex
@@ -38,10 +39,11 @@ R = TypeVar("R")
 
 
 def _limited(read: Callable[P, R]) -> Callable[P, R]:
-    """`read` for at most `READING_MS` where no `TimeLimit` runs in this thread."""
+    """`read` of no longer text than there may be, for at most `READING_MS` where no `TimeLimit` runs in this thread."""
 
     @wraps(read)
     def within(*arguments: P.args, **named: P.kwargs) -> R:
+        check_length(*arguments, *named.values())
         if is_limited():
             return read(*arguments, **named)
         with TimeLimit(READING_MS, where="reading a grammar"):

@@ -16,6 +16,8 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 from weakref import WeakValueDictionary
 
+from .length import check_length
+
 __all__ = ["Form", "Resources", "reached"]
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -45,7 +47,8 @@ class Form:
 
     def copy(self, document: Any) -> _Copy:
         """A copy of `document`, which is JSON text or what `write` takes."""
-        text = document if isinstance(document, str) else self.write(document)
+        check_length(document)
+        text = self.write(document)
         digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
         found = _COPIES.get(digest)
         if found is None:

@@ -16,6 +16,7 @@ from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, Unsupport
 from ...laboratory import has_mechanism
 from ..analysis import normal_form
 from ..ir import GrammarIR, RuleRef
+from ..length import check_length
 from ..resources import Form, Resources, reached
 from ..rulebook import RuleBook
 from ..rules import all_deferrable
@@ -135,7 +136,9 @@ def schema_text(schema: Any) -> str:
     if isinstance(schema, str):
         return schema
     try:
-        return exact_text(load_schema(schema))
+        text = exact_text(load_schema(schema))
+        check_length(text)
+        return text
     except RecursionError:
         raise GrammarSyntaxError("nested too deeply", "", 0, language="JSON") from None
     except ValueError as error:
