@@ -37,20 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests, and let one worker run a file, so that what its tests share is made once.
-
-    All files of tests/browser are one group, since they share a JupyterLab.  That group and the notebooks take longest
-    and come first, so that neither is begun when the other workers are about to end.
-    """
+    """Leave out long tests, and begin with what takes longest, so that no worker is left with it at the end."""
     for item in items:
         if item.path.name in LONG_NOTEBOOKS:
             item.add_marker(pytest.mark.long)
     if not config.getoption("--long"):
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
         items[:] = [item for item in items if not item.get_closest_marker("long")]
-    for item in items:
-        group = item.path.parent if item.path.parent.name == "browser" else item.path
-        item.add_marker(pytest.mark.xdist_group(str(group.relative_to(ROOT))))
     items.sort(key=lambda item: item.path.parent.name not in ("browser", "notebooks"))
 
 
