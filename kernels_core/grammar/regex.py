@@ -8,9 +8,9 @@ Read on: `regular/reader.py` (the dialect), `regular/patterns.py` (patterns as l
 
 from __future__ import annotations
 
-from ..errors import UnsupportedFeatureError
+from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, nodes
-from .ir import CharSet, Empty, GrammarIR, Literal, Node, Repeat, Rule, Span
+from .ir import CharSet, Empty, GrammarIR, Literal, Never, Node, Repeat, Rule, Span
 from .regular.classes import LANGUAGE
 from .regular.languages import TooManyStates, character, intersection, loop
 from .regular.patterns import language_of
@@ -43,6 +43,8 @@ def parse_regex(
     if body is not None:
         if within != charset.ALL:
             body = _of_characters(body, within)
+        if isinstance(body, Never) and (why := found.why_empty()):
+            raise GrammarError(f"the pattern matches no text: {why}", pattern, found.empty_class, language=LANGUAGE)
         body = body if body.span else body.with_span(span)
         return GrammarIR({"root": Rule("root", body, span=span)}, "root", pattern)
     return _by_automaton(found, span, within, anywhere=match == "search")

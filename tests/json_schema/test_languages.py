@@ -245,7 +245,10 @@ FORMATS = {
         ["2eb8aa08-aa98-11ea-b4aa-73b441d1638", "2eb8aa08aa9811eab4aa73b441d16380"],
     ),
     "email": (["a@b", "a.b+c@d-e.fg", '"a b"@c'], ["a", "x@[127.0.0.1]", "a@", "@b", "a..b@c", ".a@b", "a@-b"]),
-    "hostname": (["a", "a-b.c1", "x" * 63 + ".y"], ["", "-a", "a-", "a..b", "x" * 64, "xn--x", "a_b"]),
+    "hostname": (
+        ["a", "a-b.c1", "x" * 63 + ".y", "xn--9n2bp8q.xn--9t4b11yi5a", "xn--bcher-kva.example", "XN--ZCA29LWXOBI7A"],
+        ["", "-a", "a-", "a..b", "x" * 64, "xn--x", "xn--", "xn--9n2", "xn--a-", "ab--c", "xn--" + "b" * 60, "a_b"],
+    ),
     "uri": (["http://a/b?c#d", "urn:x:y", "http://[::1]:80/", "a:"], ["//a/b", "a b:", "http://[::1", ":a", "http://a/%zz"]),
     "uri-reference": (["a", "/a", "//h/p", "", "#x", "http://a"], ["\\a", "a b", "%"]),
     "uri-template": (["a{b}", "{?x,y*}", "{+path:3}/z"], ["{", "{a", "a}", "{a:0}"]),

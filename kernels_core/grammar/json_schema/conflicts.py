@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..regular.languages import NOTHING
+from ..regular.patterns import ecma_search
+from ..regular.reader import read
 from .keywords import KEYWORDS
 from .members import value_of
 from .problems import Problems
@@ -82,6 +85,10 @@ def _keyword(reader: Reader, place: Place) -> tuple[str, str, str]:
             fewer = [other for other in against if other != key]
             if _is_void(reader, place, [*fewer, last]):
                 against = fewer
+        if last == "pattern" and isinstance(place.schema[last], str):
+            why = read(place.schema[last], ecma=True).why_empty()
+            if why and ecma_search(place.schema[last]) == NOTHING:
+                return place.pointer, last, f"no string matches: {why}"
         if not against:
             return place.pointer, last, "it allows no value at all"
         named = " and ".join(repr(key) for key in against)

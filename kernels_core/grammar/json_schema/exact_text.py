@@ -12,7 +12,9 @@ from typing import Any
 
 from kernels_core.grammar.canonical_json import write_text
 
-__all__ = ["exact_text"]
+__all__ = ["exact_text", "shown"]
+
+_LONGEST_SHOWN = 60  # characters of a value in a message
 
 _NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')
 
@@ -30,3 +32,12 @@ def _number(value: object) -> str:
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, default=_number).encode
+
+
+def shown(value: Any) -> str:
+    """`value` as a message shows it: JSON, cut where it is long, and as Python writes it only where it is no JSON."""
+    try:
+        text = exact_text(value)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."

@@ -1,9 +1,11 @@
 r"""`format`: the strings of the specification's formats, after their RFCs.
 
 Exact: date (with leap years), time, date-time, duration, ipv4, ipv6, uuid, uri, uri-reference, iri, iri-reference,
-uri-template, json-pointer, relative-json-pointer.  Narrower: a leap second is written in UTC; a hostname has no labels
-like `xn--...`, and not several long ones among many; email and idn-email are RFC 5321 mailboxes at a domain, never
-`x@[127.0.0.1]`; a regex (which is not a regular language) nests groups at most three deep and has no oddities.
+uri-template, json-pointer, relative-json-pointer.  Narrower: a leap second is written in UTC; a hostname has not
+several long labels among many; email and idn-email are RFC 5321 mailboxes at a domain, never `x@[127.0.0.1]`; a regex
+(which is not a regular language) nests groups at most three deep and has no oddities.  Wider: a label like `xn--...` is
+a sequence of whole Punycode numbers (RFC 3492), but to which characters it decodes (RFC 5892) is not regular and is not
+checked.
 
 Not enforced, as the specification allows: `idn-hostname`, and every other name.
 """
@@ -13,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from ..regular.languages import EPSILON, NOTHING, Language, concat, loop, union
+from ..regular.languages import EPSILON, NOTHING, Language, concat, intersection, loop, union
 from ..regular.patterns import full_match
 
 __all__ = ["APPROXIMATED", "format_language", "is_known"]
 
 # What is not exact about a format, for `explain`.
 APPROXIMATED = {
-    "hostname": "labels like xn--..., and several long labels among many, are left out",
+    "hostname": "several long labels among many are left out; what labels like xn--... decode to is not checked",
     "email": "addresses like x@[127.0.0.1] are left out",
     "idn-email": "addresses like x@[127.0.0.1] are left out",
     "regex": "groups are nested at most three deep; rare syntax is left out",
@@ -83,16 +85,27 @@ def _ipv6() -> Language:
     return union(*options)
 
 
+def _a_label(most: int) -> Language:
+    """`xn--`, the ASCII characters and a hyphen, and Punycode: numbers whose digits say where each ends (RFC 3492).
+
+    The thresholds of the first number are 1, 1, 26, 26, ..., so its first two digits end it only where they are `a`;
+    every number ends in a letter, since no threshold is above 26.
+    """
+    first = "(?:[Aa]|[B-Zb-z0-9](?:[Aa]|[B-Zb-z0-9][0-9]*[A-Za-z]))"
+    whole = full_match(f"[Xx][Nn]--(?:[A-Za-z0-9-]+-)?{first}(?:[A-Za-z0-9]*[A-Za-z])?")
+    return intersection(whole, loop(full_match("[A-Za-z0-9-]"), 0, most))
+
+
 def _hostname() -> Language:
     """At most 63 characters in a label and 253 in all, without counting: few labels may be long, many are short."""
     end, inner = full_match("[A-Za-z0-9]"), full_match("[A-Za-z0-9-]")
     dot, hyphen = full_match(r"\."), full_match("-")
 
     def label(most: int) -> Language:
-        # No `--` in the third and fourth place: such labels stand for others (RFC 5891), by rules that are not regular.
+        # `--` in the third and fourth place is for labels that stand for others (RFC 5891), and these begin with `xn`.
         longer = concat(end, inner, end, loop(inner, 0, most - 4), end)
         hyphened = concat(end, inner, hyphen, end, _maybe(concat(loop(inner, 0, most - 5), end)))
-        return union(end, concat(end, end), concat(end, inner, end), longer, hyphened)
+        return union(end, concat(end, end), concat(end, inner, end), longer, hyphened, _a_label(most))
 
     def name(first: int, others: int, count: int) -> Language:
         assert first + count * (others + 1) <= 253

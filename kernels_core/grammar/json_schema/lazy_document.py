@@ -27,6 +27,7 @@ from .local_references import has_local_references
 from .problems import Problems
 from .quick_reader import QuickReader
 from .quick_writer import QuickWriter
+from .reach import check_values
 from .reading import Reader, Settings
 from .resolve import REFERENCES, Documents
 from .terms import FALSE, TRUE, Place, Term
@@ -211,7 +212,8 @@ class LazyDocument:
 
 
 def root_term(reader: Reader, document: Any) -> Term:
-    """The term of a whole document; what is no schema at all is a problem."""
+    """The term of a whole document; what is no schema at all is a problem, and so are values that a keyword cannot have."""
+    check_values(reader.documents, document, reader.problems)
     try:
         return reader.term(document, reader.documents.root_context, "#", "root")
     except Malformed as error:

@@ -37,7 +37,7 @@ from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_
 from kernels_core.grammar.json_schema.resolve import REFERENCES
 from kernels_core.grammar.regular.languages import ALL
 from kernels_core.grammar.regular.languages import Words as WordsOf
-from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.regular.patterns import ecma_search
 from kernels_core.grammar.canonical_json import write
 
 __all__ = ["QuickReader"]
@@ -439,7 +439,7 @@ cdef class QuickReader:
         if "format" in said:
             return speller.format(said["format"], name)
         if "pattern" in said:
-            return speller.quoted(search(said["pattern"]))
+            return speller.quoted(ecma_search(said["pattern"]))
         least, most = said.get("minLength", 0), said.get("maxLength")
         return self.writer.counted(least, most) if least or most is not None else speller.quoted(ALL)
 

@@ -201,8 +201,9 @@ class Reader:
         shape = ANYTHING
         if "type" in present:
             shape = self.read_keyword(place, VALUES["type"]) or shape
-        if shape.numbers and not present.isdisjoint(NUMBERS):
-            shape = replace(shape, numbers=shape.numbers & self._numbers(place, present))
+        if not present.isdisjoint(NUMBERS):
+            numbers = self._numbers(place, present)
+            shape = replace(shape, numbers=shape.numbers & numbers) if shape.numbers else shape
         if shape.strings == ALL and not present.isdisjoint(STRINGS):
             shape = replace(shape, strings=self._strings(place, present))
         if shape.arrays and not present.isdisjoint(ITEMS):

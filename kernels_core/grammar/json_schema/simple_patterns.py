@@ -16,7 +16,7 @@ from ...errors import GrammarError
 from ..charset import contains
 from ..regular.dfa import Dfa, TooManyStates, explored, is_empty
 from ..regular.languages import NOTHING, intersection
-from ..regular.patterns import search
+from ..regular.patterns import ecma_search
 
 __all__ = ["are_disjoint", "is_simple"]
 
@@ -46,7 +46,7 @@ def _is_simple(pattern: str) -> bool:
     if not _SIMPLE.fullmatch(pattern):
         return False
     try:
-        return search(pattern) != NOTHING
+        return ecma_search(pattern) != NOTHING
     except GrammarError:
         return False
 
@@ -93,11 +93,11 @@ class _KeyPattern:
 @lru_cache(maxsize=1024)
 def _key_pattern(pattern: str) -> _KeyPattern | None:
     try:
-        return _KeyPattern(explored(search(pattern), _MAX_STATES))
+        return _KeyPattern(explored(ecma_search(pattern), _MAX_STATES))
     except TooManyStates:
         return None
 
 
 @lru_cache(maxsize=1024)
 def _all_disjoint(patterns: tuple[str, ...]) -> bool:
-    return all(is_empty(intersection(search(one), search(other))) for one, other in combinations(patterns, 2))
+    return all(is_empty(intersection(ecma_search(one), ecma_search(other))) for one, other in combinations(patterns, 2))

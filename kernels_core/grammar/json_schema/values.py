@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..nodes import MAX_REPEAT
+from .exact_text import shown
 
 __all__ = [
     "Check",
@@ -147,7 +148,7 @@ def a_size(value: Any, keyword: str) -> int:
     """A bound on a length or a number of things: an integer, perhaps written 2.0."""
     number = to_fraction(value)
     if number is None or number.denominator != 1 or number < 0:
-        raise Malformed(f"{keyword} must be an integer of at least 0, not {value!r}")
+        raise Malformed(f"{keyword} must be an integer of at least 0, not {shown(value)}")
     return int(number)
 
 

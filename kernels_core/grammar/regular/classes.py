@@ -16,13 +16,16 @@ from ...errors import GrammarSyntaxError, UnsupportedFeatureError
 from .. import charset
 from ..charset import Ranges
 from ..ir import MAX_CODE_POINT
+from ..unicode_properties import NoProperty, unicode_property
 
 __all__ = ["LANGUAGE", "escape", "fail", "refuse", "set_at", "single"]
 
 LANGUAGE = "regex"
 
 _CONTROL = {"n": 0x0A, "r": 0x0D, "t": 0x09, "f": 0x0C, "v": 0x0B}
-_OTHER_CONTROL = {"a": 0x07, "e": 0x1B}  # not in ECMAScript, whose flag u refuses them
+_OTHER_CONTROL = {"a": 0x07, "e": 0x1B}  # of other dialects; ECMA-262 has no such escapes
+# What to write for escapes of other dialects.
+_INSTEAD = {"a": r"\x07", "e": r"\x1b", "A": "^", "Z": "$", "z": "$", "h": r"[ \t]", "H": r"[^ \t]", "R": r"\r?\n"}
 _NAMED = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 _BRACED = re.compile(r"\{([0-9A-Fa-f]+)\}")
@@ -45,7 +48,9 @@ def single(code_point: int) -> Ranges:
     return ((code_point, code_point),)
 
 
-def escape(source: str, slash: int, *, ignore_case: bool, strict: bool, in_class: bool) -> tuple[int | Ranges, int]:
+def escape(
+    source: str, slash: int, *, ignore_case: bool, strict: bool, ecma: bool, in_class: bool
+) -> tuple[int | Ranges, int]:
     """The escape that the backslash at `slash` begins: a code point, or a set for `\\d`, `\\p{...}` and their like.
 
     Sets come as they are written; closing them under case is left to the caller (but for `\\W`, which is the
@@ -58,7 +63,7 @@ def escape(source: str, slash: int, *, ignore_case: bool, strict: bool, in_class
     i += 1
     if letter in _CONTROL:
         return _CONTROL[letter], i
-    if letter in _OTHER_CONTROL and not strict:
+    if letter in _OTHER_CONTROL and not strict and not ecma:
         return _OTHER_CONTROL[letter], i
     if letter in "dDsSwW":
         named = _NAMED[letter.lower()]
@@ -86,7 +91,8 @@ def escape(source: str, slash: int, *, ignore_case: bool, strict: bool, in_class
     if letter in _SYNTAX or (in_class and letter == "-"):
         return ord(letter), i
     if strict or (letter.isascii() and letter.isalnum()):
-        fail(f"unknown escape \\{letter}", source, slash)
+        instead = f"; write {_INSTEAD[letter]}" if letter in _INSTEAD else ""
+        fail(f"unknown escape \\{letter}{instead}", source, slash)
     return ord(letter), i
 
 
@@ -118,15 +124,14 @@ def _property(source: str, slash: int, *, negated: bool) -> tuple[Ranges, int]:
     match = _PROPERTY.match(source, slash + 2)
     if match is None:
         fail(f"a property is written {source[slash : slash + 2]}{{Name}}", source, slash)
-    key, name = match.group(1), match.group(2)
-    found = charset.general_category(name) if key in (None, "gc", "General_Category") else None
-    if found is None:
-        written = source[slash : match.end()]
-        refuse(f"{written}: general categories, Any, ASCII and Assigned are supported", source, slash)
+    try:
+        found = unicode_property(match.group(1), match.group(2))
+    except NoProperty as error:
+        refuse(f"{source[slash : match.end()]}: {error}", source, slash)
     return (charset.complement(found) if negated else found), match.end()
 
 
-def set_at(source: str, start: int, *, ignore_case: bool, strict: bool) -> tuple[Ranges, int]:
+def set_at(source: str, start: int, *, ignore_case: bool, strict: bool, ecma: bool) -> tuple[Ranges, int]:
     """The class that the bracket at `start` opens, closed under case where asked, and the offset after it."""
     i = start + 1
     negated = source.startswith("^", i)
@@ -142,10 +147,10 @@ def set_at(source: str, start: int, *, ignore_case: bool, strict: bool) -> tuple
         if _POSIX.match(source, i):
             refuse("POSIX classes are not supported; for a literal [ write \\[", source, i)
         begin = i
-        first, i = _member(source, i, ignore_case, strict)
+        first, i = _member(source, i, ignore_case, strict, ecma)
         # A "-" is itself at either end of the class and beside a set; between two characters it makes a range.
         if source.startswith("-", i) and not source.startswith("-]", i) and i + 1 < len(source):
-            last, after = _member(source, i + 1, ignore_case, strict)
+            last, after = _member(source, i + 1, ignore_case, strict, ecma)
             if isinstance(first, int) and isinstance(last, int):
                 if last < first:
                     fail(f"the range {source[begin:after]} runs backwards", source, begin)
@@ -161,7 +166,7 @@ def set_at(source: str, start: int, *, ignore_case: bool, strict: bool) -> tuple
     return (charset.complement(ranges) if negated else ranges), i + 1
 
 
-def _member(source: str, i: int, ignore_case: bool, strict: bool) -> tuple[int | Ranges, int]:
+def _member(source: str, i: int, ignore_case: bool, strict: bool, ecma: bool) -> tuple[int | Ranges, int]:
     if source[i] == "\\":
-        return escape(source, i, ignore_case=ignore_case, strict=strict, in_class=True)
+        return escape(source, i, ignore_case=ignore_case, strict=strict, ecma=ecma, in_class=True)
     return ord(source[i]), i + 1

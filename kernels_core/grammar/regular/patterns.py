@@ -15,7 +15,7 @@ from .memo import memo
 from .reader import Pattern, read
 from .tree import Behind, InOrder, Look, Tree, is_plain
 
-__all__ = ["full_match", "language_of", "search"]
+__all__ = ["ecma_search", "full_match", "language_of", "search"]
 
 # Automata are made by recursion on what languages are made of.
 _MAX_DEPTH = 150
@@ -36,6 +36,12 @@ def search(pattern: str, flags: str = "") -> Language:
     the offset in the pattern.
     """
     return language_of(read(pattern, flags), anywhere=True)
+
+
+@memo(1 << 12, _MOST_NODES, lambda found, pattern: _weight(found, pattern))
+def ecma_search(pattern: str) -> Language:
+    """The same for a `pattern` of JSON Schema, whose escapes are those of ECMA-262 and no others."""
+    return language_of(read(pattern, ecma=True), anywhere=True)
 
 
 @memo(1 << 8, _MOST_NODES, _weight)

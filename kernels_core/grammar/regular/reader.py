@@ -3,7 +3,8 @@ r"""Regular expressions (the regular part of ECMA-262) to trees: one loop over t
 - Code points throughout, never UTF-16 units.  `.` is anything but a line end (`\n \r U+2028 U+2029`); with the flag
   `s`, anything.  `[]` matches nothing, `[^]` anything.
 - `\d \w \D \W` are ASCII, `\s \S` know all Unicode blanks; `\t \n \v \f \r \0 \cX \xHH \uHHHH \u{H...}`;
-  `\p{..} \P{..}` with a general category.  A backslash in front of a letter that means nothing is an error.
+  `\p{..} \P{..}` with a property (`unicode_properties.py`); `\a \e` of other dialects, but not in
+  `pattern` of JSON Schema.  A backslash in front of a letter that means nothing is an error.
 - `(...)`, `(?:...)`, `(?<name>...)`, `(?P<name>...)` only group; `(?i:...)`, `(?s-i:...)`, and `(?i)` at the very
   front, set flags.  `* + ? {n} {n,} {n,m}`, each with an optional `?`: greedy and lazy denote the same set of texts.
 - `^ $ \b \B (?=...) (?!...)` anywhere, and `(?<=x)`, `(?<!x)` for one character x (or a choice of such).
@@ -50,6 +51,7 @@ class _Flags:
     dot_all: bool = False
     multiline: bool = False
     strict: bool = False
+    ecma: bool = False
 
     def changed(self, letters: str, value: bool) -> _Flags:
         flags = self
@@ -79,15 +81,28 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern that was read; `assertion` is the offset of its first assertion (None without any)."""
+    """A pattern that was read; `assertion` and `empty_class` are the offsets of its first assertion and of its first
+    `[]` (None without any)."""
 
     source: str
     tree: Tree
     assertion: int | None
+    empty_class: int | None = None
+
+    def why_empty(self) -> str:
+        """Why it matches no text at all, where an empty class may be why; else ""."""
+        if self.empty_class is None:
+            return ""
+        return (
+            f"[] at character {self.empty_class} is an empty class, which matches nothing; for a class that holds ] "
+            "write \\] in it, as in [\\]a], and for the character [ write \\["
+        )
 
 
-def read(source: str, flags: str = "") -> Pattern:
+def read(source: str, flags: str = "", *, ecma: bool = False) -> Pattern:
     """Read the pattern `source`; `flags` is made of the letters i, m, s and u.
+
+    `ecma`: without the two escapes that are not of ECMA-262, `\\a` and `\\e`.
 
     Raises `GrammarSyntaxError` for malformed patterns and `UnsupportedFeatureError` for what is not regular or not
     built, with the offset of the character to look at.
@@ -97,8 +112,8 @@ def read(source: str, flags: str = "") -> Pattern:
             raise UnsupportedFeatureError(
                 f"the regular-expression flag {flag!r} is not supported; the flags are i, m, s and u"
             )
-    parser = _Parser(source, _Flags().changed(flags, True))
-    return Pattern(source, parser.body(), parser.assertion)
+    parser = _Parser(source, _Flags(ecma=ecma).changed(flags, True))
+    return Pattern(source, parser.body(), parser.assertion, parser.empty_class)
 
 
 class _Parser:
@@ -107,6 +122,7 @@ class _Parser:
         self.outer: list[_Group] = []
         self.group = _Group(0, flags)
         self.assertion: int | None = None
+        self.empty_class: int | None = None
         self._assertions = 0
 
     def body(self) -> Tree:
@@ -300,7 +316,9 @@ class _Parser:
         source, flags = self.source, self.group.flags
         character = source[i]
         if character == "[":
-            ranges, end = set_at(source, i, ignore_case=flags.ignore_case, strict=flags.strict)
+            ranges, end = set_at(source, i, ignore_case=flags.ignore_case, strict=flags.strict, ecma=flags.ecma)
+            if end == i + 2 and self.empty_class is None:
+                self.empty_class = i
             return nodes.char_set(ranges, Span(i, end)), end
         if character == ".":
             return nodes.char_set(charset.ALL if flags.dot_all else charset.DOT, Span(i, i + 1)), i + 1
@@ -314,7 +332,9 @@ class _Parser:
         value: int | charset.Ranges = ord(character)
         end = i + 1
         if character == "\\":
-            value, end = escape(source, i, ignore_case=flags.ignore_case, strict=flags.strict, in_class=False)
+            value, end = escape(
+                source, i, ignore_case=flags.ignore_case, strict=flags.strict, ecma=flags.ecma, in_class=False
+            )
         elif character in "{}]" and flags.strict:
             fail(f"a lone {character} must be written \\{character} under the flag u", source, i)
         if isinstance(value, int):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ...errors import InvalidStructuralTagError, UnsupportedFeatureError
+from ..json_schema.exact_text import shown
 
 __all__ = ["Fields", "pointer"]
 
@@ -28,24 +29,19 @@ def pointer(path: str, key: str | int) -> str:
     return f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
-def _said(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 class Fields:
     """The object `value` at `path`; keys outside `known` are refused.  `type` is always known."""
 
     def __init__(self, value: Any, path: str, known: Collection[str]) -> None:
         self.path = path
         if not isinstance(value, Mapping):
-            raise InvalidStructuralTagError(f"an object is expected here, not {_said(value)}", path)
+            raise InvalidStructuralTagError(f"an object is expected here, not {shown(value)}", path)
         self.value: Mapping[str, Any] = value
         for key in value:
             if key not in known and key != "type":
                 close = difflib.get_close_matches(str(key)[:50], known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
-                raise InvalidStructuralTagError(f"unknown key {_said(key)}; {hint}", path)
+                raise InvalidStructuralTagError(f"unknown key {shown(key)}; {hint}", path)
 
     def fail(self, reason: str, key: str | None = None) -> NoReturn:
         """Raise `InvalidStructuralTagError` at this object or at one of its keys."""
@@ -96,7 +92,7 @@ class Fields:
         found = self.list(key, None if required else ())
         for index, item in enumerate(found):
             if not isinstance(item, str):
-                raise InvalidStructuralTagError(f"a string is expected here, not {_said(item)}", self.at(key, index))
+                raise InvalidStructuralTagError(f"a string is expected here, not {shown(item)}", self.at(key, index))
             if not item:
                 raise InvalidStructuralTagError(f"{key} must be non-empty strings", self.at(key, index))
             self._checked(item, self.at(key, index))
@@ -110,7 +106,7 @@ class Fields:
         found = self.any(key)
         fits = isinstance(found, list | tuple) if kind is list else isinstance(found, kind)
         if not fits or (kind is int and isinstance(found, bool)):
-            self.fail(f"{_KINDS[kind]} is expected here, not {_said(found)}", key)
+            self.fail(f"{_KINDS[kind]} is expected here, not {shown(found)}", key)
         return found
 
     def _checked(self, text: str, path: str) -> str:

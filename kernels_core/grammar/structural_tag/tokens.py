@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from ...errors import InvalidStructuralTagError
 from .. import nodes
 from ..ir import Node, TokenSet
+from ..json_schema.exact_text import shown
 
 __all__ = ["Spellings", "Vocabulary", "token_id", "tokens_spelt"]
 
@@ -150,7 +151,9 @@ def token_id(token: Any, path: str, vocabulary: Vocabulary | None) -> int:
     if isinstance(token, str):
         return _by_text(token, path, vocabulary)
     if not isinstance(token, int) or isinstance(token, bool):
-        raise InvalidStructuralTagError(f"a token must be an integer, its id, or a token's text, not {token!r}", path)
+        raise InvalidStructuralTagError(
+            f"a token must be an integer, its id, or a token's text, not {shown(token)}", path
+        )
     if token < 0 or (vocabulary is not None and token >= vocabulary.vocab_size):
         size = "" if vocabulary is None else f"; this vocabulary has ids 0..{vocabulary.vocab_size - 1}"
         raise InvalidStructuralTagError(f"there is no token {token}{size}", path)

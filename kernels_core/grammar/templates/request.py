@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 from ...errors import GrammarError
+from ..json_schema.exact_text import shown
 
 __all__ = ["Mode", "Reasoning", "Request", "Tool", "normalize_tool_choice", "read_tool"]
 
@@ -107,7 +108,7 @@ def normalize_tool_choice(
             named = (_named(item, known, place) for item, place in zip(chosen, places, strict=True))
             allowed = tuple(dict.fromkeys(named))
         case _:
-            _fail(f"tool_choice: {tool_choice!r} is no choice; see normalize_tool_choice")
+            _fail(f"tool_choice: {shown(tool_choice)} is no choice; see normalize_tool_choice")
     if mode != "auto" and not allowed and not others:
         _fail("tool_choice: a call is required, but there are no tools")
     return allowed, mode
@@ -116,9 +117,9 @@ def normalize_tool_choice(
 def read_tool(definition: Any, place: str) -> Tool:
     """A definition of the OpenAI API, checked."""
     if not isinstance(definition, Mapping):
-        _fail(f"{place}: a tool is an object, not {definition!r}")
+        _fail(f"{place}: a tool is an object, not {shown(definition)}")
     if definition.get("type", "function") != "function":
-        _fail(f"{place}: tools of type {definition['type']!r} are not supported; functions are")
+        _fail(f"{place}: tools of type {shown(definition['type'])} are not supported; functions are")
     body = definition.get("function", definition)
     name = body.get("name") if isinstance(body, Mapping) else None
     if not isinstance(name, str) or not name:

@@ -23,6 +23,7 @@ from ..values import Check, anything
 from .quick import Quick
 
 if TYPE_CHECKING:
+    from ..compile import SchemaOptions
     from ..evaluated import Branch, Evaluation
     from ..reading import Reader
 
@@ -128,7 +129,8 @@ class Keyword:
     quick: how the quick readers read it; `Quick.NEVER`: a schema with it is compiled now, because of `why`.
     blame: where the conditions on values of its types go past a budget, the present keyword with the least number is
     reported; `BLAMELESS`: none of them.
-    explain: the status and the note that `explain_schema` has for a value that is read, if that is not "exact".
+    explain: the status and the note that `explain_schema` has for a value that is read with these options, if that is
+    not "exact".
     evaluates: what it evaluates for `unevaluated...` by itself; see `../evaluated.py`.
     """
 
@@ -145,7 +147,7 @@ class Keyword:
     quick: Quick = Quick.NEVER
     why: str = ""
     blame: int = BLAMELESS
-    explain: Callable[[Any, bool], tuple[Status, str] | None] | None = None
+    explain: Callable[[Any, SchemaOptions], tuple[Status, str] | None] | None = None
     evaluates: Callable[[Reader, Place, Any], Branch] | None = None
 
     def __post_init__(self) -> None:

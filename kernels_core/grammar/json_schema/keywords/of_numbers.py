@@ -8,13 +8,26 @@ from typing import TYPE_CHECKING, Any
 from ..numbers import ALL_NUMBERS, Numbers, interval, multiples
 from ..terms import Place
 from ..values import a_number, positive
-from .entry import NumberKeyword
+from .entry import NumberKeyword, Status
 from .quick import Quick
 
 if TYPE_CHECKING:
+    from ..compile import SchemaOptions
     from ..reading import Reader
 
 __all__ = ["ENTRIES"]
+
+
+_BOUND = "of spellings with an exponent there are those like 1.5e1, none like 15e0; of integers none"
+_MULTIPLE = "multiples are written without an exponent"
+
+
+def _explain_bound(value: Any, options: SchemaOptions) -> tuple[Status, str] | None:
+    return None if options.canonical_numbers or isinstance(value, bool) else ("approximated", _BOUND)
+
+
+def _explain_multiple(value: Any, options: SchemaOptions) -> tuple[Status, str] | None:
+    return None if options.canonical_numbers else ("approximated", _MULTIPLE)
 
 
 def _exclusive_bound(value: Any, keyword: str) -> Fraction | bool:
@@ -62,6 +75,7 @@ ENTRIES: tuple[NumberKeyword, ...] = (
         meaning="below this",
         check=_exclusive_bound,
         quick=Quick.BOUND,
+        explain=_explain_bound,
         read=_exclusive_maximum,
     ),
     NumberKeyword(
@@ -69,16 +83,32 @@ ENTRIES: tuple[NumberKeyword, ...] = (
         meaning="above this",
         check=_exclusive_bound,
         quick=Quick.BOUND,
+        explain=_explain_bound,
         read=_exclusive_minimum,
     ),
-    NumberKeyword(name="maximum", meaning="not above this", check=a_number, quick=Quick.BOUND, read=_maximum),
-    NumberKeyword(name="minimum", meaning="not below this", check=a_number, quick=Quick.BOUND, read=_minimum),
+    NumberKeyword(
+        name="maximum",
+        meaning="not above this",
+        check=a_number,
+        quick=Quick.BOUND,
+        explain=_explain_bound,
+        read=_maximum,
+    ),
+    NumberKeyword(
+        name="minimum",
+        meaning="not below this",
+        check=a_number,
+        quick=Quick.BOUND,
+        explain=_explain_bound,
+        read=_minimum,
+    ),
     NumberKeyword(
         name="multipleOf",
         meaning="a whole multiple of this",
         check=positive,
         why="whether its remainders take few states depends on the other conditions on numbers",
         blame=0,
+        explain=_explain_multiple,
         read=_multiple_of,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...regular.languages import ALL, Language, Words, complement, union
-from ...regular.patterns import search
+from ...regular.patterns import ecma_search
 from ..evaluated import Branch
 from ..problems import child
 from ..shapes import Members, replace
@@ -31,7 +31,7 @@ def _properties(reader: Reader, place: Place, schemas: dict[str, Any], members: 
 def _pattern_properties(reader: Reader, place: Place, schemas: dict[str, Any], members: Members) -> Members:
     rules = []
     for pattern, one in schemas.items():
-        keys = search(pattern)
+        keys = ecma_search(pattern)
         pointer = child(place.pointer, "patternProperties", pattern)
         rules.append((keys, reader.term(one, place.context, pointer, f"{place.name}_value")))
     return replace(members, rules=(*members.rules, *rules))
@@ -75,7 +75,7 @@ def _named(reader: Reader, place: Place, schemas: Any) -> Branch:
 
 
 def _matched(reader: Reader, place: Place, schemas: Any) -> Branch:
-    found: list[Language] = [search(pattern) for pattern in schemas] if isinstance(schemas, dict) else []
+    found: list[Language] = [ecma_search(pattern) for pattern in schemas] if isinstance(schemas, dict) else []
     return Branch(keys=union(*found))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...regular.languages import ALL, ANY_CHARACTER, Language, loop
-from ...regular.patterns import search
+from ...regular.patterns import ecma_search
 from ..formats import APPROXIMATED, format_language
 from ..terms import Place
 from ..values import a_size, a_string, at_least
@@ -13,6 +13,7 @@ from .entry import Status, StringKeyword
 from .quick import Quick
 
 if TYPE_CHECKING:
+    from ..compile import SchemaOptions
     from ..reading import Reader
 
 __all__ = ["ENTRIES"]
@@ -22,10 +23,10 @@ def _format(reader: Reader, place: Place, name: str) -> Language:
     return (format_language(name) if reader.settings.formats else None) or ALL
 
 
-def _explain_format(name: Any, enforced: bool) -> tuple[Status, str] | None:
+def _explain_format(name: Any, options: SchemaOptions) -> tuple[Status, str] | None:
     if not isinstance(name, str):
         return None
-    if not enforced or format_language(name) is None:
+    if not options.formats or format_language(name) is None:
         return "annotation", f"{name!r} is not enforced"
     return ("approximated", APPROXIMATED[name]) if name in APPROXIMATED else None
 
@@ -39,7 +40,7 @@ def _min_length(reader: Reader, place: Place, size: int) -> Language:
 
 
 def _pattern(reader: Reader, place: Place, pattern: str) -> Language:
-    return search(pattern)
+    return ecma_search(pattern)
 
 
 ENTRIES: tuple[StringKeyword, ...] = (

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from ...regular.languages import ALL
 from ..constants import constant, constants
+from ..exact_text import shown
 from ..numbers import ALL_NUMBERS
 from ..numerals import INTEGERS, INTEGERS_BEFORE_6
 from ..shapes import ANYTHING, VOID, Shape
 from ..terms import Place
 from ..values import Malformed, a_boolean, a_list
-from .entry import OPENAPI_3_0, SINCE_6, ValueKeyword
+from .entry import OPENAPI_3_0, SINCE_6, Status, ValueKeyword
 from .quick import Quick
 
 if TYPE_CHECKING:
+    from ..compile import SchemaOptions
     from ..reading import Reader
 
 __all__ = ["ENTRIES"]
@@ -28,7 +30,7 @@ def _type_names(value: Any, keyword: str) -> list[str]:
         raise Malformed(f"{keyword} must name at least one type")
     for name in names:
         if name not in _TYPES:
-            raise Malformed(f"{name!r} is no type; the types are {', '.join(_TYPES)}")
+            raise Malformed(f"{shown(name)} is no type; the types are {', '.join(_TYPES)}")
     return names
 
 
@@ -48,6 +50,34 @@ def _type(reader: Reader, place: Place, names: list[str]) -> Shape:
     )
 
 
+def _explain_type(value: Any, options: SchemaOptions) -> tuple[Status, str] | None:
+    if "integer" not in _type_names(value, "type") or options.canonical_numbers or options.plain_integers:
+        return None
+    if "number" in value:
+        return None
+    return "approximated", "an integer has an exponent only behind all of its digits, as in 15e0 and never as in 1.5e1"
+
+
+def _explain_constant(value: Any, options: SchemaOptions) -> tuple[Status, str] | None:
+    if options.canonical_numbers or not _holds_number(value):
+        return None
+    return "approximated", "of the spellings of a number with an exponent there are those like 1.5e1, none like 15e0"
+
+
+def _holds_number(value: Any) -> bool:
+    """Whether there is a number other than 0 in a constant."""
+    work = [value]
+    while work:
+        one = work.pop()
+        if isinstance(one, dict):
+            work += one.values()
+        elif isinstance(one, list):
+            work += one
+        elif one and not isinstance(one, str | bool):
+            return True
+    return False
+
+
 def _enum(reader: Reader, place: Place, values: list[Any]) -> Shape:
     return constants(reader.algebra, values)
 
@@ -62,6 +92,7 @@ ENTRIES: tuple[ValueKeyword, ...] = (
         meaning="the JSON types that are allowed",
         check=_type_names,
         quick=Quick.TYPE,
+        explain=_explain_type,
         read=_type,
     ),
     ValueKeyword(
@@ -78,6 +109,7 @@ ENTRIES: tuple[ValueKeyword, ...] = (
         meaning="the value is one of these",
         check=a_list,
         quick=Quick.CONSTANTS,
+        explain=_explain_constant,
         read=_enum,
     ),
     ValueKeyword(
@@ -85,6 +117,7 @@ ENTRIES: tuple[ValueKeyword, ...] = (
         meaning="the value is exactly this",
         drafts=SINCE_6,
         quick=Quick.ONE_CONSTANT,
+        explain=_explain_constant,
         read=_const,
     ),
 )

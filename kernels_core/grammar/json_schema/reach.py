@@ -1,0 +1,115 @@
+"""The schemas that a document's root can reach, through references too, and a look at what their keywords hold.
+
+What a keyword must hold does not depend on the type beside it: `required: true` is as wrong where strings are asked for
+as where objects are.  The reader only looks at keywords that say something about the values that are left, so this
+looks at all of them.
+
+Read on: `reading.py` (what keywords mean), `explain.py` (a table of them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ...clock import look
+from ...errors import GrammarSyntaxError, UnsupportedFeatureError
+from ..regular.reader import read
+from .keywords import KEYWORDS, schemas_in
+from .keywords.entry import Keyword, Schemas
+from .problems import Problems, child
+from .resolve import Context, Documents, Unresolved
+from .values import Malformed, kind_of
+
+__all__ = ["Reached", "check_values", "reached"]
+
+
+class Reached(NamedTuple):
+    """A schema that is an object, where it stands, and the keywords of its dialect that count there."""
+
+    schema: Mapping[str, Any]
+    context: Context
+    pointer: str
+    keywords: tuple[str, ...]
+
+
+def reached(documents: Documents, root: Any) -> Iterator[Reached]:
+    """Each schema once in each context, in the order of reading."""
+    seen: set[tuple[int, Context]] = set()
+    work: list[tuple[Any, Context, str, bool]] = [(root, documents.root_context, "#", False)]
+    while work:
+        schema, context, pointer, entered = work.pop()
+        if not isinstance(schema, dict) or (id(schema), context) in seen:
+            continue
+        look(10)
+        seen.add((id(schema), context))
+        if not entered:
+            context = documents.inside(schema, context)
+        alone = context.dialect.ref_alone and "$ref" in schema
+        keywords = tuple(name for name in schema if name in context.dialect.keywords and (not alone or name == "$ref"))
+        yield Reached(schema, context, pointer, keywords)
+        below: list[tuple[Any, Context, str, bool]] = []
+        for keyword in keywords:
+            below += _below(documents, keyword, schema[keyword], context, pointer)
+        work.extend(reversed(below))
+
+
+def _below(
+    documents: Documents, keyword: str, value: Any, context: Context, pointer: str
+) -> list[tuple[Any, Context, str, bool]]:
+    entry = KEYWORDS[keyword]
+    if entry.refers and isinstance(value, str):
+        resolve = {
+            "$ref": documents.resolve,
+            "$dynamicRef": documents.resolve_dynamic,
+            "$recursiveRef": documents.resolve_recursive,
+        }[keyword]
+        try:
+            target = resolve(value, context)
+        except (Unresolved, ValueError):
+            return []  # a problem that its reader lists
+        return [(target.schema, target.context, target.pointer, target.entered)]
+    return [(one, context, child(pointer, keyword, *keys), False) for keys, one in schemas_in(entry, value)]
+
+
+def check_values(documents: Documents, root: Any, problems: Problems) -> None:
+    """Report every keyword whose value it cannot have."""
+    for place in reached(documents, root):
+        for keyword in place.keywords:
+            try:
+                _check(KEYWORDS[keyword], place.schema[keyword])
+            except Malformed as error:
+                problems.add(place.pointer, keyword, str(error), "the keyword is ignored")
+            except ValueError as error:  # a number of too many digits, or a malformed pattern
+                reason = error.reason if isinstance(error, GrammarSyntaxError) else str(error)
+                offset = error.offset if isinstance(error, GrammarSyntaxError) else None
+                where = f" (character {offset} of the pattern)" if offset else ""
+                problems.add(place.pointer, keyword, reason + where, "the keyword is ignored")
+
+
+def _check(entry: Keyword, value: Any) -> None:
+    entry.check(value, entry.name)
+    if entry.name in ("pattern", "patternProperties"):
+        for pattern in (value,) if isinstance(value, str) else value:
+            _check_pattern(pattern)
+    for one in _should_be_schemas(entry, value):
+        if not isinstance(one, dict | bool):
+            raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(one)}")
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        read(pattern, ecma=True)
+    except UnsupportedFeatureError:
+        pass  # well-formed; where it matters, its reader says what is not supported
+
+
+def _should_be_schemas(entry: Keyword, value: Any) -> list[Any]:
+    """What stands where schemas do in the value of a keyword; `dependencies` may hold lists of names beside them."""
+    where = entry.schemas
+    if where is Schemas.BY_NAME:
+        names = entry.name == "dependencies"
+        return [one for one in value.values() if not (names and isinstance(one, list))]
+    if where is Schemas.LIST or (where is Schemas.ONE_OR_LIST and isinstance(value, list)):
+        return list(value)
+    return [value] if where in (Schemas.ONE, Schemas.ONE_OR_LIST) else []

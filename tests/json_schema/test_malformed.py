@@ -1,0 +1,108 @@
+"""A keyword that has a value it cannot have is refused with its place, whatever type stands beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernels_core import Grammar, UnsupportedSchemaError
+from kernels_core.grammar.json_schema import explain_schema
+from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
+
+WRONG: dict[str, Any] = {
+    "required": True,
+    "properties": [],
+    "patternProperties": {"(": True},
+    "additionalProperties": 5,
+    "propertyNames": "a",
+    "minProperties": "1",
+    "maxProperties": -1,
+    "minLength": 5.5,
+    "maxLength": None,
+    "pattern": "(",
+    "format": 5,
+    "minimum": "1",
+    "maximum": None,
+    "exclusiveMinimum": "1",
+    "exclusiveMaximum": [],
+    "multipleOf": 0,
+    "minItems": None,
+    "maxItems": 1.5,
+    "uniqueItems": "yes",
+    "items": 5,
+    "prefixItems": {},
+    "additionalItems": 5,
+    "contains": 5,
+    "minContains": None,
+    "maxContains": "1",
+    "enum": "a",
+    "type": "text",
+    "allOf": [],
+    "anyOf": {},
+    "oneOf": [],
+    "not": 5,
+    "if": 5,
+    "then": 5,
+    "else": 5,
+    "dependentRequired": [],
+    "dependentSchemas": {"a": 5},
+    "dependencies": {"a": 5},
+    "unevaluatedProperties": 5,
+    "unevaluatedItems": 5,
+    "$ref": 5,
+    "$dynamicRef": 5,
+}
+TYPES = ("string", "integer", "number", "boolean", "null", "array", "object", None)
+
+
+def test_every_keyword_has_a_wrong_value_here() -> None:
+    missing = {name for name in KEYWORDS if name not in NOTES and name not in WRONG}
+    assert missing == {"const", "nullable", "$recursiveRef"}  # anything goes; another draft's
+
+
+@pytest.mark.parametrize("keyword", WRONG)
+def test_a_wrong_value_is_refused_beside_every_type(keyword: str) -> None:
+    reasons = set()
+    for kind in TYPES:
+        inner = {} if kind is None or keyword == "type" else {"type": kind}
+        schema = {"type": "object", "properties": {"a": {**inner, keyword: WRONG[keyword]}}}
+        with pytest.raises(UnsupportedSchemaError) as caught:
+            Grammar.from_json_schema(schema)
+        (problem,) = caught.value.problems
+        assert problem.keyword == keyword
+        assert problem.pointer.startswith("#/properties/a")
+        reasons.add(problem.reason)
+        rows = {(row.pointer, row.keyword): row.status for row in explain_schema(schema)}
+        assert rows[problem.pointer, keyword] == "refused"
+        assert Grammar.from_json_schema(schema, lenient=True).warnings == (problem,)
+    assert len(reasons) == 1
+
+
+def test_what_is_well_formed_and_says_nothing_is_taken() -> None:
+    # Look-behind is not supported for two characters, and here it does not matter.
+    assert Grammar.from_json_schema({"type": "integer", "pattern": "(?<=ab)c", "required": ["a"], "minItems": 2})
+
+
+def test_a_wrong_value_inside_a_keyword_of_another_type_is_found() -> None:
+    with pytest.raises(UnsupportedSchemaError, match="#/properties/a, required"):
+        Grammar.from_json_schema({"type": "string", "properties": {"a": {"required": True}}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"type": "string", "maxLength": 5.5}, "not 5.5"),
+        ('{"type": "string", "maxLength": 5.50}', "not 5.50"),
+        ({"type": "array", "minItems": None}, "not null"),
+        ({"type": ["string", {"type": "null"}]}, '{"type": "null"} is no type'),
+        ({"type": None}, "null is no type"),
+        ({"type": True}, "true is no type"),
+        ({"minLength": "x" * 100}, 'not "' + "x" * 56 + "..."),
+    ],
+)
+def test_messages_show_values_as_json(schema: Any, said: str) -> None:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema(schema)
+    assert said in str(caught.value)
+    assert not any(word in str(caught.value) for word in ("Decimal(", "None", "not True"))
