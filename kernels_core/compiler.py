@@ -5,6 +5,8 @@ Compiling lowers the grammar to automata and no more: parser states and masks ar
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib import import_module
 from itertools import count as counting
@@ -17,8 +19,10 @@ from kernels_core.clock import CancelToken, TimeLimit
 from kernels_core.compile_cache import CompileCache
 from kernels_core.compiled import CompiledGrammar, trie_of
 from kernels_core.earley.arena import reserve
+from kernels_core.errors import GrammarNote, GrammarWarning
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.length import check_length
+from kernels_core.grammar.notes import control_notes
 from kernels_core.locks import new_lock
 from kernels_core.masks.pool import TokenSetPool
 from kernels_core.options import Options
@@ -48,6 +52,14 @@ def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
                 trie.warm = warm
         pool.adopt(trie.warm)
     return pool
+
+
+def _outside() -> int:
+    """The `stacklevel` at which a warning of the caller of this names the code that called the engine."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kernels_core."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class GrammarCompiler:
@@ -83,7 +95,11 @@ class GrammarCompiler:
         self._serials = counting()
 
     def _compile(self, grammar: Grammar) -> CompiledGrammar:
+        grammar = grammar._noted(control_notes(grammar, self.tokenizer_info))
         made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
+        for note in grammar.warnings:
+            if isinstance(note, GrammarNote):
+                warnings.warn(str(note), GrammarWarning, stacklevel=_outside())
         self._alive[next(self._serials)] = made
         return made
 
@@ -130,21 +146,28 @@ class GrammarCompiler:
             return self._by_grammar(read)
 
     def compile_structural_tag(
-        self, tag: Any, triggers: Sequence[str] | None = None, *, cancel: CancelToken | None = None
+        self,
+        tag: Any,
+        triggers: Sequence[str] | None = None,
+        *,
+        lenient: bool = False,
+        cancel: CancelToken | None = None,
     ) -> CompiledGrammar:
         """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`.
 
+        `lenient`: as in `Grammar.from_json_schema`, for all schemas in the tag.
         Text that was compiled before is found without being read again.
         """
         from kernels_core.grammar.structural_tag import read_structural_tag
 
         with self._limit("a structural tag", cancel, tag):
-            known_as = (tag, "structural tag, as it was given") if isinstance(tag, str) and triggers is None else None
+            kind = "structural tag, lenient" if lenient else "structural tag"
+            known_as = (tag, f"{kind}, as it was given") if isinstance(tag, str) and triggers is None else None
             if known_as is not None and (known := self._cache.find(known_as)) is not None:
                 return known
             read = read_structural_tag(tag, triggers)
-            key = (read.text, "structural tag")
-            made = self._by_text(key, lambda: Grammar._from_written_tag(read, self.tokenizer_info))
+            key = (read.text, kind)
+            made = self._by_text(key, lambda: Grammar._from_written_tag(read, self.tokenizer_info, lenient))
             if known_as is not None:
                 self._cache.alias(known_as, key)
             return made

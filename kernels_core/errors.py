@@ -11,7 +11,9 @@ __all__ = [
     "BudgetExceededError",
     "DeadEndError",
     "GrammarError",
+    "GrammarNote",
     "GrammarSyntaxError",
+    "GrammarWarning",
     "InvalidStructuralTagError",
     "MaskscopeError",
     "MatcherTerminatedError",
@@ -107,8 +109,42 @@ class SchemaProblem:
     reason: str
     lenient: str
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether `lenient=True` does nothing about it."""
+        return self.lenient == NO_INSTANCE
+
     def __str__(self) -> str:
-        return f"{self.pointer}, {self.keyword}: {self.reason} (lenient=True: {self.lenient})"
+        place = f"{self.pointer}, {self.keyword}: {self.reason}"
+        return place if self.is_hopeless else f"{place} (lenient=True: {self.lenient})"
+
+
+NO_INSTANCE = "there is no instance to write"
+"""What `SchemaProblem.lenient` says where leaving a keyword out does not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarNote:
+    """What a grammar says that its author hardly means: no error, and the grammar means what it says.
+
+    `offset` (0-based, in characters), `line` and `column` (1-based) are places in its text, None where that is not
+    known; `pointer` is the JSON pointer of a grammar inside a structural tag.
+    """
+
+    reason: str
+    offset: int | None = None
+    line: int | None = None
+    column: int | None = None
+    pointer: str = ""
+
+    def __str__(self) -> str:
+        if self.pointer:
+            return f"{self.pointer}: {self.reason}"
+        return self.reason if self.line is None else f"line {self.line}, column {self.column}: {self.reason}"
+
+
+class GrammarWarning(UserWarning):
+    """The category of the warnings that compiling a grammar gives, one for each `GrammarNote`."""
 
 
 class UnsupportedSchemaError(MaskscopeError, ValueError):
@@ -116,10 +152,18 @@ class UnsupportedSchemaError(MaskscopeError, ValueError):
 
     def __init__(self, problems: tuple[SchemaProblem, ...]) -> None:
         self.problems = problems
-        shown = "".join(f"\n  {problem}" for problem in problems[:20])
-        more = f"\n  ... and {len(problems) - 20} more" if len(problems) > 20 else ""
-        count = "one reason" if len(problems) == 1 else f"{len(problems)} reasons"
-        super().__init__(f"the schema cannot be compiled exactly, for {count}:{shown}{more}")
+        super().__init__(self._said([str(problem) for problem in problems[:20]]))
+
+    @property
+    def strictly(self) -> str:
+        """The message for who cannot ask for `lenient=True`."""
+        return self._said([f"{one.pointer}, {one.keyword}: {one.reason}" for one in self.problems[:20]])
+
+    def _said(self, shown: list[str]) -> str:
+        lines = "".join(f"\n  {problem}" for problem in shown)
+        more = f"\n  ... and {len(self.problems) - 20} more" if len(self.problems) > 20 else ""
+        count = "one reason" if len(self.problems) == 1 else f"{len(self.problems)} reasons"
+        return f"the schema cannot be compiled exactly, for {count}:{lines}{more}"
 
 
 class TokenizerError(MaskscopeError, ValueError):

@@ -6,18 +6,20 @@ Read on: `ebnf.py` and `regex.py` (text to IR), `analysis.py` (what every `Gramm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict
 from functools import cache, cached_property, wraps
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from ..clock import READING_MS, TimeLimit, is_limited
-from ..errors import GrammarError, SchemaProblem, UnsupportedFeatureError
+from ..errors import GrammarError, GrammarNote, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from .json_text import JSON_TEXT
 from .length import check_length
 from .names import fresh
+from .notes import notes_on_rules
 from .printer import print_grammar
 from .regex import parse_regex
 from .regular import languages
@@ -66,7 +68,7 @@ class Grammar:
         self._ir = analysis.normal_form(ir, trusted=False)
         self._source = ir.source
         self._recipe: tuple[Callable[..., Grammar], tuple[Any, ...]] | None = None
-        self._warnings: tuple[SchemaProblem, ...] = ()
+        self._warnings: tuple[SchemaProblem | GrammarNote, ...] = ()
 
     @classmethod
     def _made(cls, ir: GrammarIR, language: str, recipe: tuple[Callable[..., Grammar], tuple[Any, ...]]) -> Grammar:
@@ -86,7 +88,10 @@ class Grammar:
         `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
         """
         _require_text(ebnf_string, "from_ebnf")
-        return cls._made(parse_ebnf(ebnf_string, root_rule_name), "EBNF", (_from_ebnf, (ebnf_string, root_rule_name)))
+        ir = parse_ebnf(ebnf_string, root_rule_name)
+        made = cls._made(ir, "EBNF", (_from_ebnf, (ebnf_string, root_rule_name)))
+        made._warnings = notes_on_rules(ir, made._ir.rules)
+        return made
 
     @classmethod
     @_limited
@@ -198,24 +203,40 @@ class Grammar:
     @classmethod
     @_limited
     def from_structural_tag(
-        cls, tag: Any, triggers: Sequence[str] | None = None, *, tokenizer_info: Vocabulary | None = None
+        cls,
+        tag: Any,
+        triggers: Sequence[str] | None = None,
+        *,
+        tokenizer_info: Vocabulary | None = None,
+        lenient: bool = False,
     ) -> Grammar:
         """The texts of a structural tag: a dict or JSON text, or a list of older items with their `triggers`.
 
         Tokens that are given by their text are looked up in `tokenizer_info`, a `TokenizerInfo`.
+        `lenient`: as in `from_json_schema`, for all schemas in the tag.
 
         Raises `InvalidStructuralTagError`, and what the formats inside raise, each with the JSON pointer of the fault.
         """
         from .structural_tag import read_structural_tag
 
-        return cls._from_written_tag(read_structural_tag(tag, triggers), tokenizer_info)
+        return cls._from_written_tag(read_structural_tag(tag, triggers), tokenizer_info, lenient)
 
     @classmethod
-    def _from_written_tag(cls, tag: CanonicalTag, tokenizer_info: Vocabulary | None) -> Grammar:
+    def _from_written_tag(cls, tag: CanonicalTag, tokenizer_info: Vocabulary | None, lenient: bool) -> Grammar:
         from .structural_tag import structural_tag_rules
 
-        recipe = (_from_structural_tag, (tag.text, tokenizer_info))
-        return cls._made(structural_tag_rules(tag, tokenizer_info), "structural tag", recipe)
+        ir, warnings = structural_tag_rules(tag, tokenizer_info, lenient=lenient)
+        made = cls._made(ir, "structural tag", (_from_structural_tag, (tag.text, tokenizer_info, lenient)))
+        made._warnings = warnings
+        return made
+
+    def _noted(self, notes: tuple[GrammarNote, ...]) -> Grammar:
+        """The same grammar with more `warnings`; this one without any."""
+        if not notes:
+            return self
+        made = copy(self)
+        made._warnings = (*self._warnings, *notes)
+        return made
 
     @staticmethod
     @_limited
@@ -315,8 +336,9 @@ class Grammar:
         return language, text, {name: value for name, value in options.items() if value != _DEFAULTS.get(name)}
 
     @property
-    def warnings(self) -> tuple[SchemaProblem, ...]:
-        """What a JSON schema compiled with `lenient=True` lost, in the order of the schema; empty otherwise."""
+    def warnings(self) -> tuple[SchemaProblem | GrammarNote, ...]:
+        """What schemas read with `lenient=True` lost (`SchemaProblem`), and what the author hardly means
+        (`GrammarNote`; texts that spell control tokens are known when it is compiled: `CompiledGrammar.grammar`)."""
         return self._warnings
 
     @cached_property
@@ -371,7 +393,7 @@ _ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
         "trailing_skip": skip,
     },
     "json_schema": lambda options, resources: {**asdict(options), "resources": resources},
-    "structural_tag": lambda info: {"tokenizer_info": info},
+    "structural_tag": lambda info, lenient: {"tokenizer_info": info, "lenient": lenient},
 }
 # Arguments whose default is neither None nor False.
 _DEFAULTS: dict[str, Any] = {
@@ -436,8 +458,8 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: Resources, l
     return self
 
 
-def _from_structural_tag(text: str, tokenizer_info: Vocabulary | None) -> Grammar:
-    return Grammar.from_structural_tag(text, tokenizer_info=tokenizer_info)
+def _from_structural_tag(text: str, tokenizer_info: Vocabulary | None, lenient: bool = False) -> Grammar:
+    return Grammar.from_structural_tag(text, tokenizer_info=tokenizer_info, lenient=lenient)
 
 
 def _require_text(text: object, method: str) -> None:

@@ -49,6 +49,41 @@ def test_a_free_answer_is_what_generate_writes(client: Client) -> None:
     assert usage["completion_tokens"] == len(expected)
 
 
+@pytest.mark.parametrize(
+    ("fields", "place", "said"),
+    [
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object", "itmes": True}}}},
+            "response_format.json_schema.schema: ",
+            "did you mean `items`?",
+        ),
+        (
+            {"response_format": {"type": "grammar", "grammar": 'root ::= "a"\nother ::= "b"\n'}},
+            "response_format.grammar: ",
+            "line 2, column 1: nothing calls the rule other",
+        ),
+        (
+            {
+                "tools": [{"type": "function", "function": {"name": "f", "parameters": {"reqired": ["a"]}}}],
+                "tool_choice": "required",
+            },
+            "tools: ",
+            "did you mean `required`?",
+        ),
+    ],
+)
+def test_warnings_stand_beside_the_usage(client: Client, fields: Any, place: str, said: str) -> None:
+    (warned,) = client.chat(seed=1, **fields).json()["warnings"]
+    assert warned.startswith(place)
+    assert said in warned
+    last = client.events(seed=1, stream_options={"include_usage": True}, **fields)[-1]
+    assert last["warnings"] == [warned]
+
+
+def test_no_warnings_without_a_reason(client: Client) -> None:
+    assert "warnings" not in client.chat(response_format=SCHEMA_FORMAT, seed=1).json()
+
+
 def test_forty_properties(client: Client) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "wide", "schema": WIDE}}
     told = message(client.chat(response_format=form, max_tokens=1000, temperature=0.2, seed=1))

@@ -52,6 +52,26 @@ def test_check_a_grammar(schema: str) -> None:
     assert "a grammar: JSON Schema" in result.stdout
 
 
+def test_check_warns(tmp_path: Path) -> None:
+    misspelt = '{"type": "object", "additionalProperites": false}'
+    result = run("check", misspelt)
+    assert result.exit_code == 0
+    assert "warning: line 1, column 20 (#/additionalProperites)" in result.stdout
+    (warned,) = data(run("check", misspelt, "--json", "--text", "{}"))["warnings"]
+    assert warned["cure"] == "did you mean `additionalProperties`?"
+    rules = run("check", 'root ::= [digit]\ndigit ::= "1"\n')
+    assert "warning: line 1, column 10: [digit] is one of these characters" in rules.stdout
+    assert "warning: line 2, column 1: nothing calls the rule digit" in rules.stdout
+    assert "warning" not in run("check", '{"type": "object"}').stdout
+
+
+def test_check_names_no_cure_that_no_command_has() -> None:
+    result = run("check", '{"type": "array", "items": {"type": "string"}, "uniqueItems": true}')
+    assert result.exit_code == 1
+    assert "uniqueItems" in result.stderr
+    assert "lenient" not in result.stderr
+
+
 def test_check_texts(schema: str, tmp_path: Path) -> None:
     good, bad, cut = (tmp_path / name for name in ("good.json", "bad.json", "cut.json"))
     good.write_text('{"name": "Lund", "mode": "fast"}\n')

@@ -109,7 +109,7 @@ def test_options_change_the_grammar(opened: Explorer) -> None:
 def test_mistakes_are_marked_and_the_last_good_text_stays_in_use(opened: Explorer) -> None:
     view, good = view_of(opened), opened.session.source
     send(opened, kind="source", text=good.replace('"integer"', '"integr"'), client="me", seq=1)
-    assert [view.document["text"][one["start"] : one["end"]] for one in view.mistakes] == ['"type": "integr"'] * 2
+    assert [view.document["text"][one["start"] : one["end"]] for one in view.mistakes] == ['"type": "integr"'] * 3
     assert view.status == "The last good grammar stays in use."
     assert view.places == []
     assert opened.session.source == good

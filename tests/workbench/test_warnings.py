@@ -9,7 +9,7 @@ import pytest
 
 from workbench.explorer import explore
 from workbench.languages import Source
-from workbench.languages.warnings import misspelt
+from workbench.languages.warnings import doubts, misspelt
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -72,3 +72,15 @@ def test_the_panel_warns_and_the_engine_does_as_before(tokenizer: Tokenizer) -> 
         assert explorer.session.set_prefix('{"b": 1}').ok
         page = explorer.views["source"].static_html()
         assert "did you mean" in page
+
+
+def test_what_the_engine_says_stands_beside_what_is_misspelt(tokenizer: Tokenizer) -> None:
+    text = "root ::= [digit]+\ndigit ::= [0-9]\n"
+    session = Session(text, tokenizer)
+    found = doubts(session.document, session.compiled.grammar)
+    assert [(one.line, one.column) for one in found] == [(1, 10), (2, 1)]
+    lenient = Session({"itmes": True, "uniqueItems": True}, tokenizer, lenient=True)
+    said = [str(one) for one in doubts(lenient.document, lenient.compiled.grammar)]
+    assert ["did you mean `items`" in one or "the keyword is ignored" in one for one in said] == [True, True]
+    with explore(session) as explorer:
+        assert [told["warning"] for told in explorer.views["source"].mistakes] == [True, True]

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
@@ -20,6 +21,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from workbench.languages import Source
+    from workbench.languages.mistakes import Mistake
     from workbench.session import Session
     from workbench.tokenizers import Tokenizer
 
@@ -34,6 +36,7 @@ __all__ = [
     "TextOption",
     "TokenizerOption",
     "fail",
+    "mistake_data",
     "open_session",
     "open_source",
     "open_tokenizer",
@@ -170,15 +173,19 @@ def open_session(where: str, language: str | None, tokenizer: str, *, as_json: b
     loaded = open_tokenizer(tokenizer)
     if mistakes := source.check(loaded.info):
         lines = [f"{source.title} {source.name or 'source'} has {_count(len(mistakes), 'mistake')}:"]
+        # No command reads leniently, so what that would do is no cure here.
+        mistakes = tuple(replace(one, cure="") if one.cure.startswith("with lenient=True") else one for one in mistakes)
         lines += [f"  {mistake}" for mistake in mistakes[:20]]
         if len(mistakes) > 20:
             lines.append(f"  and {len(mistakes) - 20} more")
-        data = [
-            {name: getattr(mistake, name) for name in ("message", "cure", "line", "column", "start", "end", "pointer")}
-            for mistake in mistakes
-        ]
+        data = [mistake_data(mistake) for mistake in mistakes]
         fail("\n".join(lines), code=DIFFERENT, as_json=as_json, language=source.language, mistakes=data)
     return Session(source, loaded, options=Options())
+
+
+def mistake_data(mistake: Mistake) -> dict[str, Any]:
+    """A mistake, or a warning, as JSON has it."""
+    return {name: getattr(mistake, name) for name in ("message", "cure", "line", "column", "start", "end", "pointer")}
 
 
 def read_text(text: str | None, file: str | None, *, as_json: bool = False) -> bytes:

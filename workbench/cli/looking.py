@@ -22,6 +22,7 @@ from workbench.cli.common import (
     TextOption,
     TokenizerOption,
     fail,
+    mistake_data,
     open_session,
     output,
     read_text,
@@ -70,8 +71,11 @@ def check(
 
     Examples: check schema.json answer.json   ·   check 'root ::= "a"+' --text aab
     """
+    from workbench.languages.warnings import doubts
+
     with reporting(as_json):
         session = open_session(source, language, tokenizer, as_json=as_json)
+        warned = doubts(session.document, session.compiled.grammar)
         texts = [("--text", text.encode(errors="surrogateescape"))] if text is not None else []
         if list(files or ()).count("-") + (source == "-") > 1:
             fail("standard input can be read once", as_json=as_json)
@@ -82,7 +86,9 @@ def check(
         console = output()
         if as_json:
             grammar = {"language": session.document.language, "rules": len(session.grammar.ir.rules)}
-            say_json({"ok": all(result["ok"] for result in results), "grammar": grammar, "texts": results})
+            said_of = [mistake_data(one) for one in warned]
+            ok = all(result["ok"] for result in results)
+            say_json({"ok": ok, "grammar": grammar, "warnings": said_of, "texts": results})
         elif not results:
             rules = len(session.grammar.ir.rules)
             said = f"{session.document.title}, {rules:,} rule{'s' * (rules != 1)} ({session.document.why})"
@@ -90,6 +96,8 @@ def check(
         else:
             for result in results:
                 console.print(_check_picture(result))
+        for one in () if as_json else warned:
+            console.print(Text.assemble(("warning: ", "yellow"), str(one)))
     if not all(result["ok"] for result in results):
         raise typer.Exit(DIFFERENT)
 

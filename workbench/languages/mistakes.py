@@ -140,9 +140,8 @@ def _named_in(reason: str) -> tuple[str, str]:
 
 
 def _of_schema(text: str, places: JsonText | None, problem: SchemaProblem, moved: dict[str, str]) -> Mistake:
-    cure = problem.lenient
-    # What lenient=True would do is a way out; where there is none the engine's words are not a cure.
-    cure = "" if not cure or cure.startswith("there is no instance") else f"with lenient=True: {cure}"
+    # Where the engine's source was made of this one (`moved`) nobody can ask for it.
+    cure = "" if problem.is_hopeless or moved else f"with lenient=True: {problem.lenient}"
     message = f"`{problem.keyword}`: {problem.reason}"
     if places is None:
         return mistake_at(text, 0, 0, message, cure, problem.pointer)

@@ -65,7 +65,9 @@ OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
         Option("strict_mode", "flag", False, "what a schema does not mention is forbidden"),
         Option("lenient", "flag", False, "drop what cannot be exact, and say so, instead of refusing the schema"),
     ),
-    "structural_tag": (),
+    "structural_tag": (
+        Option("lenient", "flag", False, "drop what cannot be exact, and say so, instead of refusing a schema"),
+    ),
     "tools": (
         Option("model", "choice", DEFAULT_MODEL, "the model family whose call format is used", model_templates()),
         Option("tool_choice", "choice", "auto", "whether a tool must be called", ("auto", "none", "required")),
@@ -86,7 +88,7 @@ _KNOWN: Final[dict[str, frozenset[str]]] = {
     "lark": frozenset(("start", "grammars", "plain_integers", "trailing_skip")),
     "regex": frozenset(("flags", "match")),
     "json_schema": frozenset((*SchemaOptions.__dataclass_fields__, "resources")),
-    "structural_tag": frozenset(("triggers",)),
+    "structural_tag": frozenset(("triggers", "lenient")),
     "tools": frozenset(REQUEST_KEYS),
 }
 

@@ -1,4 +1,5 @@
-"""Keywords of schemas that look misspelt: located, with what was probably meant.
+"""What a source says that its author hardly means, each at its place: keywords of schemas that look misspelt, and what
+the engine has to say about a grammar (`Grammar.warnings`).
 
 By the standard an unknown keyword is a note and forbids nothing, and so the engine takes it.  `additionalProperites` is
 then without effect, which nobody who wrote it meant.  Only names close to a keyword are told: others are somebody's.
@@ -8,17 +9,23 @@ Read on: `mistakes.py` (what a source cannot be read with), `workbench/panels/so
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final
 
+from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, schemas_in
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.source import Source
 
-__all__ = ["misspelt"]
+__all__ = ["doubts", "misspelt"]
+
+# Whoever imports this shows `doubts` to the person, who need not read the same on standard error.
+warnings.filterwarnings("ignore", category=GrammarWarning, module=r"workbench\.")
 
 MAX_SCHEMAS: Final = 20_000
 CLOSE: Final = 0.8
@@ -26,6 +33,27 @@ SHORT: Final = 5
 _KNOWN: Final = tuple(KEYWORDS)
 _TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
 _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
+
+
+def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
+    """All warnings about `source`, of which `grammar` was made, in the order of the text, at most 100."""
+    found = [*misspelt(source), *(_told(source, one) for one in grammar.warnings)]
+    return tuple(sorted(found, key=lambda one: one.start)[:MAX_MISTAKES])
+
+
+def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:
+    """A warning of the engine at its place; at the beginning of a text that the engine did not read itself."""
+    if isinstance(said, SchemaProblem):
+        reason, pointer = f"`{said.keyword}`: {said.reason}; {said.lenient}", child(said.pointer, said.keyword)
+    else:
+        reason, pointer = said.reason, said.pointer
+    if said_at := getattr(said, "offset", None):
+        return mistake_at(source.text, said_at, 0, reason)
+    if not pointer or source.language not in ("json_schema", "structural_tag"):
+        return mistake_at(source.text, 0, 0, reason)
+    place, entry = source.json.nearest(pointer)
+    start, end = entry.key if entry.key is not None else (entry.start, entry.start)
+    return mistake_at(source.text, start, end, reason, "", place)
 
 
 def misspelt(source: Source) -> tuple[Mistake, ...]:
@@ -36,12 +64,19 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
     if source.language not in ("json_schema", "structural_tag", "tools"):
         return ()
     try:
-        value, places = source.value, source.json
-    except (JsonSyntaxError, ValueError):
+        value = json.loads(source.text)
+    except (ValueError, RecursionError):
         return ()
     roots = [("#", value)] if source.language == "json_schema" else list(_roots(value))
+    unknown = list(_unknown(roots))
+    if not unknown:
+        return ()  # most sources: nobody needs the places in the text
+    try:
+        places = source.json
+    except JsonSyntaxError:
+        return ()
     found: list[Mistake] = []
-    for pointer, name, meant in _unknown(roots):
+    for pointer, name, meant in unknown:
         entry = places.entries.get(child(pointer, name))
         if entry is None or entry.key is None:
             continue

@@ -14,7 +14,7 @@ from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.keywords import KEYWORDS
-from workbench.languages.warnings import misspelt
+from workbench.languages.warnings import doubts, misspelt
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import Place, forbidding, place_at, provenance
 from workbench.provenance.rules import spans_of_rules, written
@@ -179,8 +179,9 @@ class SourcePanel(Panel):
         if self._shown is None or any(new is not old and new != old for new, old in zip(key, self._shown, strict=True)):
             self._shown = key
             view.document = {**document_state(session), **self._answer}
-            doubts = [{**mistake_state(one), "warning": True} for one in misspelt(source)]
-            view.mistakes = [mistake_state(one) for one in (draft.mistakes if draft is not None else ())] + doubts
+            found = doubts(source, session.compiled.grammar) if draft is None else misspelt(source)
+            warned = [{**mistake_state(one), "warning": True} for one in found]
+            view.mistakes = [mistake_state(one) for one in (draft.mistakes if draft is not None else ())] + warned
             view.status = "" if draft is None else draft.status
         self._places = () if draft is not None else provenance(session)
         view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]

@@ -150,7 +150,7 @@ class Answer:
 
     def usage_event(self) -> bytes:
         """The event that a stream ends with where it was asked for."""
-        return event({**self._head("chat.completion.chunk"), "choices": [], "usage": self.usage()})
+        return event({**self._head("chat.completion.chunk"), "choices": [], "usage": self.usage(), **self._warned()})
 
     def usage(self) -> dict[str, int]:
         """Numbers of tokens; a stop token counts, and the prompt counts once."""
@@ -161,7 +161,12 @@ class Answer:
     def whole(self) -> dict[str, Any]:
         """The answer in one piece."""
         choices = [writer.whole() for writer in self.writers]
-        return {**self._head("chat.completion"), "choices": choices, "usage": self.usage()}
+        return {**self._head("chat.completion"), "choices": choices, "usage": self.usage(), **self._warned()}
+
+    def _warned(self) -> dict[str, Any]:
+        """What the request says that its author hardly means, where there is any of that."""
+        warnings = self.writers[0].constraint.warnings
+        return {"warnings": list(warnings)} if warnings else {}
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.writers[0].model}

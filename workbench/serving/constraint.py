@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
-from kernels_core.errors import BudgetExceededError, MaskscopeError
+from kernels_core.errors import BudgetExceededError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates
 from workbench.languages import Source
 from workbench.languages.tools import ToolsError
+from workbench.languages.warnings import doubts
 from workbench.serving.body import Body, dotted
 from workbench.serving.calls import NOT_READ, CallFormat
 from workbench.serving.errors import RequestError
@@ -53,12 +54,14 @@ _FAMILIES: Final = {
 @dataclass(frozen=True)
 class Constraint:
     """What an answer must be.  `compiled` is None for free text, `calls` where no tool may be called; `kind` is for
-    displays.  `calls_first`: it is a call from its first character on, or not at all."""
+    displays.  `calls_first`: it is a call from its first character on, or not at all.  `warnings`: what the request
+    says that its author hardly means."""
 
     compiled: CompiledGrammar | None
     kind: str
     calls: CallFormat | None = None
     calls_first: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def tool_format_of(name: str, model_type: str) -> str | None:
@@ -91,13 +94,15 @@ def constraint_of(
     tools = maker.tools()
     kind = maker.kind()
     if tools is None:
-        return Constraint(maker.format(kind), kind)
+        compiled = maker.format(kind)
+        return Constraint(compiled, kind, warnings=maker.warned())
     if kind == "text" or maker.must_call:
-        return Constraint(maker.tag({"type": "structural_tag", "format": tools.format}, "#/tools"), "tools", tools)
+        compiled = maker.tag({"type": "structural_tag", "format": tools.format}, "#/tools")
+        return Constraint(compiled, "tools", tools, warnings=maker.warned())
     _ = maker.format(kind)  # by itself first, so that mistakes have their places
     either = {"type": "or", "elements": [maker.tools_alone().format, maker.element(kind)]}
     compiled = maker.tag({"type": "structural_tag", "format": either}, "#/response_format")
-    return Constraint(compiled, f"tools or {kind}", tools, calls_first=True)
+    return Constraint(compiled, f"tools or {kind}", tools, calls_first=True, warnings=maker.warned())
 
 
 class _Maker:
@@ -112,12 +117,20 @@ class _Maker:
     ) -> None:
         self._request, self._body, self._compiler = request, body, compiler
         self._tool_format, self._cancel = tool_format, cancel
+        self._warnings: list[str] = []
         # Small models love to write blanks and noughts behind a point; there is an instance without them.
         self._layout: SchemaArguments = {"max_whitespace_cnt": max_blanks, "plain_integers": True}
         choice = request.tool_choice
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
         )
+
+    def warned(self) -> tuple[str, ...]:
+        """What there is to warn of in what was compiled, each once."""
+        return tuple(dict.fromkeys(self._warnings))
+
+    def _warn(self, pointer: str, source: Source, made: CompiledGrammar) -> None:
+        self._warnings += [f"{dotted(pointer)}: {one}" for one in doubts(source, made.grammar)]
 
     # -- tools ------------------------------------------------------------------------------------------------------
 
@@ -282,13 +295,17 @@ class _Maker:
         else:
             source = Source("structural_tag", json.dumps(tag))
         try:
-            return self._compiler.compile_structural_tag(tag, cancel=self._cancel)
+            made = self._compiler.compile_structural_tag(tag, cancel=self._cancel)
+            if pointer == "#/tools":  # all else was compiled by itself before
+                self._warn(pointer, source, made)
+            return made
         except BudgetExceededError as error:
             raise self._too_much(pointer, error) from None
         except MaskscopeError as error:
             if pointer == "#/tools":
                 raise self._body.mistaken(pointer, source, error, "invalid_tools") from None
-            raise self._body.wrong(pointer, str(error), code="invalid_tools") from None
+            said = error.strictly if isinstance(error, UnsupportedSchemaError) else str(error)
+            raise self._body.wrong(pointer, said, code="invalid_tools") from None
 
     def _compiled(self, pointer: str, source: Source, compile_it: Any, code: str) -> CompiledGrammar:
         try:
@@ -297,6 +314,7 @@ class _Maker:
             raise self._too_much(pointer, error) from None
         except MaskscopeError as error:
             raise self._body.mistaken(pointer, source, error, code) from None
+        self._warn(pointer, source, made)
         return made
 
     def _too_much(self, pointer: str, error: BudgetExceededError) -> RequestError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import NO_INSTANCE
 from ..regular.languages import NOTHING
 from ..regular.patterns import ecma_search
 from ..regular.reader import read
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["report_conflict"]
 
-_NO_INSTANCE = "there is no instance to write"
 _MAX_DEPTH = 50
 
 
@@ -35,7 +35,7 @@ def report_conflict(reader: Reader, term: Term, problems: Problems) -> None:
         "$ref",
         "every value would have to contain another one, for ever",
     )
-    problems.add(*found, _NO_INSTANCE)
+    problems.add(*found, NO_INSTANCE)
 
 
 def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[str, str, str] | None:

@@ -51,8 +51,7 @@ def explain_schema(schema: Any, **arguments: Unpack[SchemaArguments]) -> list[Ro
         problems = error.problems
     found: dict[tuple[str, str], Row] = {}
     for problem in problems:
-        hopeless = problem.lenient.startswith("there is no instance")
-        status: Status = "approximated" if lenient and not hopeless else "refused"
+        status: Status = "approximated" if lenient and not problem.is_hopeless else "refused"
         note = problem.lenient if status == "approximated" else problem.reason
         found[problem.pointer, problem.keyword] = Row(problem.pointer, problem.keyword, status, note)
     documents = Documents(loaded, text, resources)

@@ -212,7 +212,7 @@ class LazyDocument:
 
 
 def root_term(reader: Reader, document: Any) -> Term:
-    """The term of a whole document; what is no schema at all is a problem, and so are values that a keyword cannot have."""
+    """The term of a whole document; what is no schema at all is a problem, so are values no keyword can have."""
     check_values(reader.documents, document, reader.problems)
     try:
         return reader.term(document, reader.documents.root_context, "#", "root")

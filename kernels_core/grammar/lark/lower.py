@@ -241,7 +241,7 @@ class _Rules:
             text = schema_text(expression.schema)
             ir = compile_schema(expression.schema, text, options, {}).ir
         except (UnsupportedSchemaError, RecursionError) as error:
-            reason = str(error) or "the schema is nested too deeply"
+            reason = error.strictly if isinstance(error, UnsupportedSchemaError) else "the schema is nested too deeply"
             raise UnsupportedFeatureError(
                 reason, self.lowering.source, expression.span.start, language=LANGUAGE
             ) from error

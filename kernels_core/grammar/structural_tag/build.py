@@ -18,7 +18,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...clock import look
-from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
+from ...errors import (
+    GrammarError,
+    GrammarNote,
+    InvalidStructuralTagError,
+    SchemaProblem,
+    UnsupportedFeatureError,
+    UnsupportedSchemaError,
+)
 from .. import nodes
 from ..analysis import components, productive_rules
 from ..attributes import Note, named
@@ -56,14 +63,24 @@ class _Schema(NamedTuple):
     excludes: tuple[str, ...]
 
 
+def _moved(problems: Sequence[SchemaProblem], place: str) -> tuple[SchemaProblem, ...]:
+    """Problems of a schema that stands at `place`."""
+    return tuple(replace(problem, pointer=place + problem.pointer[1:]) for problem in problems)
+
+
 class Builder:
     """Builds the rules of one structural tag.
 
     vocabulary: needed where tokens are given by their text.
     written: the tag as text, which allows for putting deferrable calls off; None if everything is to be done at once.
+    lenient: schemas are read so.  `warnings` is what is to be said, in the order of reading.
     """
 
-    def __init__(self, vocabulary: Vocabulary | None, written: CanonicalText | None = None) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary | None, written: CanonicalText | None = None, *, lenient: bool = False
+    ) -> None:
+        self.warnings: list[SchemaProblem | GrammarNote] = []
+        self._lenient = lenient
         self._vocabulary = vocabulary
         self._written = written
         self._spellings = Spellings(vocabulary)
@@ -184,6 +201,7 @@ class Builder:
             strict_mode=fields.flag("strict_mode", False),
             plain_integers=fields.flag("plain_integers", False),
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
+            lenient=self._lenient,
         )
         excludes = fields.texts("excludes")
         if sum(map(len, excludes)) > _MAX_EXCLUDED:
@@ -202,10 +220,11 @@ class Builder:
 
         def compiled() -> GrammarIR:
             try:
-                return compile_schema(schema, text, options, {}, write).ir
+                made = compile_schema(schema, text, options, {}, write)
             except UnsupportedSchemaError as error:
-                moved = (replace(problem, pointer=place + problem.pointer[1:]) for problem in error.problems)
-                raise UnsupportedSchemaError(tuple(moved)) from None
+                raise UnsupportedSchemaError(_moved(error.problems, place)) from None
+            self.warnings += _moved(made.warnings, place)
+            return made.ir
 
         key = _Schema(text, options, style, excludes)
         if style == "json" and not excludes and key not in self._imported:
@@ -216,13 +235,29 @@ class Builder:
 
     def _grammar(self, fields: Fields, end: End | None) -> Node:
         text = fields.text("grammar")
-        return _ended(self._import(("ebnf", text), "grammar", fields.at("grammar"), lambda: parse_ebnf(text)), end)
+        place = fields.at("grammar")
+
+        def parsed() -> GrammarIR:
+            return self._noted(parse_ebnf(text), "structural_tag", place)
+
+        return _ended(self._import(("ebnf", text), "grammar", place, parsed), end)
 
     def _regex(self, fields: Fields, end: End | None) -> Node:
         pattern = fields.text("pattern")
-        return _ended(
-            self._import(("regex", pattern), "regex", fields.at("pattern"), lambda: parse_regex(pattern)), end
-        )
+        place = fields.at("pattern")
+
+        def parsed() -> GrammarIR:
+            return self._noted(parse_regex(pattern), "structural_tag", place)
+
+        return _ended(self._import(("regex", pattern), "regex", place, parsed), end)
+
+    def _noted(self, ir: GrammarIR, language: str, place: str) -> GrammarIR:
+        """`ir`, a grammar inside the tag, and in `warnings` what is to be said about it."""
+        from ..notes import control_texts
+
+        if self._vocabulary is not None:
+            self.warnings += control_texts(ir, self._vocabulary, language, place)
+        return ir
 
     def _import(
         self, key: object, hint: str, path: str, make: Callable[[], GrammarIR], outside: Mapping[str, str] | None = None

@@ -41,7 +41,7 @@ class Fields:
             if key not in known and key != "type":
                 close = difflib.get_close_matches(str(key)[:50], known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
-                raise InvalidStructuralTagError(f"unknown key {shown(key)}; {hint}", path)
+                raise InvalidStructuralTagError(f"unknown key {str(key)[:60]!r}; {hint}", path)
 
     def fail(self, reason: str, key: str | None = None) -> NoReturn:
         """Raise `InvalidStructuralTagError` at this object or at one of its keys."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ...errors import GrammarSyntaxError, InvalidStructuralTagError
+from ...errors import GrammarNote, GrammarSyntaxError, InvalidStructuralTagError, SchemaProblem
 from ..canonical_json import CanonicalText, write
 from ..ir import GrammarIR
 from ..json_schema import schema_text
@@ -91,10 +91,15 @@ def read_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Cano
         raise InvalidStructuralTagError(f"this is not JSON: {error}", "#") from None
 
 
-def structural_tag_rules(tag: CanonicalTag, vocabulary: Vocabulary | None) -> GrammarIR:
-    """The rules of a tag; those of deferrable calls are made when needed, if it is known how they were written.
+def structural_tag_rules(
+    tag: CanonicalTag, vocabulary: Vocabulary | None, *, lenient: bool = False
+) -> tuple[GrammarIR, tuple[SchemaProblem | GrammarNote, ...]]:
+    """The rules of a tag, and what is to be said about them; those of deferrable calls are made when needed, if it is
+    known how they were written.  `lenient`: schemas are read so.
 
     Raises `InvalidStructuralTagError`, `UnsupportedFeatureError` and `UnsupportedSchemaError`, each with the JSON
     pointer of what is at fault.
     """
-    return Builder(vocabulary, tag.written).grammar(tag.value["format"], "#/format", tag.text)
+    builder = Builder(vocabulary, tag.written, lenient=lenient)
+    ir = builder.grammar(tag.value["format"], "#/format", tag.text)
+    return ir, tuple(builder.warnings)

@@ -17,7 +17,7 @@ from .. import nodes
 from ..ir import Node, TokenSet
 from ..json_schema.exact_text import shown
 
-__all__ = ["Spellings", "Vocabulary", "token_id", "tokens_spelt"]
+__all__ = ["Spellings", "Vocabulary", "control_names", "token_id", "tokens_spelt"]
 
 
 class Vocabulary(Protocol):
@@ -94,7 +94,8 @@ _NAMES: WeakKeyDictionary[Vocabulary, _Names] = WeakKeyDictionary()
 _NO_NAMES = _Names(None)
 
 
-def _names(vocabulary: Vocabulary | None) -> _Names:
+def control_names(vocabulary: Vocabulary | None) -> _Names:
+    """The names of a vocabulary's control tokens; none without a vocabulary."""
     if vocabulary is None:
         return _NO_NAMES
     try:
@@ -113,7 +114,7 @@ class Spellings:
     """
 
     def __init__(self, vocabulary: Vocabulary | None) -> None:
-        self._names = _names(vocabulary)
+        self._names = control_names(vocabulary)
 
     @property
     def digest(self) -> bytes:

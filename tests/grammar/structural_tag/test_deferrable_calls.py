@@ -111,7 +111,7 @@ def both(form: Format) -> list[str]:
     assert read.written is not None
     for request in (read, read._replace(written=None)):
         try:
-            ir = structural_tag_rules(request, INFO)
+            ir, _ = structural_tag_rules(request, INFO)
             found.append(renamed(Grammar._made(ir, "structural tag", (Grammar, ())).ir))
         except (GrammarError, UnsupportedSchemaError) as error:
             found.append(f"{type(error).__name__}: {error}")

@@ -431,7 +431,7 @@ def test_user_templates() -> None:
         (TOOLS, "always", "is no choice"),
         (TOOLS, {"type": "function", "name": "sub"}, "no tool called 'sub'; there are add, add_all"),
         ([*TOOLS, TOOLS[0]], "auto", r"tools\[2\]: there are two tools called 'add'"),
-        ([{"type": "web_search"}], "auto", "'web_search' are not supported"),
+        ([{"type": "web_search"}], "auto", '"web_search" are not supported'),
         ([{"type": "function"}], "auto", "needs a name"),
         ([3], "auto", "a tool is an object"),
         ([{"name": "f", "parameters": []}], "auto", "JSON schema"),
