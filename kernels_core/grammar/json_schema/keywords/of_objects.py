@@ -11,10 +11,11 @@ from ..problems import child
 from ..shapes import Members, replace
 from ..terms import FALSE, TRUE, Place
 from ..values import Malformed, at_least, at_most, names, with_names
-from .entry import SINCE_4, SINCE_6, MemberKeyword, Schemas
+from .entry import SINCE_4, SINCE_6, MemberKeyword, Schemas, Status
 from .quick import Quick
 
 if TYPE_CHECKING:
+    from ..compile import SchemaOptions
     from ..reading import Reader
 
 __all__ = ["ENTRIES"]
@@ -61,6 +62,15 @@ def _required(reader: Reader, place: Place, required: list[str], members: Member
 
 def _min_properties(reader: Reader, place: Place, least: int, members: Members) -> Members:
     return replace(members, least=least)
+
+
+def _explain_least(least: Any, options: SchemaOptions) -> tuple[Status, str] | None:
+    if at_least(least, "minProperties") < 2:
+        return None
+    return (
+        "approximated",
+        "of names that are not declared it counts those that are not much alike; two others may be too few",
+    )
 
 
 def _max_properties(reader: Reader, place: Place, most: int | None, members: Members) -> Members:
@@ -137,6 +147,7 @@ ENTRIES: tuple[MemberKeyword, ...] = (
         validates=True,
         why="how many members there are is counted beside their names",
         blame=0,
+        explain=_explain_least,
         read=_min_properties,
     ),
     MemberKeyword(
