@@ -22,7 +22,6 @@ from kernels_core.earley.arena import reserve
 from kernels_core.errors import GrammarNote, GrammarWarning
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.length import check_length
-from kernels_core.grammar.notes import control_notes
 from kernels_core.locks import new_lock
 from kernels_core.masks.pool import TokenSetPool
 from kernels_core.options import Options
@@ -95,7 +94,7 @@ class GrammarCompiler:
         self._serials = counting()
 
     def _compile(self, grammar: Grammar) -> CompiledGrammar:
-        grammar = grammar._noted(control_notes(grammar, self.tokenizer_info))
+        grammar = grammar._noted(self.tokenizer_info)
         made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
         for note in grammar.warnings:
             if isinstance(note, GrammarNote):

@@ -19,7 +19,7 @@ from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from .json_text import JSON_TEXT
 from .length import check_length
 from .names import fresh
-from .notes import notes_on_rules
+from .notes import control_texts, notes_on_rules
 from .printer import print_grammar
 from .regex import parse_regex
 from .regular import languages
@@ -230,8 +230,15 @@ class Grammar:
         made._warnings = warnings
         return made
 
-    def _noted(self, notes: tuple[GrammarNote, ...]) -> Grammar:
-        """The same grammar with more `warnings`; this one without any."""
+    def _noted(self, vocabulary: Vocabulary) -> Grammar:
+        """The same grammar with `warnings` of texts that spell control tokens; this one where there are none.
+
+        JSON is text, and structural tags know their control tokens.
+        """
+        language = None if self._recipe is None else self.made_from[0]
+        if language not in ("ebnf", "regex", "lark"):
+            return self
+        notes = control_texts(self._ir, vocabulary, language)
         if not notes:
             return self
         made = copy(self)

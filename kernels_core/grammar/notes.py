@@ -16,10 +16,9 @@ from ..errors import GrammarNote
 from .ir import CharSet, DeferredRule, GrammarIR, Literal, Node, RuleRef, Span, TagDispatch, walk
 
 if TYPE_CHECKING:
-    from .grammar import Grammar
     from .structural_tag.tokens import Vocabulary
 
-__all__ = ["control_notes", "control_texts", "notes_on_rules"]
+__all__ = ["control_texts", "notes_on_rules"]
 
 _MOST = 20
 _BRACKETS = re.compile(r"\[([A-Za-z_][\w.-]*)\]")
@@ -44,13 +43,6 @@ def notes_on_rules(ir: GrammarIR, kept: Collection[str]) -> tuple[GrammarNote, .
             if name not in used and rule.span is not None:
                 found.append(_note(f"nothing calls the rule {name}", ir.source, rule.span.start))
     return tuple(found[:_MOST])
-
-
-def control_notes(grammar: Grammar, vocabulary: Vocabulary) -> tuple[GrammarNote, ...]:
-    """Of a grammar in EBNF, Lark or regular expressions: JSON is text, and tags know their control tokens."""
-    if grammar._recipe is None or grammar.made_from[0] not in ("ebnf", "regex", "lark"):
-        return ()
-    return control_texts(grammar.lazy_ir, vocabulary, grammar.made_from[0])
 
 
 def control_texts(ir: GrammarIR, vocabulary: Vocabulary, language: str, pointer: str = "") -> tuple[GrammarNote, ...]:
