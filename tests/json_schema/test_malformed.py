@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
-from kernels_core import Grammar, UnsupportedSchemaError
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import explain_schema
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
+from workbench.languages import Source
+from workbench.languages.warnings import misspelt
+
+BYTES = TokenizerInfo([bytes([byte]) for byte in range(256)])
 
 WRONG: dict[str, Any] = {
-    "required": True,
+    "required": "a",
     "properties": [],
     "patternProperties": {"(": True},
     "additionalProperties": 5,
@@ -86,7 +90,21 @@ def test_what_is_well_formed_and_says_nothing_is_taken() -> None:
 
 def test_a_wrong_value_inside_a_keyword_of_another_type_is_found() -> None:
     with pytest.raises(UnsupportedSchemaError, match="#/properties/a, required"):
-        Grammar.from_json_schema({"type": "string", "properties": {"a": {"required": True}}})
+        Grammar.from_json_schema({"type": "string", "properties": {"a": {"required": 1}}})
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_boolean_requires_nothing_and_is_told(kind: str | None) -> None:
+    inner = {"required": True} if kind is None else {"type": kind, "required": True}
+    schema = {"type": "object", "properties": {"a": inner}}
+    matcher = GrammarMatcher(GrammarCompiler(BYTES).compile_json_schema(schema))
+    assert matcher.accept_string("{}")
+    assert matcher.is_completed()
+    (row,) = [row for row in explain_schema(schema) if row.keyword == "required"]
+    assert (row.status, row.pointer) == ("annotation", "#/properties/a")
+    assert "list the name" in row.note
+    (found,) = misspelt(Source.of(schema))
+    assert "requires nothing" in found.message
 
 
 @pytest.mark.parametrize(

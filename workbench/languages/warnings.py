@@ -1,5 +1,5 @@
-"""What a source says that its author hardly means, each at its place: keywords of schemas that look misspelt, and what
-the engine has to say about a grammar (`Grammar.warnings`).
+"""What a source says that its author hardly means, each at its place: keywords of schemas that look misspelt, `required`
+as a Boolean, and what the engine has to say about a grammar (`Grammar.warnings`).
 
 By the standard an unknown keyword is a note and forbids nothing, and so the engine takes it.  `additionalProperites` is
 then without effect, which nobody who wrote it meant.  Only names close to a keyword are told: others are somebody's.
@@ -81,8 +81,13 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         if entry is None or entry.key is None:
             continue
         start, end = entry.key
-        said = f"`{name}` is no keyword: it forbids nothing"
-        found.append(mistake_at(source.text, start, end, said, f"did you mean `{meant}`?", child(pointer, name)))
+        said, cure = f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?"
+        if name == "required":
+            said, cure = (
+                "a Boolean requires nothing since draft 4",
+                "list the name in `required` of the object around it",
+            )
+        found.append(mistake_at(source.text, start, end, said, cure, child(pointer, name)))
         if len(found) == MAX_MISTAKES:
             break
     return tuple(sorted(found, key=lambda one: one.start))
@@ -105,7 +110,7 @@ def _roots(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _unknown(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """(pointer of the schema, its keyword, the keyword that was meant), schema by schema."""
+    """(pointer of the schema, its keyword, the keyword that was meant), schema by schema; also `required: true`."""
     waiting = roots
     for pointer, schema in waiting:
         if len(waiting) > MAX_SCHEMAS:
@@ -113,7 +118,7 @@ def _unknown(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, str, str]]:
         if not isinstance(schema, Mapping):
             continue
         for name, value in schema.items():
-            meant = _meant(name)
+            meant = name if name == "required" and value is True else _meant(name)
             if meant:
                 yield pointer, name, meant
             entry = KEYWORDS.get(name)

@@ -128,6 +128,11 @@ def names(value: Any, keyword: str) -> list[str]:
     return value
 
 
+def required_names(value: Any, keyword: str) -> list[str]:
+    """The same; a Boolean, as draft 3 had it inside a property, names nothing in the drafts since then."""
+    return [] if isinstance(value, bool) else names(value, keyword)
+
+
 def a_number(value: Any, keyword: str) -> Fraction:
     """A number, exactly."""
     number = to_fraction(value)

@@ -10,7 +10,7 @@ from ..evaluated import Branch
 from ..problems import child
 from ..shapes import Members, replace
 from ..terms import FALSE, TRUE, Place
-from ..values import Malformed, at_least, at_most, names, with_names
+from ..values import Malformed, at_least, at_most, required_names, with_names
 from .entry import SINCE_4, SINCE_6, MemberKeyword, Schemas, Status
 from .quick import Quick
 
@@ -62,6 +62,12 @@ def _required(reader: Reader, place: Place, required: list[str], members: Member
 
 def _min_properties(reader: Reader, place: Place, least: int, members: Members) -> Members:
     return replace(members, least=least)
+
+
+def _explain_required(required: Any, options: SchemaOptions) -> tuple[Status, str] | None:
+    if not isinstance(required, bool):
+        return None
+    return "annotation", "a Boolean requires nothing since draft 4: list the name in `required` of the object around it"
 
 
 def _explain_least(least: Any, options: SchemaOptions) -> tuple[Status, str] | None:
@@ -135,9 +141,10 @@ ENTRIES: tuple[MemberKeyword, ...] = (
     MemberKeyword(
         name="required",
         meaning="names that must be there",
-        check=names,
+        check=required_names,
         validates=True,
         quick=Quick.NAMES,
+        explain=_explain_required,
         read=_required,
     ),
     MemberKeyword(
