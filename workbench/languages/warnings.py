@@ -1,5 +1,5 @@
-"""What a source says that its author hardly means, each at its place: keywords of schemas that look misspelt, `required`
-as a Boolean, and what the engine has to say about a grammar (`Grammar.warnings`).
+"""What a source says that its author hardly means, each at its place: keywords of schemas that look misspelt,
+`required` as a Boolean, and what the engine has to say about a grammar (`Grammar.warnings`).
 
 By the standard an unknown keyword is a note and forbids nothing, and so the engine takes it.  `additionalProperites` is
 then without effect, which nobody who wrote it meant.  Only names close to a keyword are told: others are somebody's.
@@ -83,10 +83,8 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         start, end = entry.key
         said, cure = f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?"
         if name == "required":
-            said, cure = (
-                "a Boolean requires nothing since draft 4",
-                "list the name in `required` of the object around it",
-            )
+            said = "a Boolean requires nothing since draft 4"
+            cure = "list the name in `required` of the object around it"
         found.append(mistake_at(source.text, start, end, said, cure, child(pointer, name)))
         if len(found) == MAX_MISTAKES:
             break
