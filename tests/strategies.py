@@ -36,6 +36,8 @@ __all__ = [
     "RARE_BOUNDS",
     "SMALL_BOUNDS",
     "World",
+    "ambiguous_grammars",
+    "ambiguous_worlds",
     "examples",
     "grammars",
     "next_bytes",
@@ -161,6 +163,35 @@ def grammars(
     return GrammarIR(rules, "root")
 
 
+@st.composite
+def ambiguous_grammars(draw: st.DrawFn) -> GrammarIR:
+    """A grammar of one to three rules with many derivations of one text: operands side by side, or with words between.
+
+    Most alternatives are two or three calls with a word, an optional word or nothing between, before and behind them,
+    and calls stay within two or three rules, so operands may be grouped in any way.
+    """
+    names = ["root", "r1", "r2"][: draw(st.integers(1, 3))]
+    words: list[Node] = [Literal(word) for word in draw(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=2))]
+    some: list[Node] = [
+        *words,
+        *(Choice((word, Empty())) for word in words),
+        *(Repeat(word, 0, None) for word in words),
+    ]
+    filler: list[Node] = [Empty(), Empty(), *some]
+
+    def alternative() -> Node:
+        parts: list[Node] = [draw(st.sampled_from(filler))]
+        for _ in range(draw(st.integers(1, 3))):
+            parts += [RuleRef(draw(st.sampled_from(names))), draw(st.sampled_from(filler))]
+        return Seq(tuple(parts))
+
+    rules = {}
+    for name in names:
+        alternatives = tuple(alternative() for _ in range(draw(st.integers(1, 3))))
+        rules[name] = Rule(name, Choice((draw(st.sampled_from(some)), *alternatives)))
+    return GrammarIR(rules, "root")
+
+
 def _terminals(*, large: bool) -> st.SearchStrategy[Node]:
     ranges = CHAR_RANGES + LARGE_CHAR_RANGES if large else CHAR_RANGES
     literal = st.lists(st.sampled_from(LETTERS * 3 + WIDE + PIECES), min_size=1, max_size=3).map(
@@ -239,3 +270,10 @@ def worlds(draw: st.DrawFn, *, max_rules: int = 4, max_size: int = 24, dispatch:
     """A grammar with texts, and a vocabulary that has something to do with it."""
     ir = productive(draw(grammars(max_rules=max_rules, dispatch=dispatch)))
     return ir, draw(vocabularies(Recogniser(ir), max_size=max_size))
+
+
+@st.composite
+def ambiguous_worlds(draw: st.DrawFn) -> World:
+    """An ambiguous grammar, and a vocabulary that has something to do with it."""
+    ir = productive(draw(ambiguous_grammars()))
+    return ir, draw(vocabularies(Recogniser(ir), max_size=12))

@@ -4,12 +4,16 @@
 A frame that refers to itself, or to one that refers back, is part of a group: a strongly connected component of the
 frames that are being made.  Groups are keyed as a whole, with their members in a canonical order.
 
+A new group may differ from an old one only in that it refers to the old one where the old one refers to itself.  Then
+both go on alike for ever (they are bisimilar), and the old one is taken.  Ambiguity makes such groups: in
+`e ::= "x" | e "+" e` each operand may return to every operand before it, and all of these are one frame.
+
 Read on: `machine.pyx`, `token_limits.pyx` (asks for it as well).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport find, sort
 from libcpp.vector cimport vector
 
 from kernels_core.clock cimport breathe
@@ -87,7 +91,7 @@ cdef int _intern_component(InternedStates states, vector[int32_t]& members) exce
     cdef vector[Item] returns
     cdef uint32_t tag
     cdef size_t at, nbytes
-    cdef GroupRec* group
+    cdef GroupRec* group = NULL
     cdef uint8_t reach = 0
     for i in range(members.size()):
         order.push_back(<int64_t>states.slot_rule[members[i]] << 32 | members[i])
@@ -113,14 +117,12 @@ cdef int _intern_component(InternedStates states, vector[int32_t]& members) exce
         states.frame_of_slot[members[0]] = states.intern_frame(
             states.entries[members[0]], states.left_in_slot(members[0]), states.slot_rule[members[0]]).number
         return 0
-    for i in range(members.size()):
-        key.push_back(<int32_t>states.entries[members[i]].size())
-        for j in range(states.entries[members[i]].size()):
-            key.push_back(states.entries[members[i]][j].state)
-            key.push_back(states.entries[members[i]][j].frame)
-            key.push_back(states.entries[members[i]][j].counter)
-        if states.limited:
-            key.push_back(states.slot_left[members[i]])
+    _find_equal(states, members, &group)
+    if group != NULL:
+        for i in range(members.size()):
+            states.frame_of_slot[members[i]] = group.first + <int32_t>i
+        return 0
+    _write_key(states, members, NULL, key)
     nbytes = key.size() * sizeof(int32_t)
     tag = <uint32_t>hash_words(key.data(), nbytes)
     at = tag & (states.group_slots.size() - 1)
@@ -139,16 +141,64 @@ cdef int _intern_component(InternedStates states, vector[int32_t]& members) exce
             if returns[j].frame < 0:
                 returns[j].frame = base + (-1 - returns[j].frame)
         normalise(returns)
-        states.new_frame(returns, states.left_in_slot(members[i]), states.slot_rule[members[i]])
+        states.new_frame(returns, states.left_in_slot(members[i]),
+                         states.slot_rule[members[i]]).group = <int32_t>states.groups.size() + 1
     if states.limited:                 # each of them leads to all others
         for i in range(members.size()):
             reach |= states.frame_limits[base + i].reach
         for i in range(members.size()):
             states.frame_limits[base + i].reach = reach
     group = <GroupRec*>states.arena.take(sizeof(GroupRec) + nbytes)
-    group.size, group.first = <int32_t>key.size(), base
+    group.size, group.first, group.members = <int32_t>key.size(), base, <int32_t>members.size()
     group.key = <int32_t*>(group + 1)
     memcpy(group.key, key.data(), nbytes)
     states.groups.push_back(group)
     put(states.group_slots, at, tag, <int32_t>states.groups.size() - 1)
+    return 0
+
+
+cdef int _find_equal(InternedStates states, vector[int32_t]& members, GroupRec** found) except -1 nogil:
+    """Set `found` to a group that these frames refer to and that goes on as they do, if there is one."""
+    cdef size_t i, j
+    cdef int32_t frame, number
+    cdef GroupRec* group
+    cdef vector[int32_t] tried, key
+    for i in range(members.size()):
+        for j in range(states.entries[members[i]].size()):
+            frame = states.entries[members[i]][j].frame
+            if frame < 0 or not states.frames[frame].group:
+                continue
+            number = states.frames[frame].group - 1
+            group = states.groups[number]
+            if group.members != <int32_t>members.size() or find(tried.begin(), tried.end(), number) != tried.end():
+                continue
+            tried.push_back(number)
+            breathe(1)
+            key.clear()
+            _write_key(states, members, group, key)
+            if group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), key.size() * sizeof(int32_t)):
+                found[0] = group
+                return 0
+    return 0
+
+
+cdef int _write_key(InternedStates states, vector[int32_t]& members, GroupRec* group,
+                    vector[int32_t]& key) except -1 nogil:
+    """Append the key of a component to `key`; references to `group` count as references to the component itself."""
+    cdef size_t i, j
+    cdef vector[Item] returns
+    for i in range(members.size()):
+        returns = states.entries[members[i]]
+        if group != NULL:
+            for j in range(returns.size()):
+                if group.first <= returns[j].frame < group.first + group.members:
+                    returns[j].frame = -1 - (returns[j].frame - group.first)
+            normalise(returns)
+        key.push_back(<int32_t>returns.size())
+        for j in range(returns.size()):
+            key.push_back(returns[j].state)
+            key.push_back(returns[j].frame)
+            key.push_back(returns[j].counter)
+        if states.limited:
+            key.push_back(states.slot_left[members[i]])
     return 0

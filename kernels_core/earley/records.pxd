@@ -52,6 +52,7 @@ cdef struct FrameRec:
     SetRec* returned        # closure of `returns`, NULL until asked for
     int32_t count
     int32_t number
+    int32_t group           # number of its group, plus one; 0: it does not refer to itself, through others or not
 
 
 cdef enum Limits:
@@ -83,6 +84,7 @@ cdef struct GroupRec:
     int32_t* key
     int32_t size
     int32_t first           # number of the group's first frame; its others follow
+    int32_t members
 
 
 cdef extern from *:

@@ -20,7 +20,7 @@ from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import VARIANTS, compiled, mask, some_variants
 from tests.reference import EarleySet, Recogniser
 from tests.reference.masks import mask_at
-from tests.strategies import World, grammars, productive, texts, worlds
+from tests.strategies import World, ambiguous_worlds, grammars, productive, texts, worlds
 
 OPTIONS = st.sampled_from(list(VARIANTS.values()))
 
@@ -66,7 +66,7 @@ def test_the_normal_form_has_the_same_texts(ir: GrammarIR, data: st.DataObject) 
         assert before.accepts(text[:end]) == after.accepts(text[:end])
 
 
-@given(worlds(), OPTIONS, st.data())
+@given(st.one_of(worlds(), ambiguous_worlds()), OPTIONS, st.data())
 def test_masks_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world
     oracle = Oracle(ir, vocab)
@@ -198,7 +198,7 @@ def test_any_order_of_operations(world: World, options: Options, data: st.DataOb
         walk.check()
 
 
-@given(worlds(), some_variants(), st.data())
+@given(st.one_of(worlds(), ambiguous_worlds()), some_variants(), st.data())
 def test_options_change_no_mask(world: World, variants: dict[str, Options], data: st.DataObject) -> None:
     ir, vocab = world
     text = data.draw(texts(Recogniser(ir)))

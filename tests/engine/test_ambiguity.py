@@ -1,0 +1,59 @@
+"""Ambiguous grammars: masks are those of the reference at every prefix, and a byte costs the same behind many operands.
+
+Read on: `kernels_core/earley/left_recursion.pyx`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarMatcher, Options
+from tests.engine.driver import VARIANTS, compiled, mask
+from tests.reference import Recogniser
+from tests.reference.masks import mask_at
+from tests.strategies import ALPHABET, EXAMPLES, World, ambiguous_worlds, texts
+
+VOCAB = [b"x", b"+", b"x+", b"+x", b"(", b")", b"a", b"aa"]
+SUMS = {
+    "a sum": ('root ::= e\ne ::= "x" | e "+" e', "x", "+x"),
+    "side by side": ('root ::= s\ns ::= s s | "a"', "a", "a"),
+    "side by side, or nothing": ('root ::= s\ns ::= s s | "a" | ""', "a", "a"),
+    "through another rule": ('root ::= e\ne ::= "x" | sum | "(" e ")"\nsum ::= e "+" e', "x", "+x"),
+    "operators of a rule": ('root ::= e\ne ::= "x" | e op e | "(" e ")"\nop ::= "+" | "-"', "x", "+x"),
+    "before and behind": ('root ::= e\ne ::= "x" | "-" e | e "!" | e "+" e', "x", "+-x!"),
+    "three operands": ('root ::= e\ne ::= "x" | e "?" e ":" e | e "+" e', "x", "?x:x"),
+    "in brackets": ('root ::= e\ne ::= "x" | e "+" e | "(" e ")"', "(x", "+(x+x)"),
+    "operands of two rules": ('root ::= e\ne ::= t | e "+" e\nt ::= "x" | t "*" t', "x", "+x*x"),
+}
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(ambiguous_worlds(), st.sampled_from(list(VARIANTS.values())), st.data())
+def test_masks_and_live_bytes_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
+    ir, vocab = world
+    recogniser = Recogniser(ir)
+    state = recogniser.start()
+    matcher = GrammarMatcher(compiled(ir, vocab, options))
+    for byte in (*data.draw(texts(recogniser, max_size=9)), None):
+        expected = mask_at(recogniser, state, vocab) | ({len(vocab)} if state.completed else set())
+        assert mask(matcher) == expected
+        for other in ALPHABET:
+            assert matcher.fork().accept_string(bytes((other,))) == recogniser.reads(state, other)
+        if byte is None or not recogniser.reads(state, byte):
+            break
+        assert matcher.accept_string(bytes((byte,)))
+        state = recogniser.advance(state, byte)
+
+
+@pytest.mark.parametrize("options", [Options(), Options.laboratory(inline_limit=0)], ids=["default", "nothing inlined"])
+@pytest.mark.parametrize(("grammar", "first", "more"), SUMS.values(), ids=list(SUMS))
+def test_operands_add_no_states(grammar: str, first: str, more: str, options: Options) -> None:
+    """Parser states are counted, not seconds: behind the third operand there is nothing new."""
+    engine = compiled(Grammar.from_ebnf(grammar), VOCAB, options)
+    matcher = GrammarMatcher(engine)
+    assert matcher.accept_string(first + 3 * more)
+    place, states = mask(matcher), engine.cache_stats().sets
+    assert matcher.accept_string(10_000 * more)
+    assert (mask(matcher), engine.cache_stats().sets) == (place, states)
