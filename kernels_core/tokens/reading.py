@@ -139,7 +139,10 @@ def _with_declared_tokens(vocabulary: Vocabulary, tokenizer: Any) -> Vocabulary:
         if token_id >= len(spellings):
             spellings += [""] * (token_id + 1 - len(spellings))
         spellings[token_id] = str(token)
-        (special if getattr(token, "special", False) else literal).add(token_id)
+        if getattr(token, "special", False):
+            special.add(token_id)
+        elif _keeps_spelling(vocabulary, tokenizer, token_id, str(token)):
+            literal.add(token_id)
     declared = getattr(tokenizer, "eos_token_id", None)
     stop = () if declared is None else (declared,) if isinstance(declared, int) else tuple(declared)
     return replace(
@@ -149,6 +152,17 @@ def _with_declared_tokens(vocabulary: Vocabulary, tokenizer: Any) -> Vocabulary:
         literal=frozenset(literal - special),
         stop=stop or vocabulary.stop,
     )
+
+
+def _keeps_spelling(vocabulary: Vocabulary, tokenizer: Any, token_id: int, spelling: str) -> bool:
+    """Whether an added token is written back as it is spelt: in a byte-fallback vocabulary its decoder says."""
+    if vocabulary.vocab_type is not VocabType.BYTE_FALLBACK:
+        return True
+    if SPACE_MARK not in spelling and not is_byte_spelling(spelling):
+        return False  # the same bytes either way
+    # Twice, for a blank that begins a text may be cut off.
+    written: str = tokenizer.decode([token_id, token_id], skip_special_tokens=False, clean_up_tokenization_spaces=False)
+    return spelling in written
 
 
 def _can(thing: Any, *names: str) -> bool:

@@ -52,8 +52,13 @@ def analyse_tokenizers_json(document: Json) -> Vocabulary:
     if vocab_type is VocabType.BYTE_LEVEL:
         # The library's own decoder keeps a token as it is when a character is outside the alphabet.
         literal |= {i for i, spelling in enumerate(spellings) if not _ALPHABET.issuperset(spelling)}
-    elif vocab_type is VocabType.BYTE_FALLBACK and not _has_byte_fallback(document, model):
-        literal |= {i for i, spelling in enumerate(spellings) if is_byte_spelling(spelling)}
+    elif vocab_type is VocabType.BYTE_FALLBACK:
+        # The decoder writes added tokens back as it does all others: Gemma's runs of U+2581 are runs of blanks.
+        literal.clear()
+        if not _has_byte_fallback(document, model):
+            literal |= {i for i, spelling in enumerate(spellings) if is_byte_spelling(spelling)}
+        if document.get("decoder") and not any(map(_turns_space_mark_back, components(document, "decoder"))):
+            literal |= {i for i, spelling in enumerate(spellings) if SPACE_MARK in spelling}
     return Vocabulary(
         list(spellings),
         vocab_type,
