@@ -10,7 +10,7 @@
   `stop_capture="name"` that it is captured by itself.
 
 - `max_tokens=N`: at most N tokens begin inside of one of its texts.  A note too, for the language of bytes is what it
-  was, but one that the parser reads (`../earley/token_limits.pyx`).  Not with `lazy`, `suffix` or `stop`, whose end is
+  was, but one that the parser reads (`../earley/token_limits.pyx`).  N = 0 leaves the empty text.  Not with `lazy`, `suffix` or `stop`, whose end is
   a part of the rule.
 
 The first three work on regular rules, and on no rule that calls one with `max_tokens`.
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from ..errors import UnsupportedFeatureError
 from .analysis import components
-from .ir import GrammarIR, Rule
+from .ir import Empty, GrammarIR, Rule
 from .regular.from_rules import grammar_language
 from .regular.languages import (
     ALL,
@@ -106,6 +106,9 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
             except UnsupportedFeatureError as error:
                 place = error.offset if error.offset is not None else offset
                 raise UnsupportedFeatureError(error.reason, ir.source, place, language=language) from None
+        if "max_tokens" in asked and asked["max_tokens"].value == 0:
+            body = Empty(span=body.span)
+            del asked["max_tokens"]
         notes = tuple((key, attribute.value) for key, attribute in asked.items() if key in NOTES)
         rules[name] = Rule(name, body, span=rule.span, notes=notes)
         for added, made in book.rules.items():

@@ -178,8 +178,6 @@ class _Parser(Tokens):
                 digits = (value or "").lstrip("0") or ("0" if value else "")
                 if not digits.isdigit() or len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:
                     self.fail(f"{name} takes a number of at most {nodes.MAX_REPEAT:,}", offset)
-                if name == "max_tokens" and digits == "0":
-                    self.fail("max_tokens must be at least 1", offset)
                 return int(digits)
             case "temperature":
                 if value is None or match.group(3) or not 0 <= float(value) < math.inf:

@@ -15,7 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import BudgetExceededError, Grammar, GrammarCompiler, GrammarMatcher, Options, UnsupportedFeatureError
+from kernels_core import (
+    BudgetExceededError,
+    Grammar,
+    GrammarCompiler,
+    GrammarError,
+    GrammarMatcher,
+    Options,
+    UnsupportedFeatureError,
+)
 from kernels_core.grammar import nodes
 from kernels_core.grammar.analysis import normal_form
 from kernels_core.grammar.ir import CharSet, Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, TagDispatch
@@ -497,6 +505,35 @@ def test_deferred_schemas_beside_limited_text() -> None:
 )
 def test_lark(lark: str, steps: list[int | bytes], allowed: list[bytes]) -> None:
     assert _mask_after(Grammar.from_lark(lark), steps, [*TOKENS, b" "]) == allowed
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        Grammar.from_ebnf('root ::= "<" text ">"\ntext[max_tokens=0] ::= [a-c]*'),
+        Grammar.from_ebnf('root ::= "<" text ">"\ntext[max_tokens=0, capture] ::= [a-c]+ text?'),
+        Grammar.from_ebnf('root ::= "<" text ">"\ntext[max_tokens=00, max_chars=2] ::= [a-c]+'),
+        Grammar.from_lark('start: "<" text ">"\ntext[max_tokens=0]: /[a-c]*/'),
+        Grammar.from_lark('start: "<" text ">"\ntext[max_tokens=0, capture]: /[a-c]/ text?\n%ignore " "'),
+        Grammar.from_lark('start: "<" text ">"\ntext[max_tokens=0, max_chars=2]: /[a-c]+/'),
+        Grammar.from_lark('start: "<" text? text ">"\ntext[max_tokens=0]: %json {}\n%ignore " "'),
+        Grammar.from_structural_tag(
+            {"format": {"type": "tag", "begin": "<", "content": {"type": "any_text", "max_tokens": 0}, "end": ">"}}
+        ),
+    ],
+)
+def test_no_tokens_are_the_empty_text(grammar: Grammar) -> None:
+    """Not even bytes of a token that begins in front of the rule stand in it, whatever the rule is."""
+    matcher = GrammarMatcher(compiled(grammar, [b"<", b">", b"<a", b"<>", b"a", b"<a>"]))
+    assert mask(matcher) == {0, 3}
+    assert matcher.accept_token(0)
+    assert mask(matcher) == {1}
+    assert not matcher.accept_string("a")
+
+
+def test_what_is_empty_is_read_nonetheless() -> None:
+    with pytest.raises(GrammarError, match="unknown name 'word'"):
+        Grammar.from_lark("start: text\ntext[max_tokens=0]: word")
 
 
 def test_what_is_shown_is_what_is_read() -> None:

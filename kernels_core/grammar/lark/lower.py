@@ -107,7 +107,8 @@ class _Lowering:
             self.notes[names[name]] = _notes(definition, scope, self.source)
         for name, definition in scope.definitions.items():
             if name not in terminals:
-                bodies[names[name]] = rules.node(definition.body)
+                body = rules.node(definition.body)
+                bodies[names[name]] = Empty(span=definition.body.span) if definition.is_empty else body
         root = names[start]
         if scope.ignored and start in terminals and self.trailing_skip:
             whole = self.book.reserve(f"{start}.text")  # a terminal holds no skips, so a rule around it does
@@ -266,6 +267,8 @@ def _notes(definition: Definition, scope: Scope, source: str) -> tuple[Note, ...
     """Notes among the attributes of `definition`."""
     found: list[Note] = []
     for name, (value, _) in definition.attributes.items():
+        if name == "max_tokens" and definition.is_empty:
+            continue
         if name in NOTES:
             text = value.value if isinstance(value, Text) else None
             if name == "max_tokens" and isinstance(value, float):

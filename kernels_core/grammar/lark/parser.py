@@ -274,13 +274,8 @@ class _Parser:
         match name:
             case "lazy":
                 self.tokens.fail("the attribute 'lazy' takes no value", start)
-            case "max_chars":
+            case "max_chars" | "max_tokens":
                 return float(self._count())
-            case "max_tokens":
-                most = self._count()
-                if most == 0:
-                    self.tokens.fail("max_tokens must be positive: at least 1", start)
-                return float(most)
             case "temperature":
                 if self.kind == "-":
                     self.tokens.fail("temperature must be a finite non-negative number", start)

@@ -193,6 +193,11 @@ class Definition:
         """By its name."""
         return self.name.lstrip("_")[:1].isupper()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no token may begin in its texts, which leaves the empty one."""
+        return self.attributes.get("max_tokens", (None, 0))[0] == 0
+
 
 @dataclass(slots=True)
 class Scope:

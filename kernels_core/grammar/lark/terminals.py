@@ -11,7 +11,7 @@ from typing import NoReturn
 from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from .. import charset, nodes
 from ..attributes import at_most, shortest
-from ..ir import GrammarIR, Node, Rule, RuleRef, Span
+from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
 from ..names import undefined
 from ..regex import parse_regex
 from ..regular.from_rules import grammar_language
@@ -101,7 +101,9 @@ class Terminals:
             self.book.define(self.names[name], nodes.fold(body, partial(_standing, span)))
         for name in self._order:
             definition = self.defined[name]
-            if is_shaped(definition):
+            if definition.is_empty:
+                body = Empty(span=definition.span)
+            elif is_shaped(definition):
                 body = self._node_of(self._language_of(name), definition.span, self.names[name])
             else:
                 body = self.node(definition.body)
