@@ -146,9 +146,11 @@ def test_tools_are_called(client: Client, choice: Any) -> None:
 
 
 def test_tools_need_not_be_called(client: Client) -> None:
-    told = message(client.chat(tools=TOOLS, tool_choice="none", seed=1))
-    assert "tool_calls" not in told["message"]
-    assert told["finish_reason"] in ("stop", "length")
+    for seed in range(6):  # without the grammar the model writes calls under most of these seeds
+        told = message(client.chat(tools=TOOLS, tool_choice="none", seed=seed))
+        assert "tool_calls" not in told["message"]
+        assert "<tool_call>" not in told["message"]["content"]
+        assert told["finish_reason"] in ("stop", "length")
     auto = message(client.chat("weather in Lund", tools=TOOLS, seed=2, max_tokens=600, parallel_tool_calls=False))
     assert len(auto["message"].get("tool_calls", [])) <= 1
 

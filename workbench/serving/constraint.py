@@ -53,7 +53,7 @@ _FAMILIES: Final = {
 
 @dataclass(frozen=True)
 class Constraint:
-    """What an answer must be.  `compiled` is None for free text, `calls` where no tool may be called; `kind` is for
+    """What an answer must be.  `compiled` is None for free text, `calls` where there are no tools; `kind` is for
     displays.  `calls_first`: it is a call from its first character on, or not at all.  `warnings`: what the request
     says that its author hardly means."""
 
@@ -93,6 +93,10 @@ def constraint_of(
     maker = _Maker(request, body, compiler, tool_format, max_blanks, cancel)
     tools = maker.tools()
     kind = maker.kind()
+    if tools is None and request.tools and kind == "text":
+        silent = maker.no_calls()
+        compiled = maker.tag({"type": "structural_tag", "format": silent.format}, "#/tools")
+        return Constraint(compiled, kind, silent, warnings=maker.warned())
     if tools is None:
         compiled = maker.format(kind)
         return Constraint(compiled, kind, warnings=maker.warned())
@@ -156,6 +160,10 @@ class _Maker:
     def tools_alone(self) -> CallFormat:
         """The calls without the free text that may stand instead of them."""
         return self._tools_with("required")
+
+    def no_calls(self) -> CallFormat:
+        """Text in which no call begins, where there are tools."""
+        return self._tools_with("none")
 
     def _tools_with(self, choice: Any) -> CallFormat:
         parallel = self._request.parallel_tool_calls

@@ -8,7 +8,6 @@ from __future__ import annotations
 from xml.sax.saxutils import escape
 
 from .pieces import (
-    any_text,
     arguments,
     call_list,
     call_section,
@@ -71,5 +70,6 @@ def command_a(request: Request) -> Format:
     if tags:
         ways.append(tag("<|START_ACTION|>[\n", call_list(request, tags, ",\n"), "\n]<|END_ACTION|>"))
     if not request.at_least_one:
-        ways += [tag(f"<|START_{name}|>", any_text(), f"<|END_{name}|>") for name in ("RESPONSE", "TEXT")]
+        said = request.said("<|START_ACTION|>")
+        ways += [tag(f"<|START_{name}|>", said, f"<|END_{name}|>") for name in ("RESPONSE", "TEXT")]
     return reasoned(request, one_of(ways), *_THINK, opened=False)

@@ -6,7 +6,7 @@ stand in front of the channel or behind it.  A tool of the model's own is called
 
 from __future__ import annotations
 
-from .pieces import any_text, arguments, call_list, const, one_of, sequence, tag
+from .pieces import arguments, call_list, const, one_of, sequence, tag
 from .registry import Format, register_model_structural_tag
 from .request import Request
 
@@ -18,9 +18,10 @@ _NEXT = "<|start|>assistant"
 @register_model_structural_tag("harmony")
 def harmony(request: Request) -> Format:
     """Messages of reasoning and commentary, then the answer or calls; `<|call|>` ends a call."""
-    before = [tag("<|channel|>commentary<|message|>", any_text(), "<|end|>")]
+    said = request.said("<|start|>", "<|channel|>", "<|call|>")
+    before = [tag("<|channel|>commentary<|message|>", said, "<|end|>")]
     if request.reasoning != "disabled":
-        before.append(tag("<|channel|>analysis<|message|>", any_text(), "<|end|>"))
+        before.append(tag("<|channel|>analysis<|message|>", said, "<|end|>"))
     messages: Format = {"type": "star", "content": sequence(one_of(before), const(_NEXT))}
     calls = [
         tag(begin, arguments(request, tool), "<|call|>")
@@ -45,5 +46,5 @@ def harmony(request: Request) -> Format:
     if calls:
         ways.append(call_list(request, calls, _NEXT))
     if not request.at_least_one:
-        ways.append(sequence(const("<|channel|>final<|message|>"), any_text()))
+        ways.append(sequence(const("<|channel|>final<|message|>"), said))
     return sequence(messages, one_of(ways))

@@ -87,8 +87,10 @@ def get_model_structural_tag(
             language="model template",
         )
     allowed, mode = normalize_tool_choice(tools, tool_choice, others=len(own))
+    no_calls = tool_choice == "none" and bool(tools or own)
     options: dict[str, Any] = {"any_order": True} if any_order else {}
     if max_whitespace_cnt is not None:
         options["max_whitespace_cnt"] = max_whitespace_cnt
-    request = Request(allowed, mode, reasoning, bool(parallel_tool_calls), options, own, free_markers)
+    own = () if no_calls else own
+    request = Request(allowed, mode, reasoning, bool(parallel_tool_calls), options, own, free_markers, no_calls)
     return {"type": "structural_tag", "format": _TEMPLATES[model](request)}

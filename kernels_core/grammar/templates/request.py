@@ -44,6 +44,7 @@ class Request:
     one.  `reasoning`: "enabled", the text begins inside a reasoning block that the prompt has opened; "auto", such a
     block may come first; "disabled", none does.  Without `parallel` there is at most one call.  `own_tools` are the
     model's own (a search, an interpreter), which few formats can call.  With `free_markers` free text may hold markers.
+    `no_calls`: there are tools, and none may be called, so that even text that is a call only beside tools is kept out.
     """
 
     tools: tuple[Tool, ...]
@@ -53,10 +54,15 @@ class Request:
     schema_options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     own_tools: tuple[Tool, ...] = ()
     free_markers: bool = False
+    no_calls: bool = False
 
     def text_without(self, *markers: str) -> dict[str, Any]:
         """Free text without `markers`, which it may hold if `free_markers` says so."""
         return {"type": "any_text", "excludes": self.kept_out(markers)}
+
+    def said(self, *markers: str) -> dict[str, Any]:
+        """Free text between marks of its own, which may hold `markers` unless calls are forbidden."""
+        return self.text_without(*(markers if self.no_calls else ()))
 
     def kept_out(self, markers: Sequence[str]) -> list[str]:
         """What of `markers` free text must not hold."""

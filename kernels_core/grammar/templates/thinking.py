@@ -20,8 +20,9 @@ def llama(request: Request) -> Format:
     tags = [
         tag(f'{{"name": {name_in_json(tool)}, "parameters": ', arguments(request, tool), "}") for tool in request.tools
     ]
-    # Without tools the trigger is JSON like any other.
-    return calls_in_text(request, '{"name": ', tags, _THINK) if tags else request.text_without(*_THINK)
+    if not tags and not request.no_calls:
+        return request.text_without(*_THINK)  # the trigger is JSON like any other
+    return calls_in_text(request, '{"name": ', tags, _THINK)
 
 
 def _tool_call_tags(request: Request) -> list[Format]:

@@ -267,9 +267,17 @@ def test_one_call(model: str) -> None:
     check(model, [text, *good], bad)
     check(model, good, [*bad, text, ""], tool_choice="required")
     check(model, good[:1], [text, *good[1:], *bad], tool_choice={"type": "function", "function": {"name": "add"}})
-    check(model, [text], good if model != "llama" else [], tool_choice="none")
+    inside = [text.replace("Hello.", f"Hello. {call}") for call in good]
+    check(model, [text], [*good, *inside], tool_choice="none")
     some = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "name": "add"}]}}
     check(model, [text, good[0]], good[1:], tool_choice=some)
+
+
+def test_no_call_of_a_tool_of_the_models_own() -> None:
+    own = [{"name": "python", "parameters": {"type": "object"}}]
+    call = "<|channel|>commentary to=python code<|message|>{}<|call|>"
+    check("harmony", [TEXT["harmony"], call], [], own_tools=own)
+    check("harmony", [TEXT["harmony"]], [call, TEXT["harmony"] + call], own_tools=own, tool_choice="none")
 
 
 @pytest.mark.parametrize("model", TEXT)
