@@ -10,8 +10,8 @@
   `stop_capture="name"` that it is captured by itself.
 
 - `max_tokens=N`: at most N tokens begin inside of one of its texts.  A note too, for the language of bytes is what it
-  was, but one that the parser reads (`../earley/token_limits.pyx`).  N = 0 leaves the empty text.  Not with `lazy`, `suffix` or `stop`, whose end is
-  a part of the rule.
+  was, but one that the parser reads (`../earley/token_limits.pyx`); N = 0 leaves the empty text.  Not with `lazy`,
+  `suffix` or `stop`, whose end is a part of the rule.
 
 The first three work on regular rules, and on no rule that calls one with `max_tokens`.
 
