@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib import import_module
 from itertools import count as counting
 from operator import itemgetter
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
@@ -137,11 +138,20 @@ class GrammarCompiler:
         *,
         start: str = "start",
         grammars: Mapping[str, Grammar] | None = None,
+        imports: Mapping[str, str] | None = None,
+        base_path: str | PathLike[str] | None = None,
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar:
         """Compile Lark text, whose tokens are looked up in this compiler's vocabulary; see `Grammar.from_lark`."""
         with self._limit("a Lark grammar", cancel):
-            read = Grammar.from_lark(lark, start=start, tokenizer_info=self.tokenizer_info, grammars=grammars)
+            read = Grammar.from_lark(
+                lark,
+                start=start,
+                tokenizer_info=self.tokenizer_info,
+                grammars=grammars,
+                imports=imports,
+                base_path=base_path,
+            )
             return self._by_grammar(read)
 
     def compile_structural_tag(

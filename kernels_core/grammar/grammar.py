@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict
 from functools import cache, cached_property, wraps
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from ..clock import READING_MS, TimeLimit, is_limited
@@ -119,12 +121,18 @@ class Grammar:
         grammars: Mapping[str, Grammar] | None = None,
         plain_integers: bool = False,
         trailing_skip: bool = False,
+        imports: Mapping[str, str] | None = None,
+        base_path: str | PathLike[str] | None = None,
     ) -> Grammar:
         """A grammar from Lark text (the dialect, and what a terminal means: `kernels_core.grammar.lark`).
 
         Tokens that are written by their text, as `<name>`, are looked up in `tokenizer_info`, a `TokenizerInfo`;
-        `@name` calls a grammar of `grammars`.  `plain_integers` is for `%json`, as in `from_json_schema`.
+        `@name` calls a grammar of `grammars`, and so does a name that the text declares.  `plain_integers` is for
+        `%json`, as in `from_json_schema`.
         `trailing_skip`: what `%ignore` names may stand behind the last terminal, too, as in XGrammar.
+
+        imports, base_path: what `%import .csv.row` means: `imports["csv"]` is the text, or `csv.lark` in the folder
+        `base_path` holds it; without either nothing but `common` can be imported, and no file is read.
 
         `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
         """
@@ -133,11 +141,21 @@ class Grammar:
         _require_text(lark_string, "from_lark")
         others = dict(grammars or {})
         irs = {name: other.ir for name, other in others.items()}
-        ir = parse_lark(
-            lark_string, start, tokenizer_info, irs, plain_integers=plain_integers, trailing_skip=trailing_skip
+        read = parse_lark(
+            lark_string,
+            start,
+            tokenizer_info,
+            irs,
+            plain_integers=plain_integers,
+            trailing_skip=trailing_skip,
+            imports=imports,
+            folder=None if base_path is None else Path(base_path),
         )
-        arguments = (lark_string, start, tokenizer_info, others, plain_integers, trailing_skip)
-        return cls._made(ir, "Lark", (_from_lark, arguments))
+        # What was read from files belongs to the grammar: it is the same wherever it is made again.
+        arguments = (lark_string, start, tokenizer_info, others, plain_integers, trailing_skip, read.imports or None)
+        made = cls._made(read.ir, "Lark", (_from_lark, arguments))
+        made._warnings += tuple(map(GrammarNote, read.remarks))
+        return made
 
     @classmethod
     @_limited
@@ -392,12 +410,13 @@ def _hashable(value: object) -> object:
 _ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "ebnf": lambda root: {"root_rule_name": root},
     "regex": lambda flags, match: {"flags": flags, "match": match},
-    "lark": lambda start, info, grammars, plain, skip: {
+    "lark": lambda start, info, grammars, plain, skip, imports: {
         "start": start,
         "tokenizer_info": info,
         "grammars": grammars,
         "plain_integers": plain,
         "trailing_skip": skip,
+        "imports": imports,
     },
     "json_schema": lambda options, resources: {**asdict(options), "resources": resources},
     "structural_tag": lambda info, lenient: {"tokenizer_info": info, "lenient": lenient},
@@ -434,6 +453,7 @@ def _from_lark(
     grammars: dict[str, Grammar],
     plain_integers: bool = False,
     trailing_skip: bool = False,
+    imports: Mapping[str, str] | None = None,
 ) -> Grammar:
     return Grammar.from_lark(
         text,
@@ -442,6 +462,7 @@ def _from_lark(
         grammars=grammars,
         plain_integers=plain_integers,
         trailing_skip=trailing_skip,
+        imports=imports,
     )
 
 

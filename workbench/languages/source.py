@@ -85,7 +85,7 @@ OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
 
 _KNOWN: Final[dict[str, frozenset[str]]] = {
     "ebnf": frozenset(("root_rule_name",)),
-    "lark": frozenset(("start", "grammars", "plain_integers", "trailing_skip")),
+    "lark": frozenset(("start", "grammars", "plain_integers", "trailing_skip", "imports", "base_path")),
     "regex": frozenset(("flags", "match")),
     "json_schema": frozenset((*SchemaOptions.__dataclass_fields__, "resources")),
     "structural_tag": frozenset(("triggers", "lenient")),

@@ -25,11 +25,15 @@ Also: `| ( ) [ ] ? * + {m,n} ~n ~m..n`, `-> alias` (which says nothing about tex
 rules of its own, `@name` for another grammar, the notes `name[capture, temperature=0.5]`, and `stop="text"`, which is
 a `suffix` that captures of rules around it leave out, too, with `stop_capture="name"`.
 
-Refused by name: priorities, templates, parametric rules, `%declare`, `%override`, `%extend`, imports from elsewhere
-than `common`, the attribute `max_tokens`, and other options of `%llguidance` (also written `%grammar_options`).
+Templates (`sep{x, s}: x (s x)*`), imports from texts of the caller's, `%extend`, `%override`, and `%declare` of what
+the caller supplies as a grammar.  Priorities are read, remarked on, and refused where a lexer would keep texts out of
+another terminal by them (`priorities.py`).
 
-In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `lower` with `terminals`, `places`,
-`competing`, `triggers`, `common` and `skipping` (tree to IR).
+Refused by name: parametric rules, declared names that are not supplied, and other options of `%llguidance` (also
+written `%grammar_options`).
+
+In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `modules` and `templates` (many texts to one
+tree), `lower` with `terminals`, `priorities`, `places`, `competing`, `triggers`, `common` and `skipping` (tree to IR).
 """
 
 from .lower import parse_lark

@@ -40,16 +40,18 @@ _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u[0-9A-Fa-f]{4}|[\"\\/bfnrt]|(.?))
 class Tokens:
     """Token `i` is `source[starts[i]:ends[i]]` and of `kinds[i]`; three "end" tokens follow the last.
 
-    A name's kind is "name", an operator's or statement's its own text; `values` has the JSON behind a statement.
+    The text begins at `begin`: what stands in front of it are other texts.  A name's kind is "name", an operator's or
+    statement's its own text; `values` has the JSON behind a statement.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, begin: int = 0) -> None:
         self.source = source
+        self.begin = begin
         self.kinds: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.values: dict[int, Any] = {}
-        depth = at = 0
+        depth, at = 0, begin
         while at < len(source):
             look(10)
             match = _TOKEN.match(source, at)

@@ -6,7 +6,8 @@ Read on: `terminals.py` (what matches characters), `skipping.py` (`%ignore`), `a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
@@ -18,7 +19,8 @@ from ..rulebook import RuleBook
 from .competing import Guards
 from .embedding import embedded
 from .lexer import LANGUAGE
-from .parser import parse
+from .modules import Library
+from .priorities import check_priorities
 from .skipping import with_skips
 from .syntax import (
     Alternatives,
@@ -34,13 +36,22 @@ from .syntax import (
     Text,
     Times,
     TokenIds,
+    parts,
 )
 from .terminals import Terminals
 
 if TYPE_CHECKING:
     from ..structural_tag.tokens import Vocabulary
 
-__all__ = ["parse_lark"]
+__all__ = ["Reading", "parse_lark"]
+
+
+class Reading(NamedTuple):
+    """What a text says; the texts that it imports from, by path; remarks on what was read and says nothing."""
+
+    ir: GrammarIR
+    imports: dict[str, str]
+    remarks: tuple[str, ...]
 
 
 def parse_lark(
@@ -51,23 +62,45 @@ def parse_lark(
     *,
     plain_integers: bool = False,
     trailing_skip: bool = False,
-) -> GrammarIR:
+    imports: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Reading:
     """The rules of `source`.  `vocabulary` finds tokens that are written by their text, `grammars` are those of
     `@name`, and `plain_integers` is for `%json` (`Grammar.from_json_schema`).  `trailing_skip`: what `%ignore` names
-    may stand behind the last terminal, too.
+    may stand behind the last terminal, too.  `imports` are texts to import from, `folder` is where files of such are.
 
     Raises `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError`, each with the offset to look at.
     """
-    lowering = _Lowering(source, vocabulary, grammars or {}, plain_integers, trailing_skip)
-    scope = parse(source)
-    if not scope.definitions:
-        raise GrammarError('a grammar needs at least one rule, such as: start: "text"', source, 0, language=LANGUAGE)
-    root = lowering.scope(scope, start, Span(0, len(source)))
+    library = Library(source, imports, folder)
+    try:
+        scope = library.read(grammars or {}, start)
+        if not scope.definitions:
+            reason = 'a grammar needs at least one rule, such as: start: "text"'
+            raise GrammarError(reason, source, 0, language=LANGUAGE)
+        lowering = _Lowering(library.text, vocabulary, grammars or {}, plain_integers, trailing_skip)
+        root = lowering.scope(scope, start, Span(0, len(source)))
+    except GrammarError as error:
+        moved = library.moved(error)
+        if moved is error:
+            raise
+        raise moved from None
     rules = {
         name: Rule(name, rule.body, lowering.notes.get(name, ()), span=lowering.spans.get(name))
         for name, rule in lowering.book.rules.items()
     }
-    return GrammarIR(rules, root, source)
+    if library.used:
+        rules = {name: _standing(rule, library) for name, rule in rules.items()}
+    return Reading(GrammarIR(rules, root, source), library.used, tuple(lowering.remarks))
+
+
+def _standing(rule: Rule, library: Library) -> Rule:
+    """What is imported, at the place of the import."""
+
+    def placed(node: Node, below: list[Node]) -> Node:
+        return nodes.rebuild(node if node.span is None else node.with_span(library.standing(node.span)), below)
+
+    span = None if rule.span is None else library.standing(rule.span)
+    return Rule(rule.name, nodes.fold(rule.body, placed), rule.notes, span=span)
 
 
 class _Lowering:
@@ -89,17 +122,27 @@ class _Lowering:
         self.book = RuleBook()
         self.spans: dict[str, Span] = {}
         self.notes: dict[str, tuple[Note, ...]] = {}
+        self.remarks: list[str] = []
 
     def scope(self, scope: Scope, start: str, span: Span, *, is_nested: bool = False) -> str:
         """Write the rules of `scope`; returns the name of the one that stands for `start`."""
         if start not in scope.definitions:
             reason = undefined(start, scope.definitions, role="start rule")
+            called = {
+                part.name for one in scope.definitions.values() for part in parts(one.body) if isinstance(part, Name)
+            }
+            tops = [name for name, one in scope.definitions.items() if not one.is_terminal and name not in called][:5]
+            if tops and not is_nested:
+                reason += (
+                    f"; a whole text may be {' or '.join(tops)}, which no other rule calls: pass start={tops[0]!r}"
+                )
             if is_nested:
                 reason = f"failed to compile nested Lark grammar: {reason}"
             raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
         names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
         terminals = Terminals(scope, names, self.book, self.source)
         terminals.define_all()
+        self.remarks += check_priorities(scope, terminals)
         rules = _Rules(self, scope, terminals, Guards(scope, terminals, start, self.spelt))
         bodies: dict[str, Node] = {}
         for name, definition in scope.definitions.items():

@@ -21,6 +21,7 @@ from .syntax import (
     Definition,
     Expression,
     External,
+    Import,
     Name,
     Nested,
     Others,
@@ -34,6 +35,8 @@ from .syntax import (
     Text,
     Times,
     TokenIds,
+    Use,
+    is_terminal_name,
 )
 
 __all__ = ["parse"]
@@ -49,11 +52,6 @@ _CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
 # Kept as notes, or part of what the rule matches.
 _ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
 _OFF_OPTIONS = ("no_forcing", "allow_invalid_utf8")
-_REFUSED_STATEMENTS = {
-    "%declare": "a terminal without a definition matches nothing",
-    "%override": "write the definition in its place",
-    "%extend": "write the definition in its place",
-}
 _UNCLOSED = {
     '"': 'unterminated string literal: it is never closed, no " before the end of the line',
     "/": "unterminated regular expression: it is never closed, no / before the end of the line",
@@ -64,9 +62,10 @@ _TOKENS_ARE_WRITTEN = "tokens are written <[12]>, <[1-5,9]>, <[^7]> or <[*]>"
 _SUBSTRINGS = '{"substring_words": "..."}, {"substring_chars": "..."}, {"substring_chunks": [...]}'
 
 
-def parse(source: str) -> Scope:
-    """The statements of `source`.  Raises `GrammarSyntaxError` and `UnsupportedFeatureError`, with their offsets."""
-    return _Parser(Tokens(source)).scope("end", 0)
+def parse(source: str, begin: int = 0) -> Scope:
+    """The statements of `source` from `begin` on.  Raises `GrammarSyntaxError` and `UnsupportedFeatureError`, with
+    their offsets."""
+    return _Parser(Tokens(source, begin)).scope("end", 0)
 
 
 class _Parser:
@@ -137,9 +136,12 @@ class _Parser:
     def _statement(self, scope: Scope, depth: int) -> None:
         start = self.start
         kind = self.kind
-        if kind in _REFUSED_STATEMENTS:
-            self.tokens.refuse(f"directive {kind} is not supported: {_REFUSED_STATEMENTS[kind]}", start)
-        if kind == "%ignore":
+        if kind == "%declare":
+            self._declare(scope)
+        elif kind in ("%extend", "%override"):
+            self.i += 1
+            scope.changes.append((kind, self._definition(depth)))
+        elif kind == "%ignore":
             self.i += 1
             scope.ignored.append(self._alternatives(depth))
         elif kind == "%import":
@@ -150,13 +152,29 @@ class _Parser:
         elif kind.startswith("%"):
             self.tokens.fail(f"there is no statement {kind}", start)
         else:
-            self._definition(scope, depth)
+            name_at = next(at for at, kind in enumerate(self.tokens.kinds[self.i :], self.i) if kind not in ("?", "!"))
+            self._define(scope, self._definition(depth), self.tokens.starts[name_at])
+
+    def _declare(self, scope: Scope) -> None:
+        self.i += 1
+        while True:
+            start = self.start
+            name = self._expect("name", "a name to declare")
+            scope.declared[name] = self._span(start)
+            if self.kind in ("nl", "end", "}"):
+                return
 
     def _import(self, scope: Scope) -> None:
         start = self.start
-        package = self._expect("name", "the name of a package: common")
-        if package != "common" or self.kind == "->":
-            self.tokens.refuse("imports are supported from common only, as in %import common.INT", start)
+        if self.kind == ".":
+            self.i += 1
+            self._import_module(scope, start)
+            return
+        package = self._expect("name", "the name of a package, such as common")
+        if package != "common":
+            self.i -= 1
+            self._import_module(scope, start)
+            return
         names: list[tuple[str, str, Span]] = []
         if self.kind == "(":
             self.i += 1
@@ -180,6 +198,32 @@ class _Parser:
             if alias in scope.imports or alias in scope.definitions:
                 self.tokens.fail(f"duplicate rule or terminal {alias!r}: it is already defined", span.start)
             scope.imports[alias] = (name, span)
+
+    def _import_module(self, scope: Scope, start: int) -> None:
+        path = [self._expect("name", "the name of a file, as in .file.rule")]
+        while self.kind == ".":
+            self.i += 1
+            path.append(self._expect("name", "a name"))
+        names: list[tuple[str, str | None]] = []
+        if self.kind == "(":
+            while self.kind != ")":
+                self.i += 1
+                names.append((self._expect("name", "a name"), None))
+                if self.kind not in (",", ")"):
+                    self._unexpected('expected "," or ")"')
+            self.i += 1
+        else:
+            if len(path) == 1:
+                self._unexpected('expected "." and a name')
+            names.append((path.pop(), None))
+            if self.kind == "->":
+                self.i += 1
+                names = [(names[0][0], self._expect("name", "a new name"))]
+        for name, alias in names:
+            if alias is not None and is_terminal_name(alias) != is_terminal_name(name):
+                what = "terminal's name is in upper" if is_terminal_name(name) else "rule's name is in lower"
+                self.tokens.fail(f"a {what} case", self.tokens.starts[self.i - 1])
+        scope.modules.append(Import(".".join(path), tuple(names), self._span(start)))
 
     def _imported(self) -> tuple[str, str, Span]:
         start = self.start
@@ -205,20 +249,31 @@ class _Parser:
         assert isinstance(value, dict)
         return value
 
-    def _definition(self, scope: Scope, depth: int) -> None:
+    def _definition(self, depth: int) -> Definition:
         start = self.start
         while self.kind in ("?", "!"):
             self.i += 1
-        name_at = self.start
         name = self._expect("name", "a rule, as in: name: body")
+        parameters: list[str] = []
+        if self.kind == "{":
+            while self.kind != "}":
+                self.i += 1
+                parameters.append(self._expect("name", "the name of a parameter, as in: name{x, y}: body"))
+                if parameters[-1] in parameters[:-1]:
+                    self.tokens.fail(f"two parameters are called {parameters[-1]!r}", self.tokens.starts[self.i - 1])
+                if self.kind not in (",", "}"):
+                    self._unexpected('expected "," or "}"')
+            self.i += 1
+        priority = 0
         if self.kind == "." and self._next_kind() in ("number", "-"):
-            self.tokens.refuse("priorities are not supported: every alternative counts", self.start)
+            self.i += 1
+            sign = -1 if self.kind == "-" else 1
+            self.i += sign < 0
+            priority = sign * self._count()
         if self.kind == "::":
             self.tokens.refuse("parametric grammar is not supported: write a rule for each case", self.start)
-        if self.kind == "{":
-            self.tokens.refuse("Lark templates are not supported: write a rule for each case", self.start)
         attributes = self._attributes(depth) if self.kind == "[" else {}
-        is_terminal = name.lstrip("_")[:1].isupper()
+        is_terminal = is_terminal_name(name)
         if is_terminal:
             attributes.pop("hidden", None)
         for noted in NOTES if is_terminal else ():
@@ -226,14 +281,18 @@ class _Parser:
                 reason = f"attributes are only supported on rules, whose names are in lower case: {noted}"
                 self.tokens.fail(reason, attributes[noted][1])
         self._expect(":", f"':' after rule name {name!r}")
-        if name in scope.definitions:
-            before = scope.definitions[name].span.start
-            line = self.tokens.source.count("\n", 0, before) + 1
+        body = self._alternatives(depth)
+        return Definition(name, body, attributes, self._span(start), is_terminal, tuple(parameters), priority)
+
+    def _define(self, scope: Scope, made: Definition, name_at: int) -> None:
+        name = made.name
+        known = scope.definitions.get(name) or scope.templates.get(name)
+        if known is not None:
+            line = self.tokens.source.count("\n", self.tokens.begin, known.span.start) + 1
             self.tokens.fail(f"duplicate rule or terminal {name!r}: it is already defined on line {line}", name_at)
         if name in scope.imports:
             self.tokens.fail(f"duplicate rule or terminal {name!r}: it is already imported", name_at)
-        body = self._alternatives(depth)
-        scope.definitions[name] = Definition(name, body, attributes, self._span(start))
+        (scope.templates if made.parameters else scope.definitions)[name] = made
 
     def _attributes(self, depth: int) -> dict[str, tuple[float | Expression | None, int]]:
         found: dict[str, tuple[float | Expression | None, int]] = {}
@@ -365,8 +424,7 @@ class _Parser:
             return None
         self.i += 1
         if self.kind not in ("number", ","):
-            what = "invalid repetition count" if self.kind == "-" else "Lark templates are not supported"
-            self.tokens.refuse(f"{what}: a count is written {{n}}, {{n,}}, {{n,m}} or {{,m}}", self.start)
+            self.tokens.refuse("invalid repetition count: a count is written {n}, {n,}, {n,m} or {,m}", self.start)
         low = 0 if self.kind == "," else self._count()
         most: int | None = low
         if self.kind == ",":
@@ -406,7 +464,9 @@ class _Parser:
                 if self.kind == "::":
                     tokens.refuse("parametric grammar is not supported: write a rule for each case", self.start)
                 if self.kind == "." and self._next_kind() == "number":
-                    tokens.refuse("priorities are not supported", self.start)
+                    tokens.refuse("a priority stands at a definition, as in name.2: body", self.start)
+                if self.kind == "{" and self._next_kind() not in ("number", ",", "-", "}"):
+                    return self._use(name, depth, start)
                 return Name(name, self._span(start))
             case "at":
                 return External(self._take()[1:], self._span(start))
@@ -440,6 +500,23 @@ class _Parser:
         if kind in ("!", "-"):
             tokens.fail(f"unexpected {kind!r} character: {_ATOMS} is expected", start)
         self._unexpected(f"expected {_ATOMS}")
+
+    def _use(self, name: str, depth: int, start: int) -> Use:
+        """A template with its arguments, each of which is one thing: so what is written out stays small."""
+        if depth == MAX_GROUPS:
+            self.tokens.refuse(f"groups are nested deeper than {MAX_GROUPS}", start)
+        arguments: list[Expression] = []
+        while self.kind != "}":
+            self.i += 1
+            at = self.start
+            arguments.append(self._atom(depth + 1))
+            if not isinstance(arguments[-1], Text | Pattern | Range | Name | Use | External | Special | TokenIds):
+                reason = "an argument is a name, a string, a regular expression or a template; give others a rule"
+                self.tokens.fail(reason, at)
+            if self.kind not in (",", "}"):
+                self._unexpected('expected "," or "}"')
+        self.i += 1
+        return Use(name, tuple(arguments), self._span(start))
 
     def _text(self) -> Text | Range:
         start = self.start

@@ -5,8 +5,8 @@ Read on: `parser.py` (who builds it), `lower.py` (who reads it).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..ir import Span
@@ -17,6 +17,7 @@ __all__ = [
     "Definition",
     "Expression",
     "External",
+    "Import",
     "Name",
     "Nested",
     "Others",
@@ -30,7 +31,10 @@ __all__ = [
     "Text",
     "Times",
     "TokenIds",
+    "Use",
+    "is_terminal_name",
     "parts",
+    "rebuilt",
 ]
 
 
@@ -66,6 +70,15 @@ class Name:
     """A rule or a terminal."""
 
     name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """`name{a, b}`: a template with its arguments, which `templates.py` writes out."""
+
+    name: str
+    arguments: tuple[Expression, ...]
     span: Span
 
 
@@ -165,6 +178,7 @@ Expression = (
     | Pattern
     | Range
     | Name
+    | Use
     | External
     | Special
     | TokenIds
@@ -179,19 +193,38 @@ Expression = (
 )
 
 
+def is_terminal_name(name: str) -> bool:
+    """Terminals have names in upper case."""
+    return name.lstrip("_")[:1].isupper()
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """`name[attributes]: body`.  Attributes' values are numbers, expressions, or None."""
+    """`name[attributes]: body`, or a template, `name{parameters}: body`.  Attributes' values are numbers, expressions,
+    or None; `priority` is written `name.2`.  Where it was written its name said whether it `is_terminal`."""
 
     name: str
     body: Expression
     attributes: dict[str, tuple[float | Expression | None, int]]
     span: Span
+    is_terminal: bool
+    parameters: tuple[str, ...] = ()
+    priority: int = 0
 
-    @property
-    def is_terminal(self) -> bool:
-        """By its name."""
-        return self.name.lstrip("_")[:1].isupper()
+    def expressions(self) -> Iterator[Expression]:
+        """The body, and what its attributes hold."""
+        yield self.body
+        for value, _ in self.attributes.values():
+            if value is not None and not isinstance(value, float):
+                yield value
+
+    def rebuilt(self, leaf: Callable[[Expression], Expression]) -> Definition:
+        """A copy in which `leaf` was done to all expressions, as `rebuilt` does it."""
+        attributes = {
+            name: (value if value is None or isinstance(value, float) else rebuilt(value, leaf), offset)
+            for name, (value, offset) in self.attributes.items()
+        }
+        return replace(self, body=rebuilt(self.body, leaf), attributes=attributes)
 
     @property
     def is_empty(self) -> bool:
@@ -199,12 +232,25 @@ class Definition:
         return self.attributes.get("max_tokens", (None, 0))[0] == 0
 
 
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`%import .path.name -> alias`, or `%import .path (name, ...)`, from another text than `common`."""
+
+    path: str
+    names: tuple[tuple[str, str | None], ...]
+    span: Span
+
+
 @dataclass(slots=True)
 class Scope:
-    """A grammar's statements: definitions by name, names imported from `common` (under which, and where), what is
-    ignored."""
+    """A grammar's statements: definitions and templates by name, names imported from `common` (under which, and where),
+    what is ignored, what is declared (and where); other imports, and changes (`%extend`, `%override`), as written."""
 
     definitions: dict[str, Definition] = field(default_factory=dict)
+    templates: dict[str, Definition] = field(default_factory=dict)
+    declared: dict[str, Span] = field(default_factory=dict)
+    modules: list[Import] = field(default_factory=list)
+    changes: list[tuple[str, Definition]] = field(default_factory=list)
     imports: dict[str, tuple[str, Span]] = field(default_factory=dict)
     ignored: list[Expression] = field(default_factory=list)
     initial_skip: bool = False
@@ -221,3 +267,17 @@ def parts(expression: Expression) -> Iterator[Expression]:
                 stack.extend(reversed(items))
             case Others(item) | Times(item):
                 stack.append(item)
+            case Use(arguments=arguments):
+                stack.extend(reversed(arguments))
+
+
+def rebuilt(expression: Expression, leaf: Callable[[Expression], Expression]) -> Expression:
+    """A copy in which `leaf` was done to what holds no other expressions, and to uses of templates."""
+    match expression:
+        case Sequence(items) | Alternatives(items) | Both(items):
+            return replace(expression, items=tuple(rebuilt(item, leaf) for item in items))
+        case Others(item) | Times(item):
+            return replace(expression, item=rebuilt(item, leaf))
+        case Use(arguments=arguments):
+            return leaf(replace(expression, arguments=tuple(rebuilt(item, leaf) for item in arguments)))
+    return leaf(expression)

@@ -148,6 +148,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "%regex with words": _MORE,
         "flag i beyond ASCII": _FOLD,
         "complement and intersection": _MORE,
+        "templates": _MORE,
         "suffix": "the suffix is part of the rule; XGrammar lets free text end without it",
         "attributes on terminals": "those that work on texts are read there, too",
         "option allow_initial_skip": "known by both its names",
