@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -23,6 +23,7 @@ cdef class InternedStates:
     cdef readonly bint limited            # whether some rule limits its tokens; else the next two stay empty
     cdef vector[FrameLimit] frame_limits  # by number of frame
     cdef unordered_map[int32_t, Boundary*] boundaries    # by number of set
+    cdef unordered_map[uint64_t, uint8_t] covers          # pairs of frames; `coverage.pyx`
     # Frames that are being made, by slot; empty or stale between calls.
     cdef vector[int32_t] slot_rule, slot_left, frame_of_slot
     cdef vector[vector[Item]] entries

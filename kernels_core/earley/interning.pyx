@@ -10,7 +10,7 @@ Read on: `machine.pyx`, which says what is interned and why; `left_recursion.pyx
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
 
-from kernels_core.automata.tables cimport TOKENS, members_at
+from kernels_core.automata.tables cimport ACCEPTING, TOKENS, members_at
 from kernels_core.clock cimport breathe
 from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, COUNTS, SPENT
@@ -45,13 +45,20 @@ cdef class InternedStates:
         self.frames.reserve(32)
 
     cdef FrameRec* new_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil:
+        cdef size_t i
         cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec) + returns.size() * sizeof(Item))
         record.count, record.number = <int32_t>returns.size(), <int32_t>self.frames.size()
         record.returns = <Item*>(record + 1)
         memcpy(record.returns, returns.data(), returns.size() * sizeof(Item))
+        record.ended_count = -1
+        for i in range(returns.size()):
+            if self.tables.flags[returns[i].state] & ACCEPTING:
+                record.chained = 1
         self.frames.push_back(record)
         if self.limited:
             self._note_limits(record, left, rule)
+            if self.frame_limits[record.number].reach:
+                record.chained = 0          # no such frame covers another: what is remembered would only grow
         return record
 
     cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil:

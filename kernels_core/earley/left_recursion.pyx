@@ -17,6 +17,7 @@ from libcpp.algorithm cimport find, sort
 from libcpp.vector cimport vector
 
 from kernels_core.clock cimport breathe
+from kernels_core.earley.coverage cimport drop_covered
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.interning cimport InternedStates
 from kernels_core.earley.items cimport hash_words, normalise
@@ -112,6 +113,7 @@ cdef int _intern_component(InternedStates states, vector[int32_t]& members) exce
                 states.entries[members[i]][j].frame = -1 - place[slot]
             else:
                 states.entries[members[i]][j].frame = states.frame_of_slot[slot]
+        drop_covered(states, states.entries[members[i]])
         normalise(states.entries[members[i]])
     if not recursive:
         states.frame_of_slot[members[0]] = states.intern_frame(

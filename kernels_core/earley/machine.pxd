@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from kernels_core.clock cimport Clock
 from kernels_core.earley.distinct cimport Distinct, Item
 from kernels_core.earley.interning cimport InternedStates
-from kernels_core.earley.records cimport KernelRec, SetRec, is_live, known_step
+from kernels_core.earley.records cimport FrameRec, KernelRec, SetRec, is_live, known_step
 from kernels_core.earley.slots cimport Slot
 
 
@@ -24,6 +24,8 @@ cdef class Machine(InternedStates):
     cdef Clock clock                     # of what is computed with the lock held
     # scratch, empty or stale between calls
     cdef vector[Item] items, kernel, final
+    cdef vector[uint8_t] done            # of `items`: what their ending brings about is there, too
+    cdef int32_t lists                   # lists that frames are completed in, in this closure
     cdef vector[int32_t] slot_of_rule
     cdef Distinct met                    # items of long lists among these
     cdef vector[int32_t] include_into, include_from
@@ -39,6 +41,8 @@ cdef class Machine(InternedStates):
     cdef SetRec* returned(self, int32_t frame) except NULL nogil
     cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil
     cdef int _complete(self) except -1 nogil
+    cdef int _complete_in(self, vector[Item]& items, vector[uint8_t]& done, int32_t number) except -1 nogil
+    cdef int _end(self, FrameRec* frame) except -1 nogil
     cdef bint _predict(self) except -1 nogil
     cdef int32_t _slot(self, int32_t rule) noexcept nogil
     cdef bint _intern_in_order(self) except -1 nogil

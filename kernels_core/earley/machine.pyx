@@ -16,8 +16,11 @@ Closing a kernel (`close`) is Earley's complete and predict:
    (`left_recursion.pyx`);
 4. only items that can scan a byte or a token stay in the set: everything else has done its work.
 
-Two rules keep this small.  A call that returns to a *tail* (an accepting state without edges) passes on its caller's
+Three rules keep this small.  A call that returns to a *tail* (an accepting state without edges) passes on its caller's
 returns instead (Leo 1991), so right recursion does not grow, unless the caller counts tokens (`token_limits.pyx`).
+Where a rule may end that was called in last place but for something optional, what its frame brings about by ending is
+remembered on the frame (`_end`); and items that others cover are dropped, of sets and of frames (`coverage.pyx`).  So an
+ambiguous text costs the same at each byte, however many operands or open rules come before.
 Rules that can be empty were given ε-edges at their calls by `automata.lower`, so no rule predicted here completes here.
 
 ACCEPT and ESCAPE are pseudo-states without edges.  Frame ROOT returns to ACCEPT: the text may end.  Frame BOTTOM is
@@ -37,6 +40,7 @@ from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, Tables, members_at,
 )
 from kernels_core.clock cimport breathe, start_clock, stop_clock
+from kernels_core.earley.coverage cimport drop_covered
 from kernels_core.earley.distinct cimport add_new, forget
 from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.left_recursion cimport resolve_frames
@@ -46,6 +50,7 @@ from kernels_core.earley.transitions cimport remember
 
 __all__ = ["Machine"]
 
+cdef size_t MOST_ENDED = 256   # items that are remembered of what ending a rule brings about
 cdef int32_t IN_SET = -1   # the list of a set's own items; those of frames have their slot's number
 
 
@@ -286,16 +291,24 @@ cdef class Machine(InternedStates):
 
     cdef int _complete(self) except -1 nogil:
         """Add to `self.items` all that completed rules return to, and the next iterations of counted rules."""
+        self.done.clear()
+        self.lists = IN_SET
+        self._complete_in(self.items, self.done, IN_SET)
+        drop_covered(self, self.items)
+        return 0
+
+    cdef int _complete_in(self, vector[Item]& items, vector[uint8_t]& done, int32_t number) except -1 nogil:
+        """The same in list `number`.  Items that are `done` are there with all that they bring about."""
         cdef size_t i = 0
         cdef int32_t k, iterations, rule
         cdef uint8_t flags
         cdef Item item
         cdef FrameRec* frame
-        while i < self.items.size():
-            item = self.items[i]
+        while i < items.size():
+            item = items[i]
             i += 1
             flags = self.tables.flags[item.state]
-            if not flags & ACCEPTING:
+            if not flags & ACCEPTING or i <= done.size() and done[i - 1]:
                 continue
             if not self.registers.may_end(members_at(self.tables, item.state), item.counter):
                 continue
@@ -303,19 +316,68 @@ cdef class Machine(InternedStates):
                 rule = self.tables.rule_of[item.state]
                 iterations = item.counter + 1
                 if item.counter < 0:
-                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, item.counter)
+                    add_new(&self.met, items, number, self.tables.start[rule], item.frame, item.counter)
                 elif self.tables.max_iterations[rule] < 0:
                     # Without an upper bound, iterations past the lower one are all alike.
-                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame,
+                    add_new(&self.met, items, number, self.tables.start[rule], item.frame,
                             min(iterations, self.tables.min_iterations[rule]))
                 elif iterations < self.tables.max_iterations[rule]:
-                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, iterations)
+                    add_new(&self.met, items, number, self.tables.start[rule], item.frame, iterations)
                 if item.counter >= 0 and iterations < self.tables.min_iterations[rule]:
                     continue
             frame = self.frames[item.frame]
+            if frame.chained and not frame.visited:
+                self._end(frame)
+            if frame.ended_count < 0:
+                for k in range(frame.count):
+                    add_new(&self.met, items, number, frame.returns[k].state, frame.returns[k].frame,
+                            frame.returns[k].counter)
+                continue
+            for k in range(frame.ended_count):
+                if add_new(&self.met, items, number, frame.ended[k].state, frame.ended[k].frame,
+                           frame.ended[k].counter):
+                    done.resize(items.size(), 0)
+                    done[items.size() - 1] = 1
+        return 0
+
+    cdef int _end(self, FrameRec* frame) except -1 nogil:
+        """Find what ending the rule of `frame` brings about, and first the same of frames that this leads to."""
+        cdef vector[FrameRec*] stack
+        cdef vector[Item] items
+        cdef vector[uint8_t] done
+        cdef FrameRec* below
+        cdef int32_t k
+        cdef bint deeper
+        if frame.ended_count >= 0:
+            return 0
+        stack.push_back(frame)
+        while not stack.empty():
+            breathe(1)
+            frame = stack.back()
+            frame.visited = 1
+            deeper = False
             for k in range(frame.count):
-                add_new(&self.met, self.items, IN_SET, frame.returns[k].state, frame.returns[k].frame,
-                        frame.returns[k].counter)
+                below = self.frames[frame.returns[k].frame]
+                if (self.tables.flags[frame.returns[k].state] & ACCEPTING and below.chained and not below.visited
+                        and below.ended_count < 0):
+                    stack.push_back(below)
+                    deeper = True
+                    break
+            if deeper:
+                continue
+            stack.pop_back()
+            items.assign(frame.returns, frame.returns + frame.count)
+            done.clear()
+            self.lists -= 1
+            self._complete_in(items, done, self.lists)
+            drop_covered(self, items)
+            frame.visited = 0
+            if items.size() > MOST_ENDED:
+                frame.chained = 0
+                continue
+            frame.ended = <Item*>self.arena.take(items.size() * sizeof(Item))
+            memcpy(frame.ended, items.data(), items.size() * sizeof(Item))
+            frame.ended_count = <int32_t>items.size()
         return 0
 
     cdef int32_t _slot(self, int32_t rule) noexcept nogil:
@@ -431,6 +493,7 @@ cdef class Machine(InternedStates):
                 entry = &self.entries[i][j]
                 if entry.frame < 0:
                     entry.frame = self.frame_of_slot[-1 - entry.frame]
+            drop_covered(self, self.entries[i])
             normalise(self.entries[i])
             self.frame_of_slot[i] = self.intern_frame(self.entries[i], self.left_in_slot(<int32_t>i),
                                                        self.slot_rule[i]).number

@@ -52,6 +52,10 @@ cdef struct FrameRec:
     SetRec* returned        # closure of `returns`, NULL until asked for
     int32_t count
     int32_t number
+    Item* ended             # all that is reached by ending rules from here, without what is covered; see `coverage.pyx`
+    int32_t ended_count     # -1: not known yet
+    uint8_t chained         # some rule that it returns to may end at once, and `ended` is worth having
+    uint8_t visited
     int32_t group           # number of its group, plus one; 0: it does not refer to itself, through others or not
 
 

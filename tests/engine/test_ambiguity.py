@@ -29,6 +29,20 @@ SUMS = {
 }
 
 
+# Behind these no text is where a shorter one was, or the parser cannot know: what a byte costs stays the same.
+NESTED = {
+    "three side by side": ('root ::= s\ns ::= s s s | "a"', "a", "aa", ""),
+    "two or three": ('root ::= s\ns ::= s s s | s s | "a"', "a", "a", ""),
+    "something optional last": ('root ::= e\ne ::= "x" | e "+" e "."?', "x", "+x", "."),
+    "a list last": ('root ::= e\ne ::= "x" | e "+" e "."*', "x", "+x", "."),
+    "blanks last": ('root ::= e\ne ::= "x" | e b "+" b e b\nb ::= " "*', "x", " + x", ""),
+    "blanks of a recursive rule": ('root ::= e\ne ::= "x" | e b "+" b e b\nb ::= [ \\n]? | " " b', "x", " + x", ""),
+    "an else of any if": ('root ::= s\ns ::= "x" | "i" s | "i" s "e" s', "", "i", "x"),
+    "two words of any if": ('root ::= s\ns ::= "x" | ("i" | "j" s "f") s ("e" s)?', "", "ijxf", "x"),
+    "open brackets": ('root ::= e\ne ::= "x" | e e | "(" e ")"', "x", "(x", 4000 * ")"),
+}
+
+
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ambiguous_worlds(), st.sampled_from(list(VARIANTS.values())), st.data())
 def test_masks_and_live_bytes_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
@@ -57,3 +71,29 @@ def test_operands_add_no_states(grammar: str, first: str, more: str, options: Op
     place, states = mask(matcher), engine.cache_stats().sets
     assert matcher.accept_string(10_000 * more)
     assert (mask(matcher), engine.cache_stats().sets) == (place, states)
+
+
+@pytest.mark.parametrize("options", [Options(), Options.laboratory(inline_limit=0)], ids=["default", "nothing inlined"])
+@pytest.mark.parametrize(("grammar", "first", "more", "last"), NESTED.values(), ids=list(NESTED))
+def test_a_byte_costs_the_same_behind_many(grammar: str, first: str, more: str, last: str, options: Options) -> None:
+    """What is kept of parser states is counted, not seconds: the fourth thousand takes as much as the second."""
+    engine = compiled(Grammar.from_ebnf(grammar), VOCAB, options)
+    matcher = GrammarMatcher(engine)
+    assert matcher.accept_string(first)
+    kept = []
+    for _ in range(4):
+        assert matcher.accept_string(1000 * more)
+        kept.append(engine.cache_stats().arena_bytes)
+    assert kept[3] - kept[2] < 1.5 * (kept[1] - kept[0]) + 100_000
+    assert matcher.accept_string(last)
+    assert matcher.is_completed()
+
+
+def test_every_open_if_may_have_its_else() -> None:
+    """What is dropped is covered by what stays: as many as there are may still come, and no more."""
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= s\ns ::= "x" | "i" s ("e" s)?'), [b"e", b"x", b"ex"]))
+    assert matcher.accept_string(50 * "i" + "x")
+    for _ in range(50):
+        assert mask(matcher) == {0, 2, 3}
+        assert matcher.accept_token(2)
+    assert mask(matcher) == {3}
