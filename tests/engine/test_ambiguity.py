@@ -6,14 +6,14 @@ Read on: `kernels_core/earley/left_recursion.pyx`.
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarMatcher, Options
 from tests.engine.driver import VARIANTS, compiled, mask
 from tests.reference import Recogniser
 from tests.reference.masks import mask_at
-from tests.strategies import ALPHABET, EXAMPLES, World, ambiguous_worlds, texts
+from tests.strategies import ALPHABET, World, ambiguous_worlds, texts
 
 VOCAB = [b"x", b"+", b"x+", b"+x", b"(", b")", b"a", b"aa"]
 SUMS = {
@@ -43,7 +43,6 @@ NESTED = {
 }
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ambiguous_worlds(), st.sampled_from(list(VARIANTS.values())), st.data())
 def test_masks_and_live_bytes_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world
