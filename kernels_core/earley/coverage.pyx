@@ -13,14 +13,14 @@ fails is remembered, and the search begins anew.  It gives up after `MOST` pairs
 Read on: `machine.pyx` (who asks).
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.unordered_map cimport unordered_map
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.unordered_set cimport unordered_set
 
 from kernels_core.clock cimport breathe
 from kernels_core.earley.records cimport FrameRec
 
 cdef int MOST = 64          # pairs that are looked at for one answer
+cdef size_t REMEMBERED = 1 << 18    # answers: some MiB, which no budget counts
 cdef size_t NEAR = 4        # in long lists, items are held against as many newest ones
 
 cdef enum Answer:
@@ -35,8 +35,8 @@ cdef struct Search:
 
 
 cdef int drop_covered(InternedStates states, vector[Item]& items) except -1 nogil:
-    """Leave out of `items`, whose frames are all made, those that others cover."""
-    cdef size_t i, j, n = items.size(), kept = 0, first
+    """Leave out of `items` those that others cover; frames that are not made yet (below 0) neither cover nor are."""
+    cdef size_t i, j, n = items.size(), first
     cdef bint covered
     if n < 2:
         return 0
@@ -47,7 +47,7 @@ cdef int drop_covered(InternedStates states, vector[Item]& items) except -1 nogi
         first = 0 if n <= 16 else n - NEAR
         for j in range(first, n):
             if (j != i and items[j].state == items[i].state and items[j].counter == items[i].counter
-                    and items[j].frame >= 0 and items[i].frame >= 0 and items[j].state >= 0
+                    and items[j].frame >= 0 and items[i].frame >= 0
                     and covers(states, items[j].frame, items[i].frame)):
                 covered = True
                 break
@@ -70,6 +70,8 @@ cdef bint covers(InternedStates states, int32_t frame, int32_t other) except -1 
         return False
     if states.covers.count(key):
         return states.covers[key] == YES
+    if states.covers.size() >= REMEMBERED:
+        states.covers.clear()
     search.left = MOST
     while True:
         search.granted.clear()
