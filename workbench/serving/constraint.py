@@ -95,8 +95,8 @@ def constraint_of(
     kind = maker.kind()
     if tools is None and request.tools and kind == "text":
         silent = maker.no_calls()
-        compiled = maker.tag({"type": "structural_tag", "format": silent.format}, "#/tools")
-        return Constraint(compiled, kind, silent, warnings=maker.warned())
+        free_text = maker.tag({"type": "structural_tag", "format": silent.format}, "#/tools")
+        return Constraint(free_text, kind, silent, warnings=maker.warned())
     if tools is None:
         compiled = maker.format(kind)
         return Constraint(compiled, kind, warnings=maker.warned())
