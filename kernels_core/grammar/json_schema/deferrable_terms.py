@@ -28,7 +28,6 @@ from ...laboratory import has_mechanism
 from ..regular.dfa import TooManyStates
 from ..regular.languages import NOTHING, Language, Words
 from .arrays import NotFinite, distinct_values, item_steps, needs_steps
-from .different_names import several_needed
 from .kinds import Kinds
 from .numbers import Numbers, Piece
 from .schema_algebra import Circular, SchemaAlgebra, TooLarge
@@ -66,7 +65,6 @@ _Answer = tuple[str, str]
 _NOTHING = _Look("no value is allowed", "no value is allowed", (), ())
 _STRINGS = ("its conditions on strings may take too many states", "its conditions on strings may leave no string")
 _MANY_STATES = "its conditions on members take too many states"
-_DIFFERENT = "different names are counted"
 _MISSING = "some alternative of it, or of a value in it, may have no instance"
 _ITEMS_DIFFER = "whether items differ may take too many states, or cannot be told"
 _ITEM_STATES = "its conditions on items take too many states"
@@ -195,8 +193,6 @@ class DeferrableTerms:
         except TooManyStates:
             return _MANY_STATES, _MANY_STATES
         failing, doubt = _together([self._strings(kind.keys) for kind in kinds.others])
-        if several_needed(members, kinds):
-            failing = failing or _DIFFERENT
         plain_order = not self._any_order or len(kinds.named) < 2
         counted = members.least or members.most is not None
         if not members.needs and (not plain_order or all(kinds.required) or not counted):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, intersection, matches
 from ..regular.languages import complement as complement_language
-from .different_names import few_names
 from .shapes import ANY_MEMBERS, Members, Shape, replace
 from .terms import FALSE, TRUE, AllOf, Term, narrows
 
@@ -340,8 +339,10 @@ def _no_room(algebra: SchemaAlgebra, rules: dict[Language, Term], keys: Language
 def _possible_names(members: Members, values: Values) -> int | None:
     """How many members there can be at most, where only so many names are allowed.  `values`: what its rules say."""
     forbidden = [complement_language(keys) for keys, term in members.rules if term is FALSE]
-    names = few_names(intersection(*forbidden)) if forbidden else None
-    return None if names is None else sum(values.of(name) is not FALSE for name in names)
+    left = intersection(*forbidden)
+    if not isinstance(left, Words):
+        return None
+    return sum(values.of(name) is not FALSE for name in left.words)
 
 
 def complement(algebra: SchemaAlgebra, members: Members) -> tuple[Members, ...]:

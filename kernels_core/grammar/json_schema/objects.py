@@ -5,9 +5,9 @@ which the parser keeps the names that it has seen.  With needs ("some member lie
 of members in declared order, it is a graph whose states are (place in the order or names seen, needs met, members
 counted); a member is an edge.
 
-A member that is declared cannot come twice.  Others can where that says nothing: "no key twice" is not context-free
-for free keys.  A text that repeats one is judged as if the two were different keys (JSON parsers then keep the last),
-except where it is counted how many there are: `minProperties` is met by different names (`different_names.py`).
+A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  So a text
+with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
+were different keys (JSON parsers then keep the last).
 
 Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 """
@@ -19,15 +19,12 @@ from typing import TYPE_CHECKING
 from ..compact_body import Item, Listing
 from ..ir import Choice, Literal, Never, Node, RuleRef
 from ..nodes import choice, repeat, seq, unordered
-from ..regular.dfa import TooManyStates
-from ..regular.graph import Graph
 from ..regular.languages import Language
 from ..rulebook import RuleBook
-from .different_names import NotCounted, cells, few_names, several_needed
 from .kinds import Kind
 from .layout import Layout
 from .shapes import Members
-from .steps import MAX_MEMBER_EDGES, AnyOrder, MemberStep, member_steps
+from .steps import AnyOrder, MemberStep, member_steps
 from .terms import Term
 
 if TYPE_CHECKING:
@@ -51,7 +48,6 @@ class ObjectText:
         self._edges: dict[tuple[int, Term, bool], Node] = {}
         self.named: list[tuple[Node, Kind]] = []
         self.others: list[tuple[Node, Kind]] = []
-        self.different: list[tuple[Node, Kind]] = []
 
     def node(self) -> Node:
         """The whole object, braces included.  Raises `TooManyStates`."""
@@ -61,11 +57,8 @@ class ObjectText:
         self.required = list(kinds.required)
         self.others = [(self.other_key(kind.keys), kind) for kind in kinds.others]
         opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
-        several = several_needed(members, kinds) and not members.needs
         if self.any_order == "loose" and not members.needs:
             body = self._loose()
-        elif several:
-            body, closing = self._of_different_names(closing), seq(())
         elif self.any_order and (len(self.named) > 1 or (len(self.named) == 1 and bool(self.others))):
             unordered = None if members.needs else self._unordered(closing)
             if unordered is None:
@@ -195,91 +188,10 @@ class ObjectText:
         behind = [seq((comma, member)) for member in more]
         return seq((first, *behind, repeat(seq((comma, other)), least, most)))
 
-    # -- where different names are counted --------------------------------------------------------------------------
-
-    def _of_different_names(self, closing: Node) -> Node:
-        """More than one member that is not declared may be needed.  Raises `TooManyStates`.
-
-        Each of those that are needed has a name, or a cell of names, that no other one has.
-        """
-        for _, kind in self.others:
-            names = few_names(kind.keys)
-            if names is None:
-                self.different += [(self.other_key(cell), kind) for cell in cells(kind.keys)]
-            else:
-                self.different += [(self.declared_key(name), kind) for name in sorted(names)]
-        members = self.members
-        if self.any_order:
-            return self._once(self.named, self.required, members.least, members.most, closing)
-        graph = Graph()
-        end = graph.state(final=True)
-        states = {(0, 0): 0}
-        work = [(0, 0)]
-        while work:
-            place, count = work.pop()
-            source, steps = states[place, count], []
-            if place == len(self.named):
-                graph.edge(source, self._rest(count, closing), end)
-                continue
-            if not self.required[place]:
-                steps.append((place + 1, count))
-            if members.most is None or count < members.most:
-                steps.append((place + 1, count + 1))
-            for step in steps:
-                if step not in states:
-                    states[step] = graph.state()
-                    work.append(step)
-                if len(states) > MAX_MEMBER_EDGES:
-                    raise TooManyStates(MAX_MEMBER_EDGES)
-                if step[1] == count:
-                    graph.skip(source, states[step])
-                else:
-                    key, kind = self.named[place]
-                    graph.edge(source, self._edge(key, place, kind.term, count > 0), states[step])
-        return graph.node(self.emitter.book, f"{self.name}_members")
-
-    def _rest(self, count: int, closing: Node) -> Node:
-        """Behind `count` declared members: all others, and the end of the object."""
-        members, comma = self.members, self.layout.comma(self.level)
-        least = max(members.least - count, 0)
-        most = None if members.most is None else members.most - count
-        first = comma if count else seq(())
-        one = choice([self.member(key, kind.term) for key, kind in self.others])
-        if least < 2:
-            high = None if most is None else most - 1
-            some = seq((first, one, repeat(seq((comma, one)), 0, high), closing)) if most != 0 else choice(())
-            return choice((some, closing)) if not least else some
-        free = any(few_names(kind.keys) is None for _, kind in self.others)
-        if free and most is None:
-            # Those that are needed, and then any.
-            return seq((first, self._once([], [], least, least, seq((repeat(seq((comma, one)), 0, None), closing)))))
-        return seq((first, self._once([], [], least, most, closing)))
-
-    def _once(
-        self, named: list[tuple[Node, Kind]], required: list[bool], least: int, most: int | None, closing: Node
-    ) -> Node:
-        """Members in any order, each at most once, and the end of the object: a rule of its own."""
-        parted = []
-        needed = [*required, *(False for _ in self.different)]
-        for (key, kind), need in zip((*named, *self.different), needed, strict=True):
-            parts = self.parted(key, kind.term)
-            if parts is None:
-                raise NotCounted("which is not built for this layout of members")
-            parted.append((*parts, need))
-        if least > len(parted):
-            raise NotCounted(f"of which no more than {len(parted):,} are told apart")
-        body = unordered(parted, (), self.layout.comma(self.level), closing, least, most)
-        return self.emitter.book.add(f"{self.name}_different", body)
-
-    # -- needs --------------------------------------------------------------------------------------------------------
-
     def _graph(self) -> Node:
         """Needs, or bounds: the ways through a graph."""
         kinds = [*self.named, *self.others]
-        found = self.emitter.kinds(self.members)
-        steps = member_steps(self.members, found, any_order=bool(self.any_order))
-        if several_needed(self.members, found) and steps.cheapest(lambda step: 1) is None:
-            raise NotCounted("which is not built beside what some member must be")
+        steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=bool(self.any_order))
 
         def edge(step: MemberStep) -> Node:
             number, term, written = step

@@ -16,7 +16,6 @@ from ..ir import Node
 from ..regular.dfa import TooManyStates
 from ..regular.graph import Graph
 from ..rulebook import RuleBook
-from .different_names import several_needed
 from .kinds import Kind, Kinds, Needs
 from .shapes import Members
 from .terms import AllOf, Term
@@ -101,45 +100,36 @@ class Steps(Generic[S, L]):
 
 # The kind, by place (declared ones, then others); its value; whether a member stands in front of it.
 MemberStep = tuple[int, Term, bool]
-# How far in the order (or names seen, as bits), needs met, members counted up to what the bounds ask for, those of them
-# that are not declared and count towards the lower one, is there a member.
-_State = tuple[int, Needs, int, int, bool]
+# How far in the order (or names seen, as bits), needs met, members counted, is there a member.
+_State = tuple[int, Needs, int, bool]
 
 
 def member_steps(members: Members, kinds: Kinds, *, any_order: bool) -> Steps[_State, MemberStep]:
-    """The members of an object, in declared order and then all others, or in any order.  Raises `TooManyStates`.
-
-    Members that are not declared may have the same name, so only one of them counts towards the lower bound.
-    """
+    """The members of an object, in declared order and then all others, or in any order.  Raises `TooManyStates`."""
     order = _Order(kinds, any_order=any_order)
     all_needs = frozenset(range(len(members.needs)))
     cap = members.least if members.most is None else members.most
-    once = several_needed(members, kinds)
-    start: _State = (0, frozenset(), 0, 0, False)
+    start: _State = (0, frozenset(), 0, False)
     steps: Steps[_State, MemberStep] = Steps(start, MAX_MEMBER_EDGES)
     work: list[tuple[int, _State]] = [(0, start)]
     # What may follow depends on the place and the needs alone, however many members were counted.
     moves: dict[tuple[int, Needs], tuple[bool, int | None, list[_Move]]] = {}
     while work:
         number, state = work.pop()
-        place, met, count, again, written = state
+        place, met, count, written = state
         known = moves.get((place, met))
         if known is None:
             known = moves[place, met] = order.moves(place, met)
         done, after, reached = known
-        if written and done and met == all_needs and count - max(again - 1, 0) >= members.least:
+        if written and done and met == all_needs and count >= members.least:
             steps.final.add(number)
         if after is not None:
-            steps.edge(number, None, steps.reach((after, met, count, again, written), work))
+            steps.edge(number, None, steps.reach((after, met, count, written), work))
         if members.most is not None and count >= members.most:
             continue
+        counted = min(count + 1, cap)
         for kind, term, then, now in reached:
-            other = once and kind >= len(kinds.named)
-            if other and again and members.most is None:
-                counted, others = count, again  # nothing is counted any more
-            else:
-                counted, others = min(count + 1, cap), again + other
-            steps.edge(number, (kind, term, written), steps.reach((then, now, counted, others, True), work))
+            steps.edge(number, (kind, term, written), steps.reach((then, now, counted, True), work))
     return steps
 
 
