@@ -28,6 +28,10 @@ def _weight(found: Language, pattern: str, flags: str = "") -> int:
     return min(found.size, _HEAVY) + len(pattern)
 
 
+def _pattern_weight(found: Language, pattern: str) -> int:
+    return _weight(found, pattern)
+
+
 @memo(1 << 12, _MOST_NODES, _weight)
 def search(pattern: str, flags: str = "") -> Language:
     """All strings in which `pattern` matches somewhere.
@@ -38,7 +42,7 @@ def search(pattern: str, flags: str = "") -> Language:
     return language_of(read(pattern, flags), anywhere=True)
 
 
-@memo(1 << 12, _MOST_NODES, lambda found, pattern: _weight(found, pattern))
+@memo(1 << 12, _MOST_NODES, _pattern_weight)
 def ecma_search(pattern: str) -> Language:
     """The same for a `pattern` of JSON Schema, whose escapes are those of ECMA-262 and no others."""
     return language_of(read(pattern, ecma=True), anywhere=True)

@@ -6,13 +6,12 @@ import pickle
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from kernels_core.grammar import Grammar
-from tests.strategies import EXAMPLES
 
 BYTES = TokenizerInfo([], vocab_size=0)
 TABLE = """
@@ -69,7 +68,6 @@ def test_templates_and_changes(lark: str, good: str, bad: str) -> None:
     assert taken(Grammar.from_lark(lark), *good.split(), *bad.split(), "") == good.split()
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), st.sampled_from(",;"), st.text("abc,;", max_size=6))
 def test_a_template_is_what_is_written_out(words: list[str], mark: str, text: str) -> None:
     used = "start: " + " | ".join(f'sep{{"{word}", "{mark}"}}' for word in words) + "\nsep{x, s}: x (s x)*"

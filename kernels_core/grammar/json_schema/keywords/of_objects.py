@@ -15,6 +15,7 @@ from .entry import SINCE_4, SINCE_6, MemberKeyword, Schemas, Status
 from .quick import Quick
 
 if TYPE_CHECKING:
+    from ..compile import SchemaOptions
     from ..reading import Reader
 
 __all__ = ["ENTRIES"]
