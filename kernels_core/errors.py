@@ -101,13 +101,14 @@ class SchemaProblem:
     """One keyword of a JSON schema that cannot be compiled exactly.
 
     `pointer` is the schema it stands in (a JSON pointer as a URI fragment), `lenient` says what `lenient=True` does
-    about it.
+    about it.  `is_malformed`: no reader of schemas takes it, while others are conditions that no grammar can say.
     """
 
     pointer: str
     keyword: str
     reason: str
     lenient: str
+    is_malformed: bool = False
 
     @property
     def is_hopeless(self) -> bool:

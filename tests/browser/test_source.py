@@ -110,7 +110,7 @@ def test_a_mistake_is_marked_while_one_types_and_mended(opened: OpenDesk) -> Non
     editor = opened.find("grammar-editor")
     write_source(editor, TEXT.replace('"integer"', '"integr"'))
     mistake = opened.desk.locator(".ms-source-mistake").first
-    expect(mistake).to_contain_text("'integr' is no type")
+    expect(mistake).to_contain_text('"integr" is no type')
     expect(opened.desk.locator(".ms-lit-mistake").first).to_contain_text("integr")
     opened.shoot("source-mistake.png")
     mistake.click()

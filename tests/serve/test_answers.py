@@ -80,6 +80,84 @@ def test_warnings_stand_beside_the_usage(client: Client, fields: Any, place: str
     assert last["warnings"] == [warned]
 
 
+LABELS = {"type": "array", "items": {"type": "string", "maxLength": 3}, "maxItems": 3, "uniqueItems": True}
+LABELLED = {"type": "object", "properties": {"labels": LABELS}, "required": ["labels"], "additionalProperties": False}
+
+
+def labelled(**more: Any) -> list[dict[str, Any]]:
+    """Two tools; what the second one asks for cannot be enforced."""
+    plain = {"name": "plain", "parameters": {"type": "object", "properties": {}, "additionalProperties": False}}
+    return [{"type": "function", "function": one} for one in (plain, {"name": "l", "parameters": LABELLED, **more})]
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"tools": labelled()}, "tools.1.function.parameters.properties.labels.uniqueItems: "),
+        (
+            {"tools": labelled(), "response_format": {"type": "json_object"}},
+            "tools.1.function.parameters.properties.labels.uniqueItems: ",
+        ),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": LABELLED}}},
+            "response_format.json_schema.schema.properties.labels.uniqueItems: ",
+        ),
+        (
+            {
+                "response_format": {
+                    "type": "structural_tag",
+                    "format": {"type": "json_schema", "json_schema": LABELLED},
+                }
+            },
+            "response_format.format.json_schema.properties.labels.uniqueItems: ",
+        ),
+    ],
+)
+def test_what_cannot_be_enforced_is_told_and_the_rest_is_exact(client: Client, fields: Any, place: str) -> None:
+    answer = client.chat(seed=1, **fields)
+    assert answer.status_code == 200, answer.text
+    (warned,) = answer.json()["warnings"]
+    assert warned.startswith(place)
+    assert warned.endswith("; this is not enforced")
+    if place.startswith("response_format.json_schema"):
+        labels = json.loads(answer.json()["choices"][0]["message"]["content"])["labels"]
+        assert len(labels) <= 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"tools": labelled(strict=True)}, "tools"),
+        ({"tools": labelled(strict=True), "response_format": {"type": "json_object"}}, "tools"),
+        (
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "x", "schema": LABELLED, "strict": True},
+                }
+            },
+            "response_format.json_schema.schema",
+        ),
+        (
+            {
+                "response_format": {
+                    "type": "grammar",
+                    "language": "lark",
+                    "grammar": f"start: %json {json.dumps(LABELLED)}",
+                }
+            },
+            "response_format.grammar",
+        ),
+    ],
+)
+def test_what_is_strict_is_exact_or_refused(client: Client, fields: Any, param: str) -> None:
+    answer = client.chat(seed=1, **fields)
+    assert answer.status_code == 400, answer.text
+    told = answer.json()["error"]
+    assert told["param"] == param
+    assert "uniqueItems" in told["message"]
+
+
 def test_no_warnings_without_a_reason(client: Client) -> None:
     assert "warnings" not in client.chat(response_format=SCHEMA_FORMAT, seed=1).json()
 

@@ -8,7 +8,9 @@ Read on: `body.py` (places), `service.py` (who asks, on a thread).
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
@@ -16,10 +18,10 @@ from kernels_core.errors import BudgetExceededError, MaskscopeError, Unsupported
 from kernels_core.grammar.templates import model_templates
 from workbench.languages import Source
 from workbench.languages.tools import ToolsError
-from workbench.languages.warnings import doubts
+from workbench.languages.warnings import doubts, misspelt
 from workbench.serving.body import Body, dotted
 from workbench.serving.calls import NOT_READ, CallFormat
-from workbench.serving.errors import RequestError
+from workbench.serving.errors import Place, RequestError
 from workbench.serving.fields import ChatRequest
 
 if TYPE_CHECKING:
@@ -211,8 +213,9 @@ class _Maker:
                 return self._compiled(
                     pointer,
                     Source("json_schema", text, dict(self._layout)),
-                    lambda: self._compile_schema(text),
+                    partial(self._compile_schema, text),
                     "invalid_schema",
+                    lenient=True,
                 )
             case "grammar":
                 return self._grammar()
@@ -229,8 +232,9 @@ class _Maker:
         return self._compiled(
             "#/response_format",
             Source("structural_tag", text),
-            lambda: self._compiler.compile_structural_tag(text, cancel=self._cancel),
+            partial(self._compiler.compile_structural_tag, text, cancel=self._cancel),
             "invalid_structural_tag",
+            lenient=True,
         )
 
     def element(self, kind: str) -> dict[str, Any]:
@@ -289,8 +293,9 @@ class _Maker:
             raise self._body.wrong("#/response_format/json_schema", "schema is missing")
         return "#/response_format/json_schema/schema"
 
-    def _compile_schema(self, text: str) -> CompiledGrammar:
-        return self._compiler.compile_json_schema(text, **self._layout, cancel=self._cancel)
+    def _compile_schema(self, text: str, *, lenient: bool = False) -> CompiledGrammar:
+        options: SchemaArguments = {**self._layout, "lenient": lenient}
+        return self._compiler.compile_json_schema(text, **options, cancel=self._cancel)
 
     # -- compiling --------------------------------------------------------------------------------------------------
 
@@ -302,28 +307,57 @@ class _Maker:
             source = Source("tools", self._body.part("#/tools"), options)
         else:
             source = Source("structural_tag", json.dumps(tag))
+        if pointer == "#/tools":  # all else was compiled by itself before
+            return self._compiled(pointer, source, partial(self._compile_tag, tag), "invalid_tools", lenient=True)
         try:
-            made = self._compiler.compile_structural_tag(tag, cancel=self._cancel)
-            if pointer == "#/tools":  # all else was compiled by itself before
-                self._warn(pointer, source, made)
-            return made
+            return self._compile_tag(tag)
         except BudgetExceededError as error:
             raise self._too_much(pointer, error) from None
+        except UnsupportedSchemaError as error:
+            self.tag({"type": "structural_tag", "format": self.tools_alone().format}, "#/tools")  # what is not enforced
+            try:
+                return self._compile_tag(tag, lenient=True)
+            except MaskscopeError:
+                raise self._body.wrong(pointer, error.strictly, code="invalid_tools") from None
         except MaskscopeError as error:
-            if pointer == "#/tools":
-                raise self._body.mistaken(pointer, source, error, "invalid_tools") from None
-            said = error.strictly if isinstance(error, UnsupportedSchemaError) else str(error)
-            raise self._body.wrong(pointer, said, code="invalid_tools") from None
+            raise self._body.wrong(pointer, str(error), code="invalid_tools") from None
 
-    def _compiled(self, pointer: str, source: Source, compile_it: Any, code: str) -> CompiledGrammar:
+    def _compile_tag(self, tag: dict[str, Any], *, lenient: bool = False) -> CompiledGrammar:
+        return self._compiler.compile_structural_tag(tag, lenient=lenient, cancel=self._cancel)
+
+    def _compiled(
+        self, pointer: str, source: Source, compile_it: Any, code: str, *, lenient: bool = False
+    ) -> CompiledGrammar:
+        """What `compile_it()` makes.  Where well-formed schemas cannot be exact and may be `lenient`: what
+        `compile_it(lenient=True)` makes, and warnings of the rest, unless the request asks for `strict` there."""
         try:
             made: CompiledGrammar = compile_it()
         except BudgetExceededError as error:
             raise self._too_much(pointer, error) from None
         except MaskscopeError as error:
-            raise self._body.mistaken(pointer, source, error, code) from None
+            refused = self._body.mistaken(pointer, source, error, code)
+            told = isinstance(error, UnsupportedSchemaError) and not any(one.is_malformed for one in error.problems)
+            if not lenient or not told or self._is_strict(refused.places):
+                raise refused from None
+            try:
+                made = compile_it(lenient=True)
+            except MaskscopeError:
+                raise refused from None
+            lost = [f"{dotted(one.pointer)}: {one.message}; this is not enforced" for one in refused.places]
+            self._warnings += lost
+            self._warnings += [f"{dotted(pointer)}: {one}" for one in misspelt(source)]
+            return made
         self._warn(pointer, source, made)
         return made
+
+    def _is_strict(self, places: Sequence[Place]) -> bool:
+        """Whether something that is to be exact is at one of `places`."""
+        schema = self._given.get("json_schema")
+        strict = ["#/response_format"] if isinstance(schema, dict) and schema.get("strict") is True else []
+        for index, tool in enumerate(self._request.tools or ()):
+            if isinstance(function := tool.get("function"), dict) and function.get("strict") is True:
+                strict.append(f"#/tools/{index}")
+        return any(f"{place.pointer}/".startswith(f"{one}/") for place in places for one in strict)
 
     def _too_much(self, pointer: str, error: BudgetExceededError) -> RequestError:
         message = f"{error.where}: this server takes no grammar of more than {error.limit:,} {error.what}"

@@ -26,11 +26,13 @@ class Problems:
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], SchemaProblem] = {}
 
-    def add(self, pointer: str, keyword: str, reason: str, lenient: str, *, once: bool = False) -> None:
+    def add(
+        self, pointer: str, keyword: str, reason: str, lenient: str, *, once: bool = False, malformed: bool = False
+    ) -> None:
         """`lenient`: what lenient=True does instead.  `once`: not where the same reason was given for another place."""
         known = once and any(problem.reason == reason for problem in self._found.values())
         if len(self._found) < _MOST and not known:
-            self._found.setdefault((pointer, keyword), SchemaProblem(pointer, keyword, reason, lenient))
+            self._found.setdefault((pointer, keyword), SchemaProblem(pointer, keyword, reason, lenient, malformed))
 
     def __len__(self) -> int:
         return len(self._found)

@@ -79,12 +79,12 @@ def check_values(documents: Documents, root: Any, problems: Problems) -> None:
             try:
                 _check(KEYWORDS[keyword], place.schema[keyword])
             except Malformed as error:
-                problems.add(place.pointer, keyword, str(error), "the keyword is ignored")
+                problems.add(place.pointer, keyword, str(error), "the keyword is ignored", malformed=True)
             except ValueError as error:  # a number of too many digits, or a malformed pattern
                 reason = error.reason if isinstance(error, GrammarSyntaxError) else str(error)
                 offset = error.offset if isinstance(error, GrammarSyntaxError) else None
                 where = f" (character {offset} of the pattern)" if offset else ""
-                problems.add(place.pointer, keyword, reason + where, "the keyword is ignored")
+                problems.add(place.pointer, keyword, reason + where, "the keyword is ignored", malformed=True)
 
 
 def _check(entry: Keyword, value: Any) -> None:

@@ -72,7 +72,7 @@ _PATTERN: _Table = [
 ]
 """What is said of a regular expression, also of one in a grammar."""
 _SCHEMA: _Table = [
-    (re.compile(r"type: ('[^']*') is no type"), r"Unsupported type \1"),
+    (re.compile(r'type: ("[^"]*") is no type'), r"Unsupported type \1"),
     (re.compile(r"type: \S+ is no type"), "Type should be a string"),
     (re.compile(r"prefixItems: a schema must be an object"), "prefixItems must be an array of objects or booleans"),
     (re.compile(r"(items|unevaluatedItems): a schema must be an object"), r"\1 must be a boolean or an object"),
