@@ -226,6 +226,7 @@ def test_parsers_are_compared_or_said_not_to_be_built(ledger: Ledger) -> None:
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_bench_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book, report, rows = tmp_path / "book.sqlite", tmp_path / "report.md", tmp_path / "rows.csv"
     words = ["bench", "masks", "synthetic:0", "--limit", "2", "--max-tokens", "20", "--engines", "ours"]
