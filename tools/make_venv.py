@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = ("workbench", "generate", "serve", "distributed", "test", "dev", "docs")
+EXTRAS = ("workbench", "generate", "models", "serve", "distributed", "test", "dev", "docs")
 OLDEST = (3, 11)
 PINS = ROOT / "constraints.txt"
 TORCH = r"^torch==.*\n?"

