@@ -10,7 +10,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from kernels_core import Grammar, GrammarMatcher
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, GrammarSyntaxError, UnsupportedSchemaError
 from kernels_core.grammar.templates import get_model_structural_tag
 from tests.workbench.vocabulary import GRAMMAR
@@ -18,6 +18,7 @@ from workbench.explorer import explore
 from workbench.languages import NOTHING, Draft, Source
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import JsonSyntaxError
+from workbench.languages.tools import ToolsError
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -30,6 +31,8 @@ TOOLS = [
     {"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}},
     {"type": "function", "function": {"name": "noop"}},
 ]
+NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
+WITH_PARAMETERS = [TOOLS[0], {"type": "function", "function": {"name": "noop", "parameters": NO_ARGUMENTS}}]
 TAG = {
     "type": "structural_tag",
     "format": {
@@ -119,11 +122,15 @@ def test_what_is_no_source_is_refused(wrong: Any) -> None:
         (SCHEMA, {"any_order": True}, Grammar.from_json_schema(SCHEMA, any_order=True)),
         (City, {}, Grammar.from_json_schema(City)),
         (TAG, {}, Grammar.from_structural_tag(TAG)),
-        (TOOLS, {}, Grammar.from_structural_tag(get_model_structural_tag("qwen_3", TOOLS, reasoning="disabled"))),
+        (
+            TOOLS,
+            {},
+            Grammar.from_structural_tag(get_model_structural_tag("qwen_3", WITH_PARAMETERS, reasoning="disabled")),
+        ),
         (
             {"tools": TOOLS, "model": "llama", "tool_choice": "required"},
             {},
-            Grammar.from_structural_tag(get_model_structural_tag("llama", TOOLS, "required", "disabled")),
+            Grammar.from_structural_tag(get_model_structural_tag("llama", WITH_PARAMETERS, "required", "disabled")),
         ),
     ],
 )
@@ -264,3 +271,35 @@ def test_a_value_that_holds_a_part_many_times_is_no_text(inner: Any) -> None:
     circle["a"] = circle
     with pytest.raises(TypeError, match="nested deeper"):
         lay_out(circle)
+
+
+BYTES = TokenizerInfo([bytes([byte]) for byte in range(256)])
+
+
+def arguments_taken(parameters: dict[str, Any], *texts: str, strict: bool | None = None) -> list[bool]:
+    function = {"name": "f", **parameters} if strict is None else {"name": "f", "strict": strict, **parameters}
+    choice = {"type": "function", "function": {"name": "f"}}
+    tools = [{"type": "function", "function": function}, *TOOLS]
+    source = Source.of(tools, "tools", tool_choice=choice, arguments_alone=True)
+    assert set(source.tool_tag.names.values()) == {"f"}
+    matcher = GrammarMatcher(GrammarCompiler(BYTES).compile_grammar(source.grammar()))
+    found = []
+    for text in texts:
+        matcher.reset()
+        found.append(matcher.accept_string(text) and matcher.is_completed())
+    return found
+
+
+def test_arguments_alone_are_an_object_of_the_schema() -> None:
+    number = {"properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+    texts = ("{}", '{"n": 1}', '{"x": 1}', "1")
+    assert arguments_taken({"parameters": number}, *texts) == [False, True, False, False]
+    assert arguments_taken({"parameters": number}, *texts, strict=False) == [False, True, False, False]
+    assert arguments_taken({}, *texts) == [True, False, False, False]
+    assert arguments_taken({"parameters": {}}, *texts) == [True, True, True, False]
+
+
+def test_arguments_stand_alone_where_one_tool_must_be_called() -> None:
+    for choice in ("auto", "required"):
+        with pytest.raises(ToolsError, match="arguments stand alone where one tool must be called"):
+            Source.of(TOOLS, "tools", tool_choice=choice, arguments_alone=True).grammar()

@@ -34,6 +34,9 @@ def serve(
         str | None,
         typer.Option(help="How the model writes calls: qwen_3, llama, ...; guessed by its family.", show_default=False),
     ] = None,
+    tell_schema: Annotated[
+        bool, typer.Option(help="Tell the model the schema that its answer must fit, where no tools are sent.")
+    ] = True,
     rows: Annotated[int, typer.Option(min=1, help="Texts written side by side.")] = 16,
     max_waiting: Annotated[int, typer.Option(min=0, help="Answers that may wait; more are answered 429.")] = 64,
     max_tokens: Annotated[int, typer.Option(min=1, help="Of one answer.")] = 1024,
@@ -102,6 +105,7 @@ def serve(
                 limits,
                 name=name,
                 tool_format=tool_format,
+                tell_schema=tell_schema,
                 pause=pause,
                 drafts=Drafts(drafts, draft_branches, smaller) if drafts else 0,
                 guess_forced=guess_forced,
@@ -115,6 +119,11 @@ def serve(
 def _serve(run: Any, service: Any, **where: Any) -> None:
     def ready(address: str) -> None:
         print(f"{service.name} at {address}/v1", flush=True)
+        if service.teller.tells_tools:
+            print(
+                f"its chat template tells of no tools: a system prompt does, in the format {service.tool_format}",
+                flush=True,
+            )
         if where["watch"] is not False and (where["watch"] or "127.0.0.1" in address or "[::1]" in address):
             print(f"what runs, for looking on: {address}/", flush=True)
 

@@ -1,7 +1,8 @@
 """Tools, as chat APIs describe them, to the structural tag of a model family; and which tool each part came from.
 
 A source is a list of tools, or an object with `tools` and, beside them, `model`, `tool_choice`, `reasoning` and
-`parallel_tool_calls`: what stands in the text wins over the options of the `Source`.
+`parallel_tool_calls`: what stands in the text wins over the options of the `Source`.  With `arguments_alone` the text
+is the JSON of the arguments of the one tool that must be called, with nothing around it.
 
 The templates put the very schema objects of the request into the tag they make, so the way back from a pointer in
 the tag to one in the tools is found by identity, whatever a template does around them.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kernels_core.errors import GrammarError
-from kernels_core.grammar.templates import get_model_structural_tag
+from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
 from workbench.languages.positions import child
 
 __all__ = ["DEFAULT_MODEL", "DEFAULT_REASONING", "REQUEST_KEYS", "ToolTag", "ToolsError", "tag_of_tools"]
@@ -26,7 +27,10 @@ DEFAULT_MODEL: Final = "qwen_3"
 # A text that one types begins with the answer: not inside a reasoning block that the prompt has opened, as the
 # templates have it by default.
 DEFAULT_REASONING: Final = "disabled"
-REQUEST_KEYS: Final = ("model", "tool_choice", "reasoning", "parallel_tool_calls", "any_order", "max_whitespace_cnt")
+REQUEST_KEYS: Final = (
+    *("model", "tool_choice", "reasoning", "parallel_tool_calls", "any_order", "max_whitespace_cnt"),
+    "arguments_alone",
+)
 
 
 class ToolsError(GrammarError):
@@ -70,8 +74,10 @@ def tag_of_tools(value: Any, options: Mapping[str, Any]) -> ToolTag:
     if not isinstance(tools, list):
         raise ToolsError("tools are a list of functions", base)
     copies = [_with_parameters(tool) for tool in tools]
+    alone = request.pop("arguments_alone", False)
     try:
-        tag = get_model_structural_tag(request.pop("model", DEFAULT_MODEL), copies, **request)
+        tag = _arguments_alone(copies, request) if alone else None
+        tag = tag or get_model_structural_tag(request.pop("model", DEFAULT_MODEL), copies, **request)
     except GrammarError as error:
         raise ToolsError(*_placed(error.reason, base, value)) from error
     except TypeError as error:
@@ -90,6 +96,16 @@ def tag_of_tools(value: Any, options: Mapping[str, Any]) -> ToolTag:
             moved[pointer] = child(base, index)
             names[pointer] = str(_body(copies[index])["name"])
     return ToolTag(tag, moved, names)
+
+
+def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the one tool that must be called."""
+    allowed, mode = normalize_tool_choice(tools, request.get("tool_choice"))
+    if mode == "auto" or len(allowed) != 1:
+        raise ToolsError("arguments stand alone where one tool must be called, and no other may be", "#/tool_choice")
+    layout = {key: request[key] for key in ("any_order", "max_whitespace_cnt") if request.get(key) is not None}
+    content = {"type": "json_schema", "json_schema": allowed[0].schema, **layout}
+    return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 
 
 def _placed(reason: str, base: str, value: Any) -> tuple[str, str]:
@@ -118,17 +134,24 @@ def _body(tool: Any) -> Mapping[str, Any]:
 
 
 def _with_parameters(tool: Any) -> Any:
-    """A copy of the tool whose schema is an object of its own, since two tools may share one or have none."""
+    """A copy of the tool whose schema is an object of its own, since two tools may share one or have none.
+
+    Arguments are an object, an empty one where a tool names no parameters.  A tool that is not `strict` keeps its
+    schema, and is obeyed better than it asks for.  (The templates take any arguments in both cases, as XGrammar does.)
+    """
     if not _body(tool):
         return tool
     body = dict(_body(tool))
     if "parameters" not in body and isinstance(body.get("input_schema"), Mapping):
         body["parameters"] = body.pop("input_schema")  # as Anthropic's API has it
-    loose = body.pop("strict", None) is False or body.get("parameters") in (None, True)
-    if loose:  # any object, as the templates have it
+    body.pop("strict", None)
+    parameters = body.get("parameters")
+    if parameters is None:
+        body["parameters"] = {"type": "object", "properties": {}, "additionalProperties": False}
+    elif parameters is True:
         body["parameters"] = {"type": "object"}
-    elif isinstance(body["parameters"], Mapping):
-        body["parameters"] = dict(body["parameters"])
+    elif isinstance(parameters, Mapping):
+        body["parameters"] = {**parameters} if "type" in parameters else {"type": "object", **parameters}
     return {**tool, "function": body} if "function" in tool else body
 
 

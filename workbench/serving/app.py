@@ -216,6 +216,7 @@ class _App:
             "owned_by": "maskscope",
             "max_model_len": service.runner.engine.max_length,
             "tool_format": service.tool_format,
+            "tools_told_by": "system prompt" if service.teller.tells_tools else "chat template",
         }
 
     async def health(self, request: Request) -> Response:

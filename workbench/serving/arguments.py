@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, NoReturn
 
@@ -18,9 +18,18 @@ from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Token
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
 
-__all__ = ["read_arguments"]
+__all__ = ["read_arguments", "write_arguments"]
 
 _BLANKS: Final = " \t\n\r"
+_KINDS: Final[dict[type, str]] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
 TRIES: Final = 1000  # values that the judge is asked about, for one call
 
 
@@ -43,6 +52,17 @@ def read_arguments(text: str, style: str, schema: Any, ends: tuple[str, ...], la
         elif any(text.startswith(end.lstrip(_BLANKS), at) for end in ends):
             return _object(found, schema, whole=True), at
         return (_object(found, schema, whole=False), len(text)) if last and found else None
+
+
+def write_arguments(arguments: Mapping[str, Any], style: str) -> str:
+    """Arguments as a model writes them: the way back, with objects and arrays as JSON."""
+    layout, found = STYLES[style], ""
+    for name, value in arguments.items():
+        written = "".join(layout.entities.get(letter, letter) for letter in name)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        back = layout.back[0] + (name + layout.back[1] if len(layout.back) > 1 else "")
+        found += layout.front + written + "".join(layout.middles[_KINDS[type(value)]]) + text + back
+    return found
 
 
 def _object(found: dict[str, list[str]], schema: Any, *, whole: bool) -> str:

@@ -9,6 +9,7 @@ Read on: `arguments.py` (arguments that are written as elements), `answers.py` (
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from workbench.languages.positions import child
 from workbench.languages.tools import ToolTag
-from workbench.serving.arguments import read_arguments
+from workbench.serving.arguments import read_arguments, write_arguments
 
 __all__ = ["NOT_READ", "Arguments", "CallFormat", "CallReader", "Called", "Piece", "Said"]
 
@@ -72,7 +73,8 @@ class CallFormat:
     """The calls of a structural tag that was made of tools.
 
     format: the format to compile.  calls: ways to write one.  marks: of free text, by how they begin; `opened` are the
-    ends of the block that the prompt has opened.  plain_integers: of arguments, as `Grammar.from_json_schema` has it.
+    ends of the block that the prompt has opened.  alone: the call whose arguments the whole answer is, if any.
+    plain_integers: of arguments, as `Grammar.from_json_schema` has it.
     """
 
     def __init__(self, tag: ToolTag, *, plain_integers: bool = False) -> None:
@@ -85,9 +87,22 @@ class CallFormat:
         self.constants: set[str] = set()
         self._walk(self.format, "#/format", False)
         self.opened = self.blocks.pop("", ())
+        self.alone = self.calls.pop("", [])
         self.marks = tuple(
             sorted({*self.calls, *self.sections, *self.blocks, *self.constants}, key=lambda mark: (-len(mark), mark))
         )
+
+    def write(self, arguments: Any) -> str:
+        """A call of the first tool as the model writes it; arguments that are a text are taken as they are."""
+        call = next(iter(self.calls.values()))[0]
+        if call.style == "json" or not isinstance(arguments, Mapping):
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        else:
+            text = write_arguments(arguments, call.style)
+        written = call.begin + "".join("0" if part is None else part for part in call.head) + text + call.ends[0]
+        for begin, ends in self.sections.items():
+            return begin + written + ends[0]
+        return written
 
     def _walk(self, value: Any, pointer: str, in_section: bool) -> None:
         if isinstance(value, list):
@@ -141,7 +156,7 @@ class CallReader:
         self._rest = ""
         self._open: list[tuple[tuple[str, ...], bool]] = [(form.opened, False)] if form.opened else []
         self._count = 0
-        self._ways: list[_Call] = []  # that begin as the call does which is being read
+        self._ways: list[_Call] = list(form.alone)  # that begin as the call does which is being read
         self._at = 0  # the part of their heads that comes next
         self._call: _Call | None = None
         self._json: _JsonEnd | None = None

@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
-from kernels_core.errors import BudgetExceededError, MaskscopeError, UnsupportedSchemaError
-from kernels_core.grammar.templates import model_templates
+from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
+from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import Source
 from workbench.languages.tools import ToolsError
 from workbench.languages.warnings import doubts, misspelt
@@ -27,30 +27,9 @@ from workbench.serving.fields import ChatRequest
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
 
-__all__ = ["FORMATS", "Constraint", "check_tool_format", "constraint_of", "tool_format_of"]
+__all__ = ["FORMATS", "Constraint", "check_tool_format", "constraint_of", "forced_tool"]
 
 FORMATS: Final = ("text", "json_object", "json_schema", "grammar", "regex", "structural_tag")
-# Families by what a model's configuration calls its architecture.
-_FAMILIES: Final = {
-    "llama": "llama",
-    "qwen2": "hermes",
-    "qwen2_moe": "hermes",
-    "qwen3": "qwen_3",
-    "qwen3_moe": "qwen_3",
-    "qwen3_5": "qwen_3_5",
-    "qwen3_next": "qwen_3_5",
-    "mistral": "mistral",
-    "mistral3": "mistral",
-    "ministral": "mistral",
-    "exaone4": "exaone",
-    "glm4_moe": "glm_4_7",
-    "gpt_oss": "harmony",
-    "deepseek_v3": "deepseek_v3_1",
-    "deepseek_v32": "deepseek_v3_2",
-    "kimi_k2": "kimi_k2",
-    "minimax_m2": "minimax",
-    "cohere2": "command_a",
-}
 
 
 @dataclass(frozen=True)
@@ -64,14 +43,6 @@ class Constraint:
     calls: CallFormat | None = None
     calls_first: bool = False
     warnings: tuple[str, ...] = ()
-
-
-def tool_format_of(name: str, model_type: str) -> str | None:
-    """The call format of a model: the demo model's own, else that of its family; None where nobody knows."""
-    # Random weights come with the demo model's tokenizer and chat.
-    if name == "demo" or name.startswith("random:"):
-        return "exaone"
-    return _FAMILIES.get(model_type)
 
 
 def check_tool_format(name: str) -> None:
@@ -95,6 +66,8 @@ def constraint_of(
     maker = _Maker(request, body, compiler, tool_format, max_blanks, cancel)
     tools = maker.tools()
     kind = maker.kind()
+    if tools is not None and maker.forced_tool is not None:
+        tools = maker.arguments_alone()
     if tools is None and request.tools and kind == "text":
         silent = maker.no_calls()
         free_text = maker.tag({"type": "structural_tag", "format": silent.format}, "#/tools")
@@ -130,6 +103,7 @@ class _Maker:
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
         )
+        self.forced_tool: Any = forced_tool(request)
 
     def warned(self) -> tuple[str, ...]:
         """What there is to warn of in what was compiled, each once."""
@@ -163,17 +137,22 @@ class _Maker:
         """The calls without the free text that may stand instead of them."""
         return self._tools_with("required")
 
+    def arguments_alone(self) -> CallFormat:
+        """The arguments of the one tool that must be called, with nothing around them."""
+        return self._tools_with(self._request.tool_choice, arguments_alone=True)
+
     def no_calls(self) -> CallFormat:
         """Text in which no call begins, where there are tools."""
         return self._tools_with("none")
 
-    def _tools_with(self, choice: Any) -> CallFormat:
+    def _tools_with(self, choice: Any, *, arguments_alone: bool = False) -> CallFormat:
         parallel = self._request.parallel_tool_calls
         options = {
             "model": self._tool_format,
             "tool_choice": choice,
             "parallel_tool_calls": True if parallel is None else parallel,
             "max_whitespace_cnt": self._layout["max_whitespace_cnt"],
+            "arguments_alone": arguments_alone,
         }
         source = Source("tools", self._body.part("#/tools"), options)
         try:
@@ -303,7 +282,8 @@ class _Maker:
         """A structural tag that was made here, of what stands at `pointer`."""
         if pointer == "#/tools":
             choice = self._request.tool_choice
-            options = {"model": self._tool_format, "tool_choice": "auto" if choice is None else choice}
+            options: dict[str, Any] = {"model": self._tool_format, "tool_choice": "auto" if choice is None else choice}
+            options["arguments_alone"] = self.forced_tool is not None
             source = Source("tools", self._body.part("#/tools"), options)
         else:
             source = Source("structural_tag", json.dumps(tag))
@@ -382,6 +362,17 @@ class _Maker:
             pointer = f"#/response_format/{name}"
             raise self._body.wrong(pointer, "a text is expected" if name in self._given else f"{name} is missing")
         return value
+
+
+def forced_tool(request: ChatRequest) -> Any:
+    """The one tool that must be called, where no other may be; None where there is a choice."""
+    try:
+        allowed, mode = normalize_tool_choice(request.tools, request.tool_choice)
+    except GrammarError:  # which is told with its place where the grammar is made
+        return None
+    if mode == "auto" or len(allowed) != 1:
+        return None
+    return next(one for one in request.tools or () if one.get("function", one).get("name") == allowed[0].name)
 
 
 def _mode(choice: dict[str, Any]) -> Any:

@@ -132,6 +132,16 @@ class ChatRequest(_Strict):
         return [message.turn() for message in self.messages]
 
     @property
+    def schema_of_answer(self) -> Any:
+        """The schema of `response_format`; None where there is none."""
+        match self.response_format:
+            case {"type": "json_schema", "json_schema": {"schema": schema}}:
+                return schema
+            case {"type": "json_object"}:
+                return {"type": "object"}
+        return None
+
+    @property
     def wants_usage(self) -> bool:
         """Whether a stream ends with numbers of tokens."""
         return self.stream_options is not None and self.stream_options.include_usage

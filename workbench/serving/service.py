@@ -24,11 +24,12 @@ from workbench.generation.model import LanguageModel, ModelError
 from workbench.generation.sampling import Sampling
 from workbench.serving.answers import Writer
 from workbench.serving.body import Body
-from workbench.serving.constraint import Constraint, check_tool_format, constraint_of, tool_format_of
+from workbench.serving.constraint import Constraint, check_tool_format, constraint_of
 from workbench.serving.errors import RequestError, of_row
 from workbench.serving.fields import ChatRequest, read_request
 from workbench.serving.limits import Limits
 from workbench.serving.runner import Draw, Job, Runner, TimeIsUpError
+from workbench.serving.telling import Teller
 
 __all__ = ["Running", "Service"]
 
@@ -79,7 +80,8 @@ class Service:
     """A model with its limits.
 
     name: what requests call the model.  tool_format: how it writes calls (`workbench compat` names the templates);
-    None takes that of its family.  pause: seconds between two steps.  drafts, guess_forced: tokens that are guessed
+    None takes that of its chat template.  tell_schema: the model is told the schema that its answer must fit, where no
+    tools are sent.  pause: seconds between two steps.  drafts, guess_forced: tokens that are guessed
     ahead (`Runner`).  `ValueError` and `ModelError` for what cannot be served.
     """
 
@@ -90,6 +92,7 @@ class Service:
         *,
         name: str | None = None,
         tool_format: str | None = None,
+        tell_schema: bool = True,
         pause: float = 0.0,
         drafts: Drafts | int = 0,
         guess_forced: bool = False,
@@ -100,7 +103,9 @@ class Service:
         self.created = int(time.time())
         if tool_format is not None:
             check_tool_format(tool_format)
-        self.tool_format = tool_format or tool_format_of(model.name, str(getattr(model.model.config, "model_type", "")))
+        self.teller = Teller.of(model, tool_format)
+        self.tool_format = self.teller.tool_format
+        self.tell_schema = tell_schema
         self.compiler = GrammarCompiler(
             model.tokenizer.info, options=self.limits.options, cache_bytes=self.limits.cache_bytes
         )
@@ -168,10 +173,11 @@ class Service:
         if asked is not None and asked > self.limits.max_tokens:
             field_name = "#/max_tokens" if request.max_completion_tokens is None else "#/max_completion_tokens"
             raise body.wrong(field_name, f"an answer has at most {self.limits.max_tokens:,} tokens here")
-        prompt = self._encoded(one, body, request)
+        one.prompt = "\n".join(f"{turn['role']}: {turn['content']}" for turn in request.turns)[-SHOWN:]
         one.constraint = constraint_of(
             request, body, self.compiler, self.tool_format, self.limits.max_blanks, one.cancel
         )
+        prompt = self._encoded(body, request)
         info = self.model.tokenizer.info
         one.writers = [
             Writer(self.name, one.constraint, info, request.stops, index) for index in range(request.choices)
@@ -187,11 +193,10 @@ class Service:
         seeds = [None if request.seed is None else request.seed + index for index in range(request.choices)]
         return prompt, [Draw(sampling=sampling, max_tokens=most, seed=seed, stop=request.stops) for seed in seeds]
 
-    def _encoded(self, one: Running, body: Body, request: ChatRequest) -> list[int]:
-        tools = request.tools if request.tool_choice != "none" else None
-        one.prompt = "\n".join(f"{turn['role']}: {turn['content']}" for turn in request.turns)[-SHOWN:]
+    def _encoded(self, body: Body, request: ChatRequest) -> list[int]:
+        turns, tools = self.teller.told(request, tell_schema=self.tell_schema)
         try:
-            prompt = self.model.encode_prompt(request.turns, tools=tools)
+            prompt = self.model.encode_prompt(turns, tools=tools)
         except PromptTooLongError as error:
             raise body.wrong("#/messages", str(error), code="context_length_exceeded") from None
         except (ModelError, TokenizerError) as error:

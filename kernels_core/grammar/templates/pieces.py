@@ -82,15 +82,20 @@ def name_in_json(tool: Tool) -> str:
 
 
 def calls_in_text(request: Request, trigger: str, tags: Sequence[Format], excludes: Sequence[str] = ()) -> Format:
-    """Free text with `tags`, as many as the request asks for; all begin with `trigger`, which nothing else does."""
+    """Free text with `tags`, as many as the request asks for; all begin with `trigger`, which nothing else does.
+
+    Where a call is required there are calls alone, each on a line of its own: a model that may go on with text does so
+    until its budget ends.
+    """
     if not tags:
         return request.text_without(trigger, *excludes)
+    if request.at_least_one:
+        return call_list(request, tags, "\n")
     return {
         "type": "triggered_tags",
         "triggers": [trigger],
         "tags": list(tags),
         "excludes": request.kept_out(excludes),
-        "at_least_one": request.at_least_one,
         "stop_after_first": request.at_most_one,
     }
 

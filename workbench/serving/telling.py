@@ -1,0 +1,190 @@
+"""Tell a model what its chat template leaves out: which tools there are, how they are called, what an answer must be.
+
+Models of the last years read `tools` in their chat template, and small or older ones do not: without a word of them
+they never call, and write whatever the grammar leaves.  Nor does any template tell the schema of a JSON answer.
+`Teller` adds both to the system turn of a request; a template that reads `tools` is left to do so.
+
+Read on: `service.py` (who asks), `calls.py` (how calls are written).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import TemplateError
+
+from kernels_core.errors import MaskscopeError
+from workbench.generation.loading import DEMO
+from workbench.generation.random_weights import PREFIX
+from workbench.languages import Source
+from workbench.serving.calls import CallFormat
+from workbench.serving.constraint import forced_tool
+from workbench.serving.fields import ChatRequest
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from workbench.generation.model import LanguageModel
+
+__all__ = ["Teller"]
+
+Turn = dict[str, Any]
+
+# What a chat template writes where a model calls tools, and the format of such calls; the first that fits counts.
+_MARKERS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("<|channel|>", "<|message|>"), "harmony"),
+    (("<|tool_calls_section_begin|>",), "kimi_k2"),
+    (("<minimax:tool_call>",), "minimax"),
+    (("｜DSML｜function_calls",), "deepseek_v3_2"),
+    (("｜DSML｜tool_calls",), "deepseek_v4"),
+    (("<｜tool▁calls▁begin｜>", "```json"), "deepseek_r1"),
+    (("<｜tool▁calls▁begin｜>",), "deepseek_v3_1"),
+    (("<arg_key>",), "glm_4_7"),
+    (("<tool_call><function=",), "mimo"),
+    (("<function=", "<parameter="), "qwen_3_5"),
+    (("[TOOL_CALLS]", "[ARGS]"), "mistral"),
+    (("<tool_call>", "<think>"), "qwen_3"),
+    (("<tool_call>",), "hermes"),
+    (('{"name": ', '"parameters": '), "llama"),
+)
+# Families by what a model's configuration calls its architecture.
+_FAMILIES: Final = {
+    "llama": "llama",
+    "qwen2": "hermes",
+    "qwen2_moe": "hermes",
+    "qwen3": "qwen_3",
+    "qwen3_moe": "qwen_3",
+    "qwen3_5": "qwen_3_5",
+    "qwen3_next": "qwen_3_5",
+    "mistral": "mistral",
+    "mistral3": "mistral",
+    "ministral": "mistral",
+    "exaone4": "exaone",
+    "glm4_moe": "glm_4_7",
+    "gpt_oss": "harmony",
+    "deepseek_v3": "deepseek_v3_1",
+    "deepseek_v32": "deepseek_v3_2",
+    "kimi_k2": "kimi_k2",
+    "minimax_m2": "minimax",
+    "cohere2": "command_a",
+}
+_PROBE: Final = "probe_of_the_template"
+
+
+class Teller:
+    """What is added to the turns of requests to a model.
+
+    tool_format: how the model writes calls; None where nobody knows.  tells_tools: the chat template does not.
+    tells_schemas: whether a schema may be told.
+    """
+
+    def __init__(self, tool_format: str | None, *, tells_tools: bool, tells_schemas: bool, system: bool = True) -> None:
+        self.tool_format, self.tells_tools, self.tells_schemas = tool_format, tells_tools, tells_schemas
+        self._system = system
+
+    @classmethod
+    def of(cls, model: LanguageModel, tool_format: str | None = None) -> Teller:
+        """How `model` is told; `tool_format` is a format that it is said to write."""
+        if model.name == DEMO or model.name.startswith(PREFIX):
+            # The demo model was trained on its tools, and on nothing that could be told; random weights come with its
+            # tokenizer.
+            return cls(tool_format or "exaone", tells_tools=False, tells_schemas=False)
+        tokenizer = model.hf_tokenizer
+        user = {"role": "user", "content": "?"}
+        system = _render(tokenizer, [{**user, "role": "system"}, user]) is not None
+        # A tool whose name nobody else writes.
+        probe = {"type": "function", "function": {"name": _PROBE, "parameters": {"type": "object", "properties": {}}}}
+        reads = _PROBE in (_render(tokenizer, [user], [probe]) or "")
+        template = tokenizer.chat_template
+        text = "\n".join(template.values()) if isinstance(template, dict) else template or ""
+        marked = next((form for marks, form in _MARKERS if all(mark in text for mark in marks)), None)
+        family = str(getattr(model.model.config, "model_type", ""))
+        guessed = marked or (_FAMILIES.get(family) if reads else "hermes")
+        return cls(tool_format or guessed, tells_tools=not reads, tells_schemas=True, system=system)
+
+    def told(self, request: ChatRequest, *, tell_schema: bool = True) -> tuple[list[Turn], list[Any] | None]:
+        """The turns of a request with what is added to them, and the tools that are left to the chat template."""
+        turns = request.turns
+        tools = request.tools if request.tool_choice != "none" else None
+        if self.tells_tools:
+            # The template leaves calls and what they gave out.
+            turns = [self._as_text(turn) for turn in turns]
+        if tools and self.tells_tools:
+            forced = forced_tool(request)
+            return self._with(turns, self._tools(tools) if forced is None else _arguments(_body(forced))), None
+        if not tools and tell_schema and self.tells_schemas and request.schema_of_answer is not None:
+            turns = self._with(turns, _schema(request.schema_of_answer))
+        return turns, tools
+
+    def _tools(self, tools: Sequence[Any]) -> str:
+        example = _call(self.tool_format, "FUNCTION", {"ARGUMENT": "value"})
+        told = ["You can call functions. A call is written like this:", example, "The functions are:"]
+        return "\n".join([*told, *(_json(_body(tool)) for tool in tools)])
+
+    def _with(self, turns: Sequence[Turn], told: str) -> list[Turn]:
+        """With `told` behind what the system's turn says, or in a turn of its own before all; in front of the first
+        user's turn for a template that takes no system's."""
+        turns = list(turns)
+        at = 0
+        if not self._system:
+            at = next((number for number, turn in enumerate(turns) if turn["role"] == "user"), 0)
+        elif turns[0]["role"] not in ("system", "developer"):
+            return [{"role": "system", "content": told}, *turns]
+        said = turns[at]["content"]
+        content = f"{said}\n\n{told}" if self._system else f"{told}\n\n{said}"
+        turns[at] = {**turns[at], "content": content.strip()}
+        return turns
+
+    def _as_text(self, turn: Turn) -> Turn:
+        """A call, and what it gave, for a template that knows no tools."""
+        if turn["role"] == "assistant" and turn.get("tool_calls"):
+            called = [call["function"] for call in turn["tool_calls"]]
+            written = [_call(self.tool_format, one["name"], one["arguments"]) for one in called]
+            return {"role": "assistant", "content": "\n".join(filter(None, [turn["content"], *written]))}
+        if turn["role"] in ("tool", "function"):
+            return {"role": "user", "content": f"<tool_response>\n{turn['content']}\n</tool_response>"}
+        return turn
+
+
+def _render(tokenizer: PreTrainedTokenizerBase, turns: list[Turn], tools: list[Any] | None = None) -> str | None:
+    """What the chat template writes; None where it refuses, or there is none."""
+    if not tokenizer.chat_template:
+        return None
+    try:
+        return str(tokenizer.apply_chat_template(turns, tools=tools, add_generation_prompt=True, tokenize=False))
+    except (TemplateError, TypeError, ValueError, KeyError):
+        return None
+
+
+def _call(tool_format: str | None, name: str, arguments: Any) -> str:
+    """A call as text; a name that the format cannot write stands in JSON."""
+    try:
+        return _form(tool_format or "hermes", name).write(arguments)
+    except MaskscopeError:
+        return _json({"name": name, "arguments": arguments})
+
+
+@lru_cache(maxsize=256)
+def _form(tool_format: str, name: str) -> CallFormat:
+    tool = {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    return CallFormat(Source("tools", json.dumps([tool]), {"model": tool_format}).tool_tag)
+
+
+def _body(tool: Any) -> Mapping[str, Any]:
+    return tool.get("function", tool)  # type: ignore[no-any-return]
+
+
+def _schema(schema: Any, what: str = "") -> str:
+    return f"You answer with {what}JSON that fits this schema: {_json(schema)}"
+
+
+def _arguments(body: Mapping[str, Any]) -> str:
+    about = f"{body['name']} ({body['description']})" if body.get("description") else body["name"]
+    return _schema(body.get("parameters") or {}, f"the arguments of {about} as ")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=float)
