@@ -81,11 +81,7 @@ class Replay(Engine):
                     raise RuntimeError(f"text {number}: token {token} was refused")
             prompt = [1, *text.tokens[: text.before]]
             self.replayed.append(self.admit(prompt, matcher, sampling=Sampling(), seed=number, max_tokens=ROOM))
-        self._leave_and_enter()
-        for slot, row in enumerate(self._active):
-            if len(row._unread) > 1:
-                self._run.read(slot, row._unread[:-1])
-                del row._unread[:-1]
+        self.read_prompts()
 
     def choose(self, rows: list[Row], states: torch.Tensor, masks: Any) -> list[int]:
         super().choose(rows, states, masks)

@@ -413,3 +413,125 @@ def test_models_that_cannot_are_named() -> None:
     SlotRun(mistral, 2, 16)
     with pytest.raises(ValueError, match="at least 1 and 2"):
         SlotRun(mistral, 0, 16)
+
+
+# -- prompts ----------------------------------------------------------------------------------------------------------
+
+LONG = [7 + i % 200 for i in range(150)]
+
+
+def read_by(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of the pieces that are read from now on."""
+    found: list[int] = []
+    read = engine._run.read
+
+    def counted(slot: int, ids: Any) -> None:
+        found.append(len(ids))
+        read(slot, ids)
+
+    monkeypatch.setattr(engine._run, "read", counted)
+    return found
+
+
+def texts_of(engine: Engine, prompts: list[list[int]], **options: Any) -> list[list[int]]:
+    rows = [engine.admit(prompt, seed=number, **options) for number, prompt in enumerate(prompts)]
+    for _ in engine:
+        pass
+    return [row.tokens for row in rows]
+
+
+def test_a_long_prompt_lets_those_that_run_go_on(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine.of(tiny, rows=3, prompt_piece=16)
+    pieces = read_by(engine, monkeypatch)
+    running = engine.admit([5, 6], max_tokens=40, seed=1)
+    engine.step()
+    long = engine.admit(LONG, max_tokens=3, seed=2)
+    engine.admit([9, 10, 11], max_tokens=3, seed=3)
+    steps = 0
+    while not long.tokens:
+        before = len(running.tokens)
+        engine.step()
+        steps += 1
+        assert len(running.tokens) == before + 1
+    assert steps == 10
+    assert pieces == [1, *[16] * 9, 5, 2]  # one prompt after the other
+    for _ in engine:
+        pass
+    whole = Engine.of(tiny, rows=3, prompt_piece=1000)
+    again = whole.admit(LONG, max_tokens=3, seed=2)
+    for _ in whole:
+        pass
+    assert again.tokens == long.tokens
+
+
+def test_a_row_that_leaves_while_a_prompt_is_read(tiny: LanguageModel) -> None:
+    alone = [texts_of(Engine.of(tiny), [LONG], max_tokens=9)[0]]
+    engine = Engine.of(tiny, rows=4, prompt_piece=16)
+    short = [engine.admit([5 + i], max_tokens=3 + i, seed=9) for i in range(3)]
+    engine.step()
+    long = engine.admit(LONG, max_tokens=9, seed=0)
+    for _ in engine:
+        pass
+    assert [len(row.tokens) for row in short] == [3, 4, 5]
+    assert [long.tokens] == alone
+    gone = engine.admit(LONG[::-1], max_tokens=9, seed=0)
+    other = engine.admit([5], max_tokens=3, seed=9)
+    engine.step()
+    engine.cancel(gone)
+    for _ in engine:
+        pass
+    assert (gone.finish_reason, gone.tokens) == ("interrupted", [])
+    assert other.tokens == short[0].tokens
+
+
+def test_texts_that_begin_alike_read_it_once(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = [LONG, LONG, LONG[:100] + [3, 4, 5], LONG[::-1]]
+    anew = Engine.of(tiny, rows=2, prompt_piece=16, prefix_bytes=0)
+    expected = texts_of(anew, prompts, max_tokens=6)
+    assert anew._prefixes.nbytes == 0
+    engine = Engine.of(tiny, rows=2, prompt_piece=16)
+    pieces = read_by(engine, monkeypatch)
+    assert texts_of(engine, prompts, max_tokens=6) == expected
+    # 149, then 149 - 9 * 16, then 102 - 6 * 16, then all of another.
+    assert sum(pieces) == 149 + 5 + 6 + 149
+    block = engine._prefixes.nbytes // 18
+    few = Engine.of(tiny, rows=2, prompt_piece=16, prefix_bytes=3 * block)
+    assert texts_of(few, prompts, max_tokens=6) == expected
+    assert few._prefixes.nbytes == 3 * block
+    none = Engine.of(tiny, rows=2, prompt_piece=16, prefix_bytes=block - 1)
+    assert texts_of(none, prompts, max_tokens=6) == expected
+    assert none._prefixes.nbytes == 0
+
+
+def test_memory_is_given_back(tiny: LanguageModel) -> None:
+    engine = Engine.of(tiny, rows=16, prefix_bytes=0)
+    texts_of(engine, [[5]], max_tokens=2)
+    least = engine.cache_bytes
+    for number in range(9):
+        engine.admit([5 + number], max_tokens=4 + number)
+    engine.step()
+    assert engine.cache_bytes == 8 * least  # of two rows
+    for _ in engine:
+        pass
+    assert engine.cache_bytes <= least
+
+
+def test_memory_of_a_long_text_is_given_back() -> None:
+    config = transformers.LlamaConfig(**LLAMA, max_position_embeddings=2000)
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    run = SlotRun(model, 4, 2000)
+    run.read(0, [5, 6, 7])
+    run.read(1, [9])
+    run.give_back()
+    least = run.nbytes
+    run.read(2, [5 + i % 200 for i in range(900)])
+    assert run.nbytes == 2 * 4 * least  # as many slots again, and each has room for 1,024
+    run.give_back()
+    assert run.nbytes == 2 * 4 * least
+    run.clear(2)
+    run.give_back()
+    assert run.nbytes == least
+    states = run.logits(run.decode(torch.tensor([8, 8])))
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([[5, 6, 7, 8]])).logits[0, -1]
+    assert torch.allclose(states[0], expected, atol=1e-3 * float(expected.abs().max()))

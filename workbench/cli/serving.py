@@ -40,7 +40,7 @@ def serve(
     rows: Annotated[int, typer.Option(min=1, help="Texts written side by side.")] = 16,
     max_waiting: Annotated[int, typer.Option(min=0, help="Answers that may wait; more are answered 429.")] = 64,
     max_tokens: Annotated[int, typer.Option(min=1, help="Of one answer.")] = 1024,
-    max_length: Annotated[int, typer.Option(min=2, help="Tokens of one text, prompt included.")] = 4096,
+    max_length: Annotated[int, typer.Option(min=2, help="Tokens of one text, prompt included.")] = 8192,
     max_body_bytes: Annotated[int, typer.Option(min=1, help="Of one request.")] = 1 << 20,
     max_seconds: Annotated[float, typer.Option(min=0.1, help="From a request to the end of its answer.")] = 600.0,
     max_compile_ms: Annotated[int, typer.Option(min=1, help="Processor time of compiling one grammar.")] = 2_000,
@@ -49,6 +49,8 @@ def serve(
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of one grammar's parser states and masks.")] = 1 << 27,
     max_blanks: Annotated[int, typer.Option(min=0, help="In a row, between two tokens of JSON.")] = 1,
     cache_bytes: Annotated[int, typer.Option(min=0, help="Of compiled grammars kept for the next request.")] = 1 << 28,
+    prefix_bytes: Annotated[int, typer.Option(min=0, help="Of prompts that are kept for texts that begin alike.")] = 1
+    << 27,
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running requests get at the end.")] = 5.0,
     drafts: Annotated[int, typer.Option(min=0, help="Tokens that are guessed ahead; answers stay the same.")] = 0,
     draft_model: Annotated[
@@ -96,6 +98,7 @@ def serve(
                 max_bytes=max_bytes,
                 max_blanks=max_blanks,
                 cache_bytes=cache_bytes,
+                prefix_bytes=prefix_bytes,
                 grace_seconds=grace,
             )
             loaded = load_model(model, device)

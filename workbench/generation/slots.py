@@ -5,7 +5,8 @@ and `verify` several in each, one behind the other or as a tree, of which the ca
 to be the text's.
 What differs from `transformers`' own static cache is that every slot has its own length: a pass writes each slot at its
 own place and says with a mask of attention how far each may look.  What lies beyond a slot's length is never looked at,
-so a slot is shortened, or handed to another text, by forgetting its length.
+so a slot is shortened, or handed to another text, by forgetting its length.  The cache has room for as many slots and
+tokens as are in use; it doubles when they need more, and gives back what a long text took.
 
 Not every model can do that (some keep other things than keys and values, or number their positions themselves), so
 `SlotRun` compares itself with the plain model once and raises `ModelError` if they differ.  The same comparison finds
@@ -27,6 +28,7 @@ from workbench.generation.model import ModelError, cache_name
 __all__ = ["SlotRun", "Trees"]
 
 FIRST_LENGTH: Final = 256  # tokens that slots have room for at first; doubled when a text needs more
+IDLE_SHARE: Final = 4  # the cache shrinks when texts need so small a part of it
 VIEW: Final = 64  # the part of the cache that a pass looks at is a multiple of this
 PROBE: Final = (1, 0, 2, 1, 0)  # ids that every vocabulary has
 
@@ -69,7 +71,7 @@ class SlotRun:
         self._config = model.config.get_text_config()
         self._check_kind()
         self._place = _Place()
-        self._cache = _cache(self._place, self._config.num_hidden_layers, slots, max_length)
+        self._cache = _cache(self._place, self._config.num_hidden_layers, max_length)
         self._numbers = torch.arange(max_length, device=self.device)
         self._additive = self._config._attn_implementation == "eager"
         self._decoder: Any = model.get_decoder() if hasattr(model, "get_decoder") else None
@@ -86,7 +88,7 @@ class SlotRun:
     def read(self, slot: int, ids: Sequence[int]) -> None:
         """Read `ids` into `slot`, behind what it holds; their logits are not computed."""
         start, count = self.lengths[slot], len(ids)
-        self._reserve(start + count)
+        self._reserve(slot + 1, start + count)
         place = self._place
         place.first, place.past, place.position, place.positions = slot, slot + 1, start, None
         place.length = start + count
@@ -118,7 +120,7 @@ class SlotRun:
         count, width = tokens.shape
         lengths = self.lengths[:count]
         longest = max(lengths) + width
-        self._reserve(longest)
+        self._reserve(count, longest)
         place = self._place
         place.first, place.past, place.length = 0, count, min(-(-longest // VIEW) * VIEW, self._room())
         before = torch.tensor(lengths, device=self.device).unsqueeze(-1)
@@ -190,6 +192,33 @@ class SlotRun:
                 layer.move(source, target, self.lengths[source])
             self.lengths[target], self.lengths[source] = self.lengths[source], 0
 
+    @torch.inference_mode()
+    def give_back(self) -> None:
+        """Shrink the cache where the texts that are there need a small part of it."""
+        layer = self._cache.layers[0]
+        used = max((slot + 1 for slot, length in enumerate(self.lengths) if length), default=1)
+        slots = _grown(1, used, self.slots)
+        room = _grown(min(FIRST_LENGTH, self.max_length), max(self.lengths), self.max_length)
+        if IDLE_SHARE * slots * room <= layer.slots * layer.room:
+            for layer in self._cache.layers:
+                layer.resize(slots, room)
+
+    @torch.inference_mode()
+    def taken(self, slot: int, first: int, past: int) -> torch.Tensor:
+        """A copy of the keys and values of tokens `first` to `past` of a slot: (layers, 2, heads, tokens, size)."""
+        both = [kept for layer in self._cache.layers for kept in (layer.keys, layer.values)]
+        copied: torch.Tensor = torch.stack([kept[slot, :, first:past] for kept in both]).unflatten(0, (-1, 2))
+        return copied
+
+    @torch.inference_mode()
+    def put(self, slot: int, copied: torch.Tensor) -> None:
+        """Append to a slot what `taken` gave of another that began alike."""
+        start, past = self.lengths[slot], self.lengths[slot] + copied.shape[3]
+        self._reserve(slot + 1, past)
+        for layer, (keys, values) in zip(self._cache.layers, copied, strict=True):
+            layer.keys[slot, :, start:past], layer.values[slot, :, start:past] = keys, values
+        self.lengths[slot] = past
+
     @property
     def nbytes(self) -> int:
         """Bytes that the cache holds."""
@@ -200,11 +229,11 @@ class SlotRun:
     def _room(self) -> int:
         return int(self._cache.layers[0].room)
 
-    def _reserve(self, length: int) -> None:
+    def _reserve(self, slots: int, length: int) -> None:
         if length > self.max_length:
             raise ModelError(f"a text of {length:,} tokens: this run has room for {self.max_length:,}")
         for layer in self._cache.layers:
-            layer.reserve(length)
+            layer.resize(_grown(layer.slots, slots, self.slots), _grown(layer.room, length, self.max_length))
 
     def _pass(self, ids: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, *, logits: bool) -> torch.Tensor:
         attention = seen
@@ -275,7 +304,14 @@ class SlotRun:
             self.clear(slot)
 
 
-def _cache(place: _Place, layers: int, slots: int, max_length: int) -> Any:
+def _grown(have: int, needed: int, most: int) -> int:
+    """`have`, doubled until it is enough."""
+    while have < needed:
+        have = min(2 * have, most)
+    return have
+
+
+def _cache(place: _Place, layers: int, max_length: int) -> Any:
     """A `transformers` cache of layers that write where `place` says."""
     from transformers.cache_utils import Cache, CacheLayerMixin
 
@@ -288,13 +324,13 @@ def _cache(place: _Place, layers: int, slots: int, max_length: int) -> Any:
             self.keys: Any = None
             self.values: Any = None
             self.is_initialized = False
-            self.room = min(FIRST_LENGTH, max_length)
+            self.slots, self.room = 1, min(FIRST_LENGTH, max_length)
 
         def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
             self.dtype, self.device = key_states.dtype, key_states.device
             # Zeros: what is beyond a text's end is weighed with 0, and 0 times NaN would be NaN.
-            self.keys = key_states.new_zeros(slots, key_states.shape[1], self.room, key_states.shape[3])
-            self.values = value_states.new_zeros(slots, value_states.shape[1], self.room, value_states.shape[3])
+            self.keys = key_states.new_zeros(self.slots, key_states.shape[1], self.room, key_states.shape[3])
+            self.values = value_states.new_zeros(self.slots, value_states.shape[1], self.room, value_states.shape[3])
             self.is_initialized = True
 
         def update(
@@ -314,15 +350,17 @@ def _cache(place: _Place, layers: int, slots: int, max_length: int) -> Any:
                 values[rows, :, place.positions] = value_states.transpose(1, 2)
             return keys[:, :, : place.length], values[:, :, : place.length]
 
-        def reserve(self, length: int) -> None:
-            room = self.room
-            while room < length:
-                room = min(2 * room, max_length)
-            if room > self.room:
-                if self.is_initialized:
-                    self.keys = torch.nn.functional.pad(self.keys, (0, 0, 0, room - self.room))
-                    self.values = torch.nn.functional.pad(self.values, (0, 0, 0, room - self.room))
-                self.room = room
+        def resize(self, slots: int, room: int) -> None:
+            if (slots, room) == (self.slots, self.room):
+                return
+            kept, long = min(slots, self.slots), min(room, self.room)
+            self.slots, self.room = slots, room
+            if self.is_initialized:
+                for name in ("keys", "values"):
+                    old = getattr(self, name)
+                    new = old.new_zeros(slots, old.shape[1], room, old.shape[3])
+                    new[:kept, :, :long] = old[:kept, :, :long]
+                    setattr(self, name, new)
 
         def move(self, source: int, target: int, length: int) -> None:
             self.keys[target, :, :length] = self.keys[source, :, :length]

@@ -28,6 +28,7 @@ class Limits:
     max_states, max_bytes: automaton states of one grammar; bytes of its parser states and masks (`Options`).
     max_blanks: between two tokens of JSON, where a schema or a tool asks for it; small models may write nothing else.
     cache_bytes: what compiled grammars may hold that are kept for the next request.
+    prefix_bytes: keys and values of prompts that are kept for texts that begin alike.
     compile_threads: grammars that are compiled at once.
     grace_seconds: what running requests get to end when the server is told to go.
     """
@@ -35,7 +36,7 @@ class Limits:
     rows: int = 16
     max_waiting: int = 64
     max_tokens: int = 1024
-    max_length: int = 4096
+    max_length: int = 8192
     max_body_bytes: int = 1 << 20
     max_body_seconds: float = 30.0
     max_seconds: float = 600.0
@@ -45,11 +46,12 @@ class Limits:
     max_bytes: int = 1 << 27
     max_blanks: int = 1
     cache_bytes: int = 1 << 28
+    prefix_bytes: int = 1 << 27
     compile_threads: int = 2
     grace_seconds: float = 5.0
 
     def __post_init__(self) -> None:
-        may_be_zero = ("max_waiting", "max_blanks", "cache_bytes", "grace_seconds")
+        may_be_zero = ("max_waiting", "max_blanks", "cache_bytes", "prefix_bytes", "grace_seconds")
         for field in fields(self):
             value = getattr(self, field.name)
             if value < 0 or (value == 0 and field.name not in may_be_zero):

@@ -140,7 +140,12 @@ class Runner:
         context = model.context
         length = limits.max_length if context is None else min(limits.max_length, context)
         self.engine = Engine.of(
-            model, rows=limits.rows, max_length=length, drafts=drafts, jump="guess" if guess_forced else False
+            model,
+            rows=limits.rows,
+            max_length=length,
+            prefix_bytes=limits.prefix_bytes,
+            drafts=drafts,
+            jump="guess" if guess_forced else False,
         )
         self.steps = 0
         self.guesses = {"refused": 0, "drafted": 0, "accepted": 0}  # of rows that have ended

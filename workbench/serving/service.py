@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
@@ -106,6 +106,7 @@ class Service:
         self.teller = Teller.of(model, tool_format)
         self.tool_format = self.teller.tool_format
         self.tell_schema = tell_schema
+        self.sampling = _sampling_of(model)
         self.compiler = GrammarCompiler(
             model.tokenizer.info, options=self.limits.options, cache_bytes=self.limits.cache_bytes
         )
@@ -182,13 +183,8 @@ class Service:
         one.writers = [
             Writer(self.name, one.constraint, info, request.stops, index) for index in range(request.choices)
         ]
-        defaults = Sampling()
-        sampling = Sampling(
-            temperature=defaults.temperature if request.temperature is None else request.temperature,
-            top_k=request.top_k,
-            top_p=request.top_p,
-            min_p=request.min_p,
-        )
+        asks = {name: getattr(request, name) for name in ("temperature", "top_k", "top_p", "min_p")}
+        sampling = replace(self.sampling, **{name: value for name, value in asks.items() if value is not None})
         most = asked or self.limits.max_tokens
         seeds = [None if request.seed is None else request.seed + index for index in range(request.choices)]
         return prompt, [Draw(sampling=sampling, max_tokens=most, seed=seed, stop=request.stops) for seed in seeds]
@@ -266,3 +262,10 @@ class Service:
             "cache_bytes": self.runner.engine.cache_bytes,
             "grammar_bytes": self.compiler.get_cache_size_bytes(),
         }
+
+
+def _sampling_of(model: LanguageModel) -> Sampling:
+    """How requests are drawn that say nothing of it: as the model's makers say in its `generation_config.json`."""
+    said = model.model.generation_config.to_diff_dict()
+    known = {name: said[name] for name in ("temperature", "top_k", "top_p", "min_p") if said.get(name) is not None}
+    return Sampling(**known)
