@@ -56,6 +56,25 @@ def test_several_sequences_of_each_prompt(tiny: LanguageModel) -> None:
     assert len(set(texts)) > 2
 
 
+@pytest.mark.parametrize("grammar", ["root ::= [ab]", 'root ::= "a" | "bc"', 'root ::= "x" [ab]? "y"'])
+def test_more_beams_than_the_grammar_has_tokens(tiny: LanguageModel, grammar: str) -> None:
+    """Beams of probability 0 are filled up with tokens that are forbidden; they live on as dead ones."""
+    compiled = tiny.compiler.compile_grammar(grammar)
+    for seed in range(5):
+        torch.manual_seed(seed)
+        options: dict[str, object] = {"num_beams": 3, "do_sample": True, "top_k": 0}
+        rows = run(tiny, GrammarLogitsProcessor(compiled), 2, **options)
+        for row in rows:
+            matcher = GrammarMatcher(compiled)
+            assert matcher.accept_string(check(tiny, compiled, row))
+            assert matcher.is_completed()
+
+
+def test_a_grammar_that_is_not_compiled_is_named() -> None:
+    with pytest.raises(TypeError, match="a CompiledGrammar is expected, not 'root ::= \"a\"': compile it"):
+        GrammarLogitsProcessor('root ::= "a"')  # type: ignore[arg-type]
+
+
 def test_greedy_agrees_with_our_loop(tiny: LanguageModel) -> None:
     compiled = tiny.compiler.compile_grammar(LISTS)
     (row,) = run(tiny, GrammarLogitsProcessor(compiled), 1, do_sample=False)

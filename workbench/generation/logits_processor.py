@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Final
 
 import numpy as np
@@ -38,10 +39,14 @@ _RESET = "make a new GrammarLogitsProcessor for each generate(), or call reset()
 
 @dataclass
 class _Row:
-    """A row's matcher, and how many of the row's tokens behind the prompt it has read (none after a stop token)."""
+    """A row's matcher, and how many of the row's tokens behind the prompt it has read (none after a stop token).
+
+    dead: a beam that went on with a token of probability 0, since the grammar left fewer tokens than there are beams.
+    """
 
     matcher: GrammarMatcher
     read: int = 0
+    dead: bool = False
 
 
 class GrammarLogitsProcessor:
@@ -67,7 +72,15 @@ class GrammarLogitsProcessor:
     """
 
     def __init__(self, compiled: CompiledGrammar | Sequence[CompiledGrammar], *, in_place: bool = False) -> None:
-        self._grammars = [compiled] if isinstance(compiled, CompiledGrammar) else list(compiled)
+        self._grammars = (
+            list(compiled) if isinstance(compiled, Sequence) and not isinstance(compiled, str) else [compiled]
+        )
+        for grammar in self._grammars:
+            if not isinstance(grammar, CompiledGrammar):
+                raise TypeError(
+                    f"a CompiledGrammar is expected, not {shorten(repr(grammar), 60)}: "
+                    "compile it for the model's vocabulary, as GrammarCompiler(info).compile_grammar(...) does"
+                )
         if not self._grammars:
             raise ValueError("no grammar given")
         infos = [grammar.tokenizer_info for grammar in self._grammars]
@@ -112,7 +125,8 @@ class GrammarLogitsProcessor:
         self._follow(input_ids)
         masks = self._masks()
         masked = scores if self._in_place else scores.clone()
-        ended = np.flatnonzero(masks.populations() < 0) if masks.absent else ()
+        ended = [*np.flatnonzero(masks.populations() < 0)] if masks.absent else []
+        ended += [number for number, row in enumerate(self._rows) if row.dead]
         if scores.device.type == "cpu" and not scores.requires_grad:
             apply_masks_inplace(masked, masks)
             for row in ended:
@@ -170,7 +184,7 @@ class GrammarLogitsProcessor:
             if common < self._prompt_length:
                 raise ValueError(f"row {number} begins with another prompt than in the last call: {_RESET}")
             tokens = tail[number][common - behind :] if common >= behind else input_ids[number, common:].tolist()
-            followed.append(self._advanced(rows[parent], common - self._prompt_length, tokens))
+            followed.append(self._advanced(rows[parent], common - self._prompt_length, tokens, beams=group > 1))
         self._rows, self._seen, self._known = followed, input_ids, None
 
     def _grew(self, input_ids: torch.Tensor, seen: torch.Tensor) -> bool:
@@ -220,20 +234,27 @@ class GrammarLogitsProcessor:
         best = max(range(group), key=shared.__getitem__)
         return shared[best], first + best
 
-    def _advanced(self, parent: _Row, common: int, tokens: list[int]) -> _Row:
+    def _advanced(self, parent: _Row, common: int, tokens: list[int], *, beams: bool) -> _Row:
         """A fork of `parent`, taken back to its first `common` tokens and on by `tokens`; errors change nothing."""
         matcher = parent.matcher.fork()
         read = parent.read
         if common < read:
             matcher.rollback(read - common)
             read = common
+        elif parent.dead and common > read:
+            return _Row(matcher, read, dead=True)
         steps = matcher.num_steps
-        _advance(matcher, tokens)
+        try:
+            _advance(matcher, tokens)
+        except ValueError:
+            if not beams:
+                raise
+            return _Row(matcher, read + matcher.num_steps - steps, dead=True)
         return _Row(matcher, read + matcher.num_steps - steps)
 
     def _masks(self) -> MaskRows:
         """The masks of all rows; rows that have ended have none."""
-        masks = self._batch.read_masks([row.matcher for row in self._rows])
+        masks = self._batch.read_masks([None if row.dead else row.matcher for row in self._rows])
         for row, error in masks.errors.items():
             if isinstance(error, DeadEndError):
                 error.add_note(f"in row {row} of the batch, after {self._rows[row].matcher.text[-40:]!r}")

@@ -74,6 +74,7 @@ class CallFormat:
 
     format: the format to compile.  calls: ways to write one.  marks: of free text, by how they begin; `opened` are the
     ends of the block that the prompt has opened.  alone: the call whose arguments the whole answer is, if any.
+    calls_only: what stands around calls is their layout, also where it was cut.
     plain_integers: of arguments, as `Grammar.from_json_schema` has it.
     """
 
@@ -88,6 +89,7 @@ class CallFormat:
         self._walk(self.format, "#/format", False)
         self.opened = self.blocks.pop("", ())
         self.alone = self.calls.pop("", [])
+        self.calls_only = self.format["type"] == "tags_with_separator"
         self.marks = tuple(
             sorted({*self.calls, *self.sections, *self.blocks, *self.constants}, key=lambda mark: (-len(mark), mark))
         )
@@ -198,7 +200,7 @@ class CallReader:
         rest = self._rest
         if not rest:
             return None
-        ends, skips = self._open[-1] if self._open else ((), False)
+        ends, skips = self._open[-1] if self._open else ((), self._form.calls_only)
         in_block = bool(self._open) and not skips
         # Free text between marks of its own may hold what would be a mark elsewhere.
         marks = [*(end for end in ends if end), *(() if in_block else self._form.marks)]
