@@ -109,10 +109,10 @@ def test_what_is_told_joins_the_system_turn_or_the_first_of_the_user(tokenizer: 
     messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Lund?"}]
     turns, _ = told(teller(tokenizer, PLAIN), messages=messages, tools=[TOOL])
     assert [turn["role"] for turn in turns] == ["system", "user"]
-    assert turns[0]["content"].startswith("Be kind.\n\nYou can call functions.")
+    assert turns[0]["content"].startswith("Be kind.\n\nThese are functions")
     turns, _ = told(teller(tokenizer, WITHOUT_SYSTEM), tools=[TOOL])
     assert [turn["role"] for turn in turns] == ["user"]
-    assert turns[0]["content"].startswith("You can call functions.")
+    assert turns[0]["content"].startswith("These are functions")
     assert turns[0]["content"].endswith("\n\nLund?")
 
 
