@@ -15,6 +15,7 @@ from kernels_core.automata.edges cimport Epsilon
 from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
 from kernels_core.automata.size_estimate cimport CALL, Callee
+from kernels_core.automata.unordered cimport spell_listing
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, branch_of, is_prefix
 from kernels_core.grammar.compact_body cimport ExcludedWords, Bounded, Branches, Diagram, Item, Listing, Row, CompactBody, Words
 from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Literal, Never, Node, RuleRef
@@ -231,6 +232,8 @@ cdef bint _spell_branches(Nfa nfa, Inlining lowering, Branches branches, int32_t
 cdef bint _spell_listing(Nfa nfa, Inlining lowering, Listing listing, int32_t limit, bint trace=False) except -1:
     """The opening, items in order, then others, and the closing; or all there is where there is nothing.
 
+    Without an order: `spell_listing`.
+
     State `ahead[i]`: items from number i on may follow, and the others; `behind[i]` is its like behind an item, where
     a comma or the closing comes first.  Items that may be left out are passed by an ε-edge.
     """
@@ -238,6 +241,8 @@ cdef bint _spell_listing(Nfa nfa, Inlining lowering, Listing listing, int32_t li
     cdef int32_t i, count = <int32_t>len(listing.items), closing, part
     cdef bint ok
     cdef Item item
+    if not listing.in_order:
+        return spell_listing(nfa, lowering, listing, limit, trace)
     for _ in range(count + 1):
         ahead.push_back(nfa.state())
         behind.push_back(nfa.state())

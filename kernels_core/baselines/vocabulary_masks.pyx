@@ -92,5 +92,5 @@ cdef int _add_named(MaskCache masks, SetRec* record) except -1 nogil:
     cdef int32_t i
     for i in range(record.count):
         if masks.machine.tables.flags[record.items[i].state] & TOKENS:
-            masks._add_token_edges(record.items[i].state)
+            masks._add_token_edges(record.items[i])
     return 0

@@ -20,6 +20,7 @@ cdef class Item:
 cdef class Listing(CompactBody):
     cdef readonly tuple items, others   # of Item
     cdef readonly Node opening, colon, comma, closing, empty
+    cdef readonly bint in_order
 
 
 cdef class Row(CompactBody):

@@ -41,6 +41,8 @@ class Listing:
     def closing(self) -> Node: ...
     @property
     def empty(self) -> Node: ...
+    @property
+    def in_order(self) -> bool: ...
     def __init__(
         self,
         opening: Node,
@@ -50,6 +52,7 @@ class Listing:
         comma: Node,
         closing: Node,
         empty: Node,
+        in_order: bool,
     ) -> None: ...
 
 class Row:

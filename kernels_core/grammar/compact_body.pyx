@@ -4,7 +4,8 @@
 (`automata/compact_bodies.pyx`), with the language and not necessarily the states of the body that is made in full.
 
 - `ExcludedWords`: any text but for some words, such as "all other keys" of an object.
-- `Listing`: items in a fixed order with separators, most of them optional, then any number of others: an object.
+- `Listing`: items with separators, most of them optional, and any number of others, in any order or in a fixed one: an
+  object.
 - `Row`: items of one kind with separators, a few of which are counted: an array.
 - `Words`: some words: an enumeration.
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
@@ -56,16 +57,19 @@ cdef class Item:
 @cython.final
 @cython.no_gc
 cdef class Listing(CompactBody):
-    """`opening`, then `items` in this order and any number of `others`, with `comma` between any two, then `closing`.
+    """`opening`, then `items`, each at most once, and any number of `others`, with `comma` between any two, `closing`.
 
-    An item is its key, `colon`, and its value; so are `others` (never required).  Without any item and any other the
-    text is `empty`; that is Never where there has to be one.
+    With `in_order` the items come in this order, and the others behind them; else the keys are as those of
+    `tree.Unordered`.  An item is its key, `colon`, and its value; so are `others` (never required).  Without any item
+    and any other the text is `empty`; that is Never where there has to be one.
     """
 
     def __init__(self, Node opening not None, tuple items not None, tuple others not None, Node colon not None,
-                 Node comma not None, Node closing not None, Node empty not None):
+                 Node comma not None, Node closing not None, Node empty not None, bint in_order):
         self.opening, self.closing, self.empty = opening, closing, empty
         self.items, self.others, self.colon, self.comma = items, others, colon, comma
+        # Of one item, or of others alone, there is one order.
+        self.in_order = in_order or len(items) == 0 or len(items) + len(others) == 1
 
 
 @cython.final

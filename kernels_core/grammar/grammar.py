@@ -174,7 +174,7 @@ class Grammar:
         separators: tuple[str, str] | None = None,
         strict_mode: bool = False,
         max_whitespace_cnt: int | None = None,
-        any_order: bool | Literal["loose"] = False,
+        order: Literal["any", "declared", "loose"] = "any",
         lenient: bool = False,
         canonical_numbers: bool = False,
         plain_integers: bool = False,
@@ -188,8 +188,9 @@ class Grammar:
         any_whitespace, max_whitespace_cnt: blanks between tokens, and how many in one place (128 if None).
         indent, separators: the fixed layout without `any_whitespace`, as in `json.dumps`.
         strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
-        any_order: members in any order, instead of the declared one, each at most once.  "loose": each any number of
-            times, too, and as many members as there are required names, whichever they are; that takes no states.
+        order: of members, each of which comes at most once.  "any": as JSON has it.  "declared": the schema's, where it
+            forbids other names than those that it declares (else any): a model writes reasons before what follows from
+            them.  "loose": any, each any number of times, and as many as there are required names, whichever they are.
         lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
         canonical_numbers: only the shortest spelling of a number, without exponent.
         plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.
@@ -206,7 +207,7 @@ class Grammar:
             separators=separators,
             strict_mode=strict_mode,
             max_whitespace_cnt=max_whitespace_cnt,
-            any_order=any_order,
+            order=order,
             lenient=lenient,
             canonical_numbers=canonical_numbers,
             plain_integers=plain_integers,
@@ -429,10 +430,11 @@ _DEFAULTS: dict[str, Any] = {
     "match": "full",
     "grammars": {},
     "resources": {},
+    "order": "any",
     "any_whitespace": True,
     "formats": True,
     **dict.fromkeys(
-        ("strict_mode", "any_order", "lenient", "canonical_numbers", "plain_integers", "any_spelling", "trailing_skip"),
+        ("strict_mode", "lenient", "canonical_numbers", "plain_integers", "any_spelling", "trailing_skip"),
         False,
     ),
 }

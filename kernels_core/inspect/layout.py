@@ -189,9 +189,13 @@ class StateTable:
         if found is None:
             return None
         body = self._lowering.spelt[self.rule(self.row(state).rule)]
-        assert not isinstance(body, CompactBody)  # members in any order are a node
+        if isinstance(body, Listing):
+            keys = [item.key for item in body.items]
+        else:
+            assert not isinstance(body, CompactBody)  # no other one has members
+            keys = [key for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
         rules = self._lowering.ir.rules
-        names = [_key(key, rules) for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
+        names = [_key(key, rules) for key in keys]
         seen, missing = found
         return tuple(names[i] for i in seen), tuple(names[i] for i in missing)
 
@@ -368,10 +372,12 @@ def _key(key: Node, rules: Mapping[str, Rule]) -> str:
     rule = rules[key.name] if isinstance(key, RuleRef) else None
     node = key if rule is None or isinstance(rule, DeferredRule) else rule.body
     text = _first_text(node).decode(errors="replace")
-    try:
-        return str(json.loads(text))
-    except ValueError:
-        return text
+    for spelt in (text, f'"{text}'):  # the quote before all keys of an object may be one
+        try:
+            return str(json.loads(spelt))
+        except ValueError:
+            pass
+    return text
 
 
 def _first_text(node: Node) -> bytes:

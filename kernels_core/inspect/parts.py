@@ -105,7 +105,9 @@ _Split = tuple[list[Node], Node, list[Node]]
 
 
 def _groups(listing: Listing) -> list[Node]:
-    """The members of an object, each with the comma before it, optional ones as such."""
+    """The members of an object, each with the comma before it, optional ones as such; in any order they are any text."""
+    if not listing.in_order:
+        return [_REST]
     found: list[Node] = []
     for item, again in _members(listing):
         node = Seq(tuple(_flat(_pieces(listing, item)[0 if found else 1 :])))
@@ -133,8 +135,9 @@ def _listing(listing: Listing, groups: list[Node], part: int) -> _Split:
     number, stage = divmod(part - 3, 4)
     here = _pieces(listing, _members(listing)[number][0])
     begun = here[0 if number else 1 : stage]
-    after = [*here[stage + 1 :], *groups[number + 1 :], listing.closing]
-    return [listing.opening, *groups[:number], *begun], here[stage], after
+    before, behind = (groups[:number], groups[number + 1 :]) if listing.in_order else (groups, groups)
+    after = [*here[stage + 1 :], *behind, listing.closing]
+    return [listing.opening, *before, *begun], here[stage], after
 
 
 def _row(row: Row, part: int) -> _Split:

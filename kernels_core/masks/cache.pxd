@@ -116,4 +116,4 @@ cdef class MaskCache:
                           shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _compute_token_set(self, int32_t state, int32_t counter, const Follow& follow, bint as_reference,
                                 shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _add_token_edges(self, int32_t state) except -1 nogil
+    cdef int _add_token_edges(self, Item item) except -1 nogil

@@ -145,7 +145,7 @@ cdef class MaskCache:
         for i in range(record.count if record.tokens else 0):
             if self.machine.tables.flags[record.items[i].state] & TOKENS:
                 self.used_strategies |= 1 << TOKEN_EDGE
-                self._add_token_edges(record.items[i].state)
+                self._add_token_edges(record.items[i])
         self._add_token_sets(record)
         mask = self.table.finish()
         self.owners.clear()         # they would count as holders of what they own
@@ -321,14 +321,18 @@ cdef class MaskCache:
             self.strategies_of.resize(record.number + 64, 0)
         self.strategies_of[record.number] = used
 
-    cdef int _add_token_edges(self, int32_t state) except -1 nogil:
-        """Tokens that the token edges of `state` take; a negated set holds no stop token and none without text."""
-        cdef int32_t k, chosen, token, population
+    cdef int _add_token_edges(self, Item item) except -1 nogil:
+        """Tokens that the token edges of `item` take; a negated set holds no stop token and none without text."""
+        cdef int32_t k, chosen, token, population, target, state = item.state
         cdef uint64_t hash
         cdef size_t i
         cdef vector[int32_t] nothing
         self.machine.tables.need(state)
         for k in range(self.machine.tables.token_first[state], self.machine.tables.token_past[state]):
+            target = self.machine.tables.tokens[k].target
+            if (self.machine.tables.gate_of[target] >= 0
+                    and not self.machine.registers.may_enter(self.machine.tables, target, item.counter)):
+                continue
             chosen = self.machine.tables.tokens[k].token_set
             if self.machine.tables.token_negated[chosen]:
                 if not self.negated.count(chosen):

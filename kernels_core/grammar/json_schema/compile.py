@@ -30,7 +30,7 @@ from .quick_writer import QuickWriter
 from .reading import Reader, Settings
 from .resolve import Documents
 from .spelling import Speller
-from .steps import AnyOrder
+from .steps import ORDERS, Order
 from .terms import Term
 
 __all__ = [
@@ -55,12 +55,16 @@ class SchemaOptions:
     separators: tuple[str, str] | None = None
     strict_mode: bool = False
     max_whitespace_cnt: int | None = None
-    any_order: AnyOrder = False
+    order: Order = "any"
     lenient: bool = False
     canonical_numbers: bool = False
     plain_integers: bool = False
     any_spelling: bool = False
     formats: bool = True
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise ValueError(f"there is no order {self.order!r}; there are {', '.join(ORDERS)}")
 
 
 class SchemaArguments(TypedDict, total=False):
@@ -71,7 +75,7 @@ class SchemaArguments(TypedDict, total=False):
     separators: tuple[str, str] | None
     strict_mode: bool
     max_whitespace_cnt: int | None
-    any_order: AnyOrder
+    order: Order
     lenient: bool
     canonical_numbers: bool
     plain_integers: bool
@@ -214,7 +218,7 @@ def _whole(
         Speller(book, any_spelling=options.any_spelling),
         layout,
         problems,
-        any_order=options.any_order,
+        order=options.order,
         canonical_numbers=options.canonical_numbers,
         plain_integers=options.plain_integers,
     )

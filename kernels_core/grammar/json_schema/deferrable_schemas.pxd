@@ -2,7 +2,7 @@ cdef class DeferrableSchemas:
     cdef readonly object root, keywords
     cdef readonly bint strict
     cdef object identifier, pointers, named
-    cdef bint any_order, ref_alone, tuples, typed
+    cdef bint ref_alone, tuples, typed
     cdef dict words             # the keywords of the dialect -> their numbers
     cdef object why             # the first reason why a schema is not deferrable: its place in words, and what
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive

@@ -1,5 +1,4 @@
 from collections.abc import Callable, Collection
-from typing import Literal
 
 __all__ = ["DeferrableSchemas"]
 
@@ -17,7 +16,6 @@ class DeferrableSchemas:
         *,
         pointers: bool | Callable[[], bool],
         strict: bool,
-        any_order: bool | Literal["loose"] = False,
         identifier: str | None = None,
         named: bool | Callable[[], bool] = True,
         ref_alone: bool = False,

@@ -49,9 +49,9 @@ cdef class DeferrableSchemas:
 
     `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
     document (nothing in it has a name of its own); or a function that finds out.  `strict`: names that are not declared
-    are forbidden.  `any_order`: members come in any order.  `identifier`: the only keyword that names a schema (None:
-    each that did in some draft). `named`: such names matter, since something may refer to them; or a function that
-    finds out.  `ref_alone`: keywords beside `$ref` are ignored.  `tuples`: `items` may be a list.
+    are forbidden.  `identifier`: the only keyword that names a schema (None: each that did in some draft).  `named`:
+    such names matter, since something may refer to them; or a function that finds out.  `ref_alone`: keywords beside
+    `$ref` are ignored.  `tuples`: `items` may be a list.
     """
 
     def __init__(
@@ -61,7 +61,6 @@ cdef class DeferrableSchemas:
         *,
         pointers,
         bint strict,
-        bint any_order=False,
         identifier=None,
         named=True,
         bint ref_alone=False,
@@ -73,7 +72,6 @@ cdef class DeferrableSchemas:
         self.typed = "type" in self.words
         self.pointers = pointers
         self.strict = strict
-        self.any_order = any_order
         self.identifier = identifier
         self.named = named
         self.ref_alone = ref_alone
@@ -378,7 +376,7 @@ cdef class DeferrableSchemas:
 
     cdef bint _patterns(self, dict schema, value, int depth, int level) except -1:
         """Keys by pattern, apart from each other and from declared ones."""
-        if type(value) is not dict or self.any_order or "patternProperties" not in self.keywords:
+        if type(value) is not dict or "patternProperties" not in self.keywords:
             return False
         for pattern, one in (<dict>value).items():
             if type(pattern) is not str or not is_simple(pattern):

@@ -32,7 +32,7 @@ from .kinds import Kinds
 from .numbers import Numbers, Piece
 from .schema_algebra import Circular, SchemaAlgebra, TooLarge
 from .shapes import Items, Members
-from .steps import AnyOrder, member_steps
+from .steps import Order, is_ordered, member_steps
 from .terms import FALSE, Place, Term
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ class DeferrableTerms:
         kinds: Callable[[Members], Kinds],
         plain: Callable[[Term], bool],
         *,
-        any_order: AnyOrder,
+        order: Order,
     ) -> None:
         self._algebra = algebra
         self._speller = speller
         self._kinds = kinds
         self._plain = plain
-        self._any_order = any_order
+        self._order = order
         self._looks: dict[Term, _Look] = {}
         self._some: set[Term] = set()
         self._whole: set[Term] = set()
@@ -193,10 +193,10 @@ class DeferrableTerms:
         except TooManyStates:
             return _MANY_STATES, _MANY_STATES
         failing, doubt = _together([self._strings(kind.keys) for kind in kinds.others])
-        plain_order = not self._any_order or len(kinds.named) < 2
+        in_order = is_ordered(self._order, kinds)
         counted = members.least or members.most is not None
-        if not members.needs and (not plain_order or all(kinds.required) or not counted):
-            # An expression, of any number of members; what never occurs is left out of it, in any order too.
+        if not members.needs and (not in_order or all(kinds.required) or not counted):
+            # One node, of any number of members; what never occurs is left out of it.
             below += (
                 kind.term
                 for kind, needed in zip(kinds.named, kinds.required, strict=True)
@@ -216,7 +216,7 @@ class DeferrableTerms:
         for kind in (*kinds.named, *kinds.others):
             below += (term for _, term in kind.options)
         try:
-            steps = member_steps(members, kinds, any_order=not plain_order)
+            steps = member_steps(members, kinds, any_order=not in_order)
         except TooManyStates:
             return _MANY_STATES, _MANY_STATES
         if not (any(kinds.required) or members.needs or members.least):

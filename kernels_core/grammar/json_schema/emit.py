@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from hashlib import blake2b
@@ -36,7 +37,7 @@ from .problems import Problems
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
 from .spelling import Speller
-from .steps import AnyOrder
+from .steps import Order, is_ordered
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Emitter:
         layout: Layout,
         problems: Problems,
         *,
-        any_order: AnyOrder,
+        order: Order,
         canonical_numbers: bool,
         plain_integers: bool,
         document: LazyDocument | None = None,
@@ -71,14 +72,14 @@ class Emitter:
         self.speller = speller
         self.layout = layout
         self.problems = problems
-        self.any_order = any_order
+        self.order = order
         self.document = document
         self.numerals: Numerals
         if document is None:
             self.numerals = Numerals(book, canonical=canonical_numbers, plain_integers=plain_integers)
         else:
             self.numerals = document.writer.numerals
-            self.deferrable = DeferrableTerms(algebra, speller, self.kinds, document.is_deferrable, any_order=any_order)
+            self.deferrable = DeferrableTerms(algebra, speller, self.kinds, document.is_deferrable, order=order)
         self._kinds: dict[Members, Kinds] = {}
         self._visited: set[tuple[Term, int]] = set()
         self._keys: dict[tuple[Term, int], bytes] = {}
@@ -174,7 +175,7 @@ class Emitter:
             if shape.arrays:
                 return self._finished(lambda: self.array_text(shape.arrays[0], level, place, name))
             return self._object(shape.objects[0], level, place, name, compact)
-        if compact and len(shape.objects) > 1 and not self.any_order:
+        if compact and len(shape.objects) > 1:
             # Each of them can be written and has an instance, else this rule could not wait.  So they wait as well.
             parts = [self._part(members, term, level, number) for number, members in enumerate(shape.objects)]
             rest = replace(shape, objects=())
@@ -186,7 +187,8 @@ class Emitter:
     ) -> Node | CompactBody:
         """The body of a rule for objects of one kind that waited."""
         self.algebra.renew()
-        found = ObjectText(self, members, level, name).compact() if compact and not self.any_order else None
+        in_order = is_ordered(self.order, self.kinds(members))
+        found = ObjectText(self, members, level, name, in_order=in_order).compact() if compact else None
         return found or self._finished(lambda: self.object_text(members, level, place, name))
 
     def _part(self, members: Members, term: Term, level: int, number: int) -> RuleRef:
@@ -294,24 +296,23 @@ class Emitter:
         text: Callable[..., ObjectText] | None = None,
     ) -> Node:
         """Objects of one kind, written by `text`."""
-        text = text or ObjectText
-        for in_order in (False, True) if self.any_order else (True,):
-            try:
-                return text(self, members, level, name, in_order=in_order).node()
-            except TooManyStates as error:
-                ways = None if in_order else self._ways_to_meet(members)
-                if ways is not None:
-                    build = partial(self.object_text, level=level, place=place, name=name, text=text)
-                    return choice([self.rule(("object", way, level), name, partial(build, way)) for way in ways])
-                if in_order:
-                    what, lenient = "its conditions on members", "bounds, and what some member must be, are dropped"
-                    self.report(place, _MEMBER_WORDS, f"{what} take {error}", lenient)
-                else:
-                    what, lenient = "members in any order", "members come in declared order"
-                    self.report(place, _ORDER_WORDS, f"{what} take {error}", lenient)
+        write = partial(text or ObjectText, self)
+        try:
+            if is_ordered(self.order, self.kinds(members)):
+                with suppress(TooManyStates):  # in any order it may take none
+                    return write(members, level, name, in_order=True).node()
+            return write(members, level, name, in_order=False).node()
+        except TooManyStates as error:
+            reason = f"its conditions on members take {error}"
+        with suppress(TooManyStates):
+            ways = self._ways_to_meet(members)
+            if ways is not None:
+                build = partial(self.object_text, level=level, place=place, name=name, text=text)
+                return choice([self.rule(("object", way, level), name, partial(build, way)) for way in ways])
+        self.report(place, _MEMBER_WORDS, reason, "bounds, and what some member must be, are dropped")
         try:
             wider = replace(members, needs=(), least=0, most=None)
-            return text(self, wider, level, name, in_order=True).node()
+            return write(wider, level, name, in_order=False).node()
         except TooManyStates:
             return self.value(self.algebra.fixed(replace(VOID, objects=ANYTHING.objects)), level)
 
@@ -321,7 +322,7 @@ class Emitter:
         kinds = self.kinds(members)
         if (
             not members.needs
-            or self.any_order == "loose"
+            or self.order == "loose"
             or any(meets for kind in kinds.others for meets, _ in kind.options)
         ):
             return None
@@ -403,7 +404,6 @@ class Emitter:
 
 _LOGIC = blamed(0)
 _MEMBER_WORDS = blamed(OBJECT)
-_ORDER_WORDS = ("properties", "required")
 _ITEM_WORDS = blamed(ARRAY)
 _NUMBER_WORDS = blamed(NUMBER)
 STRING_WORDS = blamed(STRING)

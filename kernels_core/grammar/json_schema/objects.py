@@ -1,9 +1,9 @@
-"""Objects as text: members in declared order, then all others; or in any order.
+"""Objects as text: members in any order, or declared ones in their order.
 
-Without obligations beyond required names the text is one expression.  In any order it is one node (`ir.Unordered`), of
-which the parser keeps the names that it has seen.  With needs ("some member lies in ..."), or with bounds on the number
-of members in declared order, it is a graph whose states are (place in the order or names seen, needs met, members
-counted); a member is an edge.
+In any order the text is one node (`ir.Unordered`), of which the parser keeps the names that it has seen.  In declared
+order, without obligations beyond required names, it is one expression.  With needs ("some member lies in ..."), or with
+bounds on the number of members in declared order, it is a graph whose states are (place in the order or names seen,
+needs met, members counted); a member is an edge.
 
 A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  So a text
 with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
@@ -22,9 +22,8 @@ from ..nodes import choice, repeat, seq, unordered
 from ..regular.languages import Language
 from ..rulebook import RuleBook
 from .kinds import Kind
-from .layout import Layout
 from .shapes import Members
-from .steps import AnyOrder, MemberStep, member_steps
+from .steps import MemberStep, member_steps
 from .terms import Term
 
 if TYPE_CHECKING:
@@ -34,16 +33,16 @@ __all__ = ["ObjectText"]
 
 
 class ObjectText:
-    """Makes the node of one `Members` at one level of nesting."""
+    """Makes the node of one `Members` at one level of nesting, with declared members `in_order` or in any."""
 
-    def __init__(self, emitter: Emitter, members: Members, level: int, name: str, *, in_order: bool = False) -> None:
+    def __init__(self, emitter: Emitter, members: Members, level: int, name: str, *, in_order: bool) -> None:
         self.emitter = emitter
         self.layout = emitter.layout
         self.members = members
         self.level = level
         self.inner = emitter.layout.inner(level)
         self.name = name
-        self.any_order: AnyOrder = False if in_order else emitter.any_order
+        self.in_order = in_order
         self.required: list[bool] = []
         self._edges: dict[tuple[int, Term, bool], Node] = {}
         self.named: list[tuple[Node, Kind]] = []
@@ -57,14 +56,10 @@ class ObjectText:
         self.required = list(kinds.required)
         self.others = [(self.other_key(kind.keys), kind) for kind in kinds.others]
         opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
-        if self.any_order == "loose" and not members.needs:
+        if self.emitter.order == "loose" and not (self.in_order or members.needs):
             body = self._loose()
-        elif self.any_order and (len(self.named) > 1 or (len(self.named) == 1 and bool(self.others))):
-            unordered = None if members.needs else self._unordered(closing)
-            if unordered is None:
-                body = self._graph()
-            else:
-                body, closing = unordered, seq(())
+        elif not self.in_order and not members.needs and self.named and len(self.named) + len(self.others) > 1:
+            body, closing = self._unordered(closing), seq(())
         elif members.needs or members.least or members.most is not None:
             body = self._counted() or self._graph()
         else:
@@ -76,7 +71,7 @@ class ObjectText:
     def compact(self) -> Listing | None:
         """The whole object as a compact body; None if there is more to say than values, required names, an order."""
         members, layout = self.members, self.layout
-        if members.needs or members.least or members.most is not None:
+        if self.emitter.order == "loose" or members.needs or members.least or members.most is not None:
             return None
         kinds = self.emitter.kinds(members)
         items: list[Item] = []
@@ -91,7 +86,10 @@ class ObjectText:
         more = tuple(Item(self.other_key(kind.keys), node, False) for kind, node in others)
         if not items and not more:
             return None
-        return object_listing(layout, self.level, tuple(items), more, must=bool(members.required))
+        opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
+        empty = Never() if members.required else layout.empty(b"{}")
+        colon, comma = layout.colon(self.level), layout.comma(self.level)
+        return Listing(opening, tuple(items), more, colon, comma, closing, empty, self.in_order)
 
     def _value(self, term: Term) -> Node:
         return as_rule(self.emitter.value(term, self.inner), f"{self.name}_value", self.emitter.book)
@@ -110,8 +108,8 @@ class ObjectText:
         """One member with a value of `term`."""
         return seq((key, self.layout.colon(self.level), self.emitter.value(term, self.inner)))
 
-    def parted(self, key: Node, term: Term) -> tuple[Node, Node] | None:
-        """A member in two parts, of which the first ends where it is known which member it is; None if none does."""
+    def parted(self, key: Node, term: Term) -> tuple[Node, Node]:
+        """A member in two parts, of which the first ends where it is known which member it is."""
         return key, seq((self.layout.colon(self.level), self.emitter.value(term, self.inner)))
 
     # -- text -----------------------------------------------------------------------------------------------------
@@ -143,20 +141,13 @@ class ObjectText:
         options.append(seq((other, others)))
         return choice(options)
 
-    def _unordered(self, closing: Node) -> Node | None:
-        """No needs: members in any order, the end of the object with them; None where their names do not part."""
-        named: list[tuple[Node, Node, bool]] = []
-        others: list[tuple[Node, Node]] = []
-        for (key, kind), required in zip(self.named, self.required, strict=True):
-            parts = self.parted(key, kind.term)
-            if parts is None:
-                return None
-            named.append((*parts, required))
-        for key, kind in self.others:
-            parts = self.parted(key, kind.term)
-            if parts is None:
-                return None
-            others.append(parts)
+    def _unordered(self, closing: Node) -> Node:
+        """No needs: members in any order, the end of the object with them."""
+        named = [
+            (*self.parted(key, kind.term), required)
+            for (key, kind), required in zip(self.named, self.required, strict=True)
+        ]
+        others = [self.parted(key, kind.term) for key, kind in self.others]
         comma = self.layout.comma(self.level)
         return unordered(named, others, comma, closing, self.members.least, self.members.most)
 
@@ -191,7 +182,7 @@ class ObjectText:
     def _graph(self) -> Node:
         """Needs, or bounds: the ways through a graph."""
         kinds = [*self.named, *self.others]
-        steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=bool(self.any_order))
+        steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=not self.in_order)
 
         def edge(step: MemberStep) -> Node:
             number, term, written = step
@@ -204,20 +195,11 @@ class ObjectText:
         found = self._edges.get((number, term, written))
         if found is None:
             found = self.member(key, term)
-            if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1 or self.any_order:
+            if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1 or not self.in_order:
                 found = self.emitter.book.add(f"{self.name}_member", found)
             self._edges[number, term, False] = found
             self._edges[number, term, True] = seq((self.layout.comma(self.level), found))
         return self._edges[number, term, written]
-
-
-def object_listing(
-    layout: Layout, level: int, items: tuple[Item, ...], others: tuple[Item, ...], *, must: bool
-) -> Listing:
-    """The compact body of an object; `must`: some name is required."""
-    opening, closing = layout.opening(b"{", level), layout.closing(b"}", level)
-    empty = Never() if must else layout.empty(b"{}")
-    return Listing(opening, items, others, layout.colon(level), layout.comma(level), closing, empty)
 
 
 def as_rule(node: Node, hint: str, book: RuleBook) -> Node:

@@ -17,6 +17,7 @@ cdef class QuickReader:
     cdef readonly QuickWriter writer
     cdef readonly object document
     cdef bint old_integers
+    cdef str order              # `steps.Order`
     cdef Node integer, number   # of any value, once somebody asked
     cdef dict words             # the keywords that say something here
     cdef dict known             # id of a schema and level -> its node; the document keeps the schemas alive

@@ -3,7 +3,7 @@
 
 A value becomes a node that stands where it is used: texts, calls of rules, or a choice of these.  Objects, arrays and
 what has conditions are rules (`QuickRule`), made when they are needed; equal ones are one.  What such a schema may say
-and is not written here (keys by pattern, lists of items, members in any order) goes through the algebra, as do bodies
+and is not written here (keys by pattern, lists of items) goes through the algebra, as do bodies
 that are asked for in full.
 
 Most real schemas are deferrable in most of their parts, and this is run inside the first masks, so it is written in C.
@@ -76,6 +76,7 @@ cdef class QuickReader:
     def __init__(self, DeferrableSchemas judge not None, QuickWriter writer not None, document, *, bint old_integers):
         self.judge = judge
         self.writer = writer
+        self.order = writer.options.order
         self.document = document
         self.old_integers = old_integers
         self.words = judge.words
@@ -317,7 +318,7 @@ cdef class QuickReader:
         if words.constants is not None:
             return self._constants(words, rule.name, compact)
         if words.types == OBJECT:
-            if compact and not self.writer.options.any_order:
+            if compact and self.order != "loose":
                 found = self._listing(words, rule.level, rule.name)
         elif words.types == ARRAY:
             found = self._array(words, rule.level, rule.name, compact)
@@ -394,7 +395,7 @@ cdef class QuickReader:
         if not items and free is True:
             return self._any_fields(frame, <Item>others[0])
         return Listing(frame.open_member, tuple(items), others, frame.colon, frame.next_member, frame.close_object,
-                       Never() if must else frame.no_object)
+                       Never() if must else frame.no_object, self.order == "declared" and not others)
 
     cdef Listing _any_fields(self, Frame frame, Item other):
         """An object of any members: the same listing wherever `other`, which is one of these, calls the same."""
@@ -403,7 +404,7 @@ cdef class QuickReader:
         known = ANYTHING.get(key)
         if known is None:
             found = Listing(frame.open_member, (), (other,), frame.colon, frame.next_member, frame.close_object,
-                            frame.no_object)
+                            frame.no_object, True)
             if len(ANYTHING) >= MOST_ANYTHING:
                 ANYTHING.clear()
             known = ANYTHING[key] = (frame, found)

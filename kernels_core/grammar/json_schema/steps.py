@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, get_args
 
 from ..ir import Node
 from ..regular.dfa import TooManyStates
@@ -20,10 +20,23 @@ from .kinds import Kind, Kinds, Needs
 from .shapes import Members
 from .terms import AllOf, Term
 
-__all__ = ["MAX_MEMBER_EDGES", "AnyOrder", "MemberStep", "Steps", "member_steps"]
+__all__ = ["MAX_MEMBER_EDGES", "ORDERS", "MemberStep", "Order", "Steps", "is_ordered", "member_steps"]
 
-AnyOrder = bool | Literal["loose"]
-"""Members in any order: each at most once and those that are required, or, loosely, as many as are required."""
+Order = Literal["any", "declared", "loose"]
+"""The order of members; each declared one comes at most once, and those that are required do.
+
+`any`: none.  `declared`: that of the schema, in objects that allow no other names than the declared ones.  Where other
+names may come, nobody can tell from the beginning of a name that it is a declared one which comes too late, so any
+order is allowed there, too.  `loose`: none, each any number of times, and as many as there are required names, whichever
+they are.
+"""
+ORDERS: tuple[str, ...] = get_args(Order)
+
+
+def is_ordered(order: Order, kinds: Kinds) -> bool:
+    """Whether members of these kinds come in the order of the schema."""
+    return order == "declared" and not kinds.others
+
 
 # Edges of one object's graph.
 MAX_MEMBER_EDGES = 6_000

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...clock import look
 from ...errors import (
@@ -35,6 +35,7 @@ from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.emit import Emitter
 from ..json_schema.quick_writer import QuickWriter
+from ..json_schema.steps import ORDERS, Order
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
 from ..rulebook import RuleBook
@@ -196,8 +197,11 @@ class Builder:
         schema = fields.any("json_schema")
         if not isinstance(schema, dict | bool):
             fields.fail("a schema is an object or a boolean", "json_schema")
+        order = fields.text("order", "any")
+        if order not in ORDERS:
+            fields.fail(f"there is no order {order!r}; there are {', '.join(ORDERS)}", "order")
         options = SchemaOptions(
-            any_order="loose" if fields.value.get("any_order") == "loose" else fields.flag("any_order", False),
+            order=cast(Order, order),
             strict_mode=fields.flag("strict_mode", False),
             plain_integers=fields.flag("plain_integers", False),
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
@@ -586,7 +590,7 @@ def _is_free(value: Any) -> bool:
     return False
 
 
-_SCHEMA = "json_schema style any_order strict_mode plain_integers max_whitespace_cnt excludes"
+_SCHEMA = "json_schema style order strict_mode plain_integers max_whitespace_cnt excludes"
 _Build = Callable[[Builder, Fields, End | None], Node]
 _FORMATS: dict[str, tuple[str, _Build]] = {
     "const_string": ("value", Builder._const_string),

@@ -232,8 +232,8 @@ cdef bint _is_deferrable_content(dict content, CanonicalText written, Span span,
         elif key == "style":
             if type(value) is not str or <str>value != "json":
                 return False
-        elif key == "any_order":
-            if value is not False:
+        elif key == "order":
+            if value != "any" and value != "declared":
                 return False
         elif key == "excludes":
             if type(value) is not list or <list>value:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from os.path import commonprefix
 from typing import Any
 
 from .. import charset, nodes
@@ -132,7 +133,7 @@ class ElementEmitter(CarefulEmitter):
     def element(self, front: Node, term: Term, back: Node, around: Place | None, *, skip: str = "") -> Node:
         """`front`, a value of `term` in any of the ways to write it, `back`.
 
-        `around` is the place of the object or array; `skip` is what middles begin with.
+        `around` is the place of the object or array; `skip` is what middles begin with, which is left out.
         """
         shape, place, name = self.known(term)
         place = place or around
@@ -240,12 +241,15 @@ class _ObjectElements(CarefulObject):
         return self.emitter.names.texts(without(names, self.emitter.avoid), f"{self.name}_name")
 
     def member(self, key: Node, term: Term) -> Node:
-        spell, style = self.emitter.spell, self.emitter.style
-        back = nodes.seq([node for text in style.back for node in (key, spell(text))][1:])
-        return self.emitter.element(nodes.seq((spell(style.front), key)), term, back, self.place)
+        return nodes.seq(self.parted(key, term))
 
-    def parted(self, key: Node, term: Term) -> tuple[Node, Node] | None:
-        return None  # a name may be the beginning of another, and what follows it says of which type the value is
+    def parted(self, key: Node, term: Term) -> tuple[Node, Node]:
+        # A name may be the beginning of another, but a name and what all middles begin with may not: no name holds it.
+        spell, style = self.emitter.spell, self.emitter.style
+        mark = commonprefix([middle[0] for middle in style.middles.values()])
+        back = nodes.seq([node for text in style.back for node in (key, spell(text))][1:])
+        value = self.emitter.element(nodes.seq(()), term, back, self.place, skip=mark)
+        return nodes.seq((spell(style.front), key, spell(mark))), value
 
 
 class _ArrayElements(ArrayText):

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import GrammarError
 from .request import Reasoning, Request, normalize_tool_choice, read_tool
+
+if TYPE_CHECKING:
+    from ..json_schema.steps import Order
 
 __all__ = [
     "Format",
@@ -56,7 +59,7 @@ def get_model_structural_tag(
     reasoning: Reasoning = "enabled",
     *,
     parallel_tool_calls: bool = True,
-    any_order: bool = False,
+    order: Order = "any",
     max_whitespace_cnt: int | None = None,
     own_tools: Sequence[Mapping[str, Any]] = (),
     free_markers: bool = False,
@@ -67,7 +70,7 @@ def get_model_structural_tag(
     tools, tool_choice: as in the OpenAI API; see `normalize_tool_choice`.
     reasoning: "enabled", the prompt has opened the reasoning block; "auto", the model may open one; "disabled".
     parallel_tool_calls: False allows one call at most.
-    any_order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
+    order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
     own_tools: tools of the model's own, `{"name": ..., "parameters": ...}`; refused by formats that cannot call any.
     free_markers: let free text hold the format's markers; by default no text that is not a call can look like one.
 
@@ -88,7 +91,7 @@ def get_model_structural_tag(
         )
     allowed, mode = normalize_tool_choice(tools, tool_choice, others=len(own))
     no_calls = tool_choice == "none" and bool(tools or own)
-    options: dict[str, Any] = {"any_order": True} if any_order else {}
+    options: dict[str, Any] = {} if order == "any" else {"order": order}
     if max_whitespace_cnt is not None:
         options["max_whitespace_cnt"] = max_whitespace_cnt
     own = () if no_calls else own

@@ -102,7 +102,7 @@ def _all_members(reader: Reader, place: Place, value: Any) -> Branch:
 ENTRIES: tuple[MemberKeyword, ...] = (
     MemberKeyword(
         name="properties",
-        meaning="schemas of members by name; in this order they are written, unless any_order=True",
+        meaning='schemas of members by name; with order="declared" they may have to come in this order',
         check=with_names,
         schemas=Schemas.BY_NAME,
         quick=Quick.MEMBERS,
