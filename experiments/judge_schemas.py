@@ -34,6 +34,7 @@ import pandas as pd
 from rich.console import Console
 
 from kernels_core import BudgetExceededError, CompiledGrammar, Grammar, Options, UnsupportedSchemaError
+from kernels_core.grammar.json_schema.steps import Order
 from workbench.comparing.referee import Referee, Unjudged
 
 from .datasets import Case, CaseName, DataError, default_schemas, find_cases, load_case
@@ -74,7 +75,7 @@ class Judging:
     """What is asked of each schema.  walks: texts to write; with `instances` False only these count."""
 
     lenient: bool = False
-    any_order: bool = False
+    order: Order = "any"
     instances: bool = True
     walks: int = 0
 
@@ -110,7 +111,7 @@ def judge_case(name: CaseName, judging: Judging = Judging()) -> Verdict:
     verdict = Verdict(case.id, name.file, name.index)
     try:
         started = time.perf_counter()
-        grammar = Grammar.from_json_schema(case.schema, lenient=judging.lenient, any_order=judging.any_order)
+        grammar = Grammar.from_json_schema(case.schema, lenient=judging.lenient, order=judging.order)
         verdict.grammar_ms = (time.perf_counter() - started) * 1e3
         verdict.rules = len(grammar.ir.rules)
         if judging.instances:
@@ -302,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 1) // 2), help="worker processes")
     parser.add_argument("--seconds", type=float, default=60, help="time for one schema")
     parser.add_argument("--lenient", action="store_true", help="approximate what cannot be exact")
-    parser.add_argument("--any-order", action="store_true", help="members in any order")
+    parser.add_argument("--order", choices=("any", "declared"), default="any", help="of members")
     parser.add_argument("--out", type=Path, help="write verdicts there as they come, one JSON object a line")
     parser.add_argument("--ratchet", type=Path, help="a TOML file with the counts that must be right")
     parser.add_argument("--json", action="store_true", help="print the tables as one JSON object")
@@ -312,7 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DataError as error:
         print(error, file=sys.stderr)
         return 2
-    judging = Judging(chosen.lenient, chosen.any_order, not chosen.no_instances, chosen.walks)
+    judging = Judging(chosen.lenient, chosen.order, not chosen.no_instances, chosen.walks)
     verdicts: list[Verdict] = []
     shown = time.monotonic()
     # In random order, so that what an interrupted run has written stands for the whole.

@@ -31,7 +31,8 @@ class RunError(MaskscopeError, RuntimeError):
 class Run:
     """One generation, as a context manager: inside it the session counts as running.
 
-    Starting one takes over the model's vocabulary, if the session has another, and puts the session at the beginning.
+    Starting one takes over the model's vocabulary, if the session has another, and the order of members that is for
+    models, and puts the session at the beginning.
     `trace` is what there is so far, at any time.
     """
 
@@ -49,6 +50,9 @@ class Run:
             session.set_tokenizer(model.tokenizer)
             session._before_model = "" if before == model.tokenizer.name else before
         session.reset()
+        written = session.document.for_a_model()
+        if constrained and written is not session.document:
+            session.set_grammar(written)
         grammar = session.matcher if constrained else None
         self.stream = stream(model, prompt, grammar, log=session._log, **options)
         self._compiled = session.compiled

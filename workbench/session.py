@@ -80,7 +80,7 @@ class Session(Knowing, Editing, Shareable):
 
     `grammar` is whatever `workbench.languages.Source.of` takes: EBNF, Lark, a regular expression, a JSON schema (dict,
     text, pydantic model), a structural tag, a list of tools, a path to one of these, a `Grammar`.  `language` names the
-    language of a text where the guess would be wrong; `reading` are its options (`any_order=True`, `flags="i"`).
+    language of a text where the guess would be wrong; `reading` are its options (`order="declared"`, `flags="i"`).
     `tokenizer` is whatever `workbench.load_tokenizer` takes, `options` are the engine's.
 
     Raises `GrammarError` or `UnsupportedSchemaError` for a bad grammar, with a note of each place at fault, and
@@ -499,7 +499,8 @@ class Session(Knowing, Editing, Shareable):
     ) -> Trace:
         """Let a model write from the beginning, token by token, with every view following; `await` it in a cell.
 
-        The session takes the model's `vocabulary` and starts afresh.  With `constrained=False` the model is free, and
+        The session takes the model's `vocabulary` and starts afresh, with the members of a schema in declared order
+        unless an order was said (`Source.for_a_model`).  With `constrained=False` the model is free, and
         the session reads along until the grammar refuses.  `pace` seconds are waited after each token, to watch a quick
         model; `options` are those of `workbench.generate` (`max_tokens`, `temperature`, `seed`, ...).  Buttons work
         meanwhile; `stop()`, or moving the session, ends it before the next token.  However it ends, `session.trace` is

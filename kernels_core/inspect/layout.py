@@ -16,7 +16,7 @@ from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
-from kernels_core.grammar.compact_body import CompactBody
+from kernels_core.grammar.compact_body import CompactBody, Listing
 from kernels_core.grammar.ir import Choice, DeferredRule, Literal, Node, Repeat, Rule, RuleRef, Seq, Unordered, walk
 from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule

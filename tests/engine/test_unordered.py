@@ -398,7 +398,7 @@ WAYS = [Options(), Options(lazy_lowering=False), Options.laboratory(direct_limit
 def _grammar(schema: dict[str, Any]) -> Grammar | None:
     """None where nothing is valid; no other schema of these is refused."""
     try:
-        return Grammar.from_json_schema(schema, any_order=True)
+        return Grammar.from_json_schema(schema)
     except UnsupportedSchemaError as error:
         if not all("no instance" in problem.lenient for problem in error.problems):
             raise
@@ -427,7 +427,7 @@ def test_a_name_comes_once_however_it_is_spelt(case: tuple[dict[str, Any], Any],
     declared = [name for name in value if name in schema["properties"]]
     if not declared or not Draft202012Validator(schema).is_valid(value):
         return
-    grammar = Grammar.from_json_schema(schema, any_order=True)
+    grammar = Grammar.from_json_schema(schema)
     name = random.choice(declared)
     again = json.dumps(name, ensure_ascii=False)
     escaped = '"' + "".join(f"\\u{ord(letter):04x}" for letter in name) + '"'
@@ -445,7 +445,7 @@ def test_a_name_comes_once_where_some_member_must_be_something(last: str) -> Non
     integers = {name: {"type": "integer"} for name in "abc"}
     none_is = {"not": {"properties": {name: {"const": 1} for name in "abc"}}}
     grammar = Grammar.from_json_schema(
-        {"type": "object", "properties": integers, "additionalProperties": False} | none_is, any_order=True
+        {"type": "object", "properties": integers, "additionalProperties": False} | none_is
     )
     for names in permutations("abc"):
         members = [f'"{name}": 2' for name in names]
@@ -483,7 +483,7 @@ def test_masks_of_many_members(extra: Any) -> None:
         '5, "',
     ]
     vocabulary = [*(bytes([value]) for value in range(0x20, 0x7F)), *(piece.encode() for piece in pieces)]
-    grammar = Grammar.from_json_schema(schema, any_order=True)
+    grammar = Grammar.from_json_schema(schema)
     ways = {name: GrammarMatcher(compiled(grammar, vocabulary, options)) for name, options in VARIANTS.items()}
     oracle = Recogniser(grammar.ir)
     state = oracle.start()
@@ -499,7 +499,7 @@ def test_masks_of_many_members(extra: Any) -> None:
             assert matcher.accept_string(bytes([byte]))
     assert state.completed
     assert all(matcher.is_completed() for matcher in ways.values())
-    in_order = GrammarMatcher(compiled(Grammar.from_json_schema(schema), vocabulary, Options(lazy_lowering=False)))
+    in_order = GrammarMatcher(compiled(Grammar.from_json_schema(schema, order="declared"), vocabulary, Options(lazy_lowering=False)))
     states = compiled(grammar, vocabulary, Options(lazy_lowering=False)).cache_stats().states
     assert states < 1.2 * in_order.compiled.cache_stats().states
 
@@ -533,7 +533,7 @@ def needy_objects(draw: st.DrawFn) -> dict[str, Any]:
 @examples(0.5)
 @given(needy_objects(), st.sampled_from(WAYS), st.randoms(use_true_random=False))
 def test_what_some_member_must_be(schema: dict[str, Any], options: Options, random: Random) -> None:
-    grammar = Grammar.from_json_schema({"anyOf": [schema, {"type": "null"}]}, any_order=True)  # it may be void
+    grammar = Grammar.from_json_schema({"anyOf": [schema, {"type": "null"}]})  # it may be void
     made = CompiledGrammar(grammar, BYTES, options)
     validator = Draft202012Validator(schema)
     names = [*schema["properties"], "more"]
@@ -553,7 +553,7 @@ def test_of_many_members_one_must_be_something() -> None:
         "not": {"properties": {name: {"type": "integer"} for name in names[:30]}},
         "additionalProperties": False,
     }
-    matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema, any_order=True), BYTES, Options()))
+    matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema), BYTES, Options()))
     integers = [f'"m{i}": {i}' for i in range(40)]
     Random(5).shuffle(integers)
     assert not matcher.accept_string("{}")
@@ -592,7 +592,7 @@ def test_all_ways_have_the_same_masks(
 def test_five_hundred_members() -> None:
     names = [f"member_{i}" for i in range(500)]
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}, "required": names}
-    grammar = Grammar.from_json_schema({**schema, "additionalProperties": False}, any_order=True)
+    grammar = Grammar.from_json_schema({**schema, "additionalProperties": False})
     matcher = GrammarMatcher(CompiledGrammar(grammar, BYTES, Options()))
     random = Random(3)
     for _ in range(3):
@@ -609,7 +609,7 @@ def test_five_hundred_members() -> None:
 def test_the_chart_tells_the_members() -> None:
     schema = {"properties": {name: {"type": "integer"} for name in ("a", "b", 'c"')}, "required": ["b", 'c"']}
     for options in WAYS:
-        matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema, any_order=True), BYTES, options))
+        matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema), BYTES, options))
         assert matcher.accept_string('{"a": 1, "c\\"": 5')
         told = {(item.seen, item.missing) for item in matcher.frontier().items if item.seen is not None}
         assert (("a", 'c"'), ("b",)) in told
@@ -628,7 +628,7 @@ def test_the_chart_tells_members_far_behind() -> None:
     (seen,) = {item.seen for item in matcher.frontier().items if item.seen is not None}
     assert {name.strip('"') for name in seen} == {"n100", "n3", "n150"}
     schema = {"properties": {name: {"const": 1} for name in names}, "required": names[::2]}
-    matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema, any_order=True), BYTES, WAYS[0]))
+    matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema), BYTES, WAYS[0]))
     assert matcher.accept_string('{"n199": 1, "n40": 1, "n64": 1')
     ((seen, missing),) = {(item.seen, item.missing) for item in matcher.frontier().items if item.seen is not None}
     assert set(seen) == {"n199", "n40", "n64"}

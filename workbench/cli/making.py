@@ -65,7 +65,7 @@ def generate(
     Example: generate calls.ebnf --prompt 'weather in Lund' --seed 2
     """
     with reporting(as_json):
-        opened = open_source(source, language, as_json=as_json)
+        opened = open_source(source, language, as_json=as_json).for_a_model()
         try:
             from workbench.generation import generate as run
             from workbench.generation import load_model

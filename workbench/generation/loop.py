@@ -35,10 +35,11 @@ from kernels_core.inspect.trace import FillEvent
 from workbench.generation.model import LanguageModel, ModelError, Prompt
 from workbench.generation.sampling import Sampling, distribution, draw
 from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
+from workbench.languages import Source as Text
 
 __all__ = ["BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"]
 
-Constraint: TypeAlias = CompiledGrammar | GrammarMatcher | Grammar | str
+Constraint: TypeAlias = CompiledGrammar | GrammarMatcher | Grammar | str | dict[str, Any] | list[Any] | type
 
 
 class BeginningError(MaskscopeError, ValueError):
@@ -381,11 +382,15 @@ class _MaskBuffer:
 
 def _matcher(model: LanguageModel, grammar: Constraint) -> GrammarMatcher:
     """A matcher of its own for this generation, on the model's vocabulary."""
+    if isinstance(grammar, dict | list | type):
+        grammar = Text.of(grammar).for_a_model().grammar(model.tokenizer.info)
     if isinstance(grammar, str | Grammar):
         return GrammarMatcher(model.compiler.compile_grammar(grammar))
     compiled = grammar.compiled if isinstance(grammar, GrammarMatcher) else grammar
     if not isinstance(compiled, CompiledGrammar):
-        raise TypeError(f"a grammar is EBNF text, a Grammar, a CompiledGrammar or a GrammarMatcher, not {grammar!r}")
+        raise TypeError(
+            f"a grammar is EBNF text, a schema, a Grammar, a CompiledGrammar or a GrammarMatcher, not {grammar!r}"
+        )
     theirs, ours = compiled.tokenizer_info, model.tokenizer.info
     if theirs.fingerprint != ours.fingerprint and theirs.decoded_vocab != ours.decoded_vocab:
         raise TokenizerError(
@@ -432,7 +437,9 @@ def generate(
         A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.
     grammar
         EBNF text, a `Grammar`, a `CompiledGrammar` for the model's vocabulary, or a `GrammarMatcher` whose present
-        state is continued (it is forked: the caller's stays where it is).
+        state is continued (it is forked: the caller's stays where it is).  Or a dict, a list or a pydantic model that is
+        a schema, a structural tag or tools; members of its objects then come in declared order, see `order` of
+        `Grammar.from_json_schema`.
     max_tokens
         Budget of tokens; running out gives the finish reason "length".
     temperature, top_k, top_p

@@ -52,6 +52,7 @@ class Option:
     choices: tuple[str, ...] = ()
 
 
+ORDERS: Final = ("any", "declared")
 OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
     "ebnf": (Option("root_rule_name", "text", "root", "the rule that a whole text matches"),),
     "lark": (Option("start", "text", "start", "the rule that a whole text matches"),),
@@ -60,7 +61,7 @@ OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
         Option("match", "choice", "full", "match the whole text, or find a match somewhere in it", ("full", "search")),
     ),
     "json_schema": (
-        Option("any_order", "flag", False, "members in any order, not only as declared"),
+        Option("order", "choice", "any", "of members: any, or as declared where no other names may come", ORDERS),
         Option("any_whitespace", "flag", True, "blanks between tokens"),
         Option("strict_mode", "flag", False, "what a schema does not mention is forbidden"),
         Option("lenient", "flag", False, "drop what cannot be exact, and say so, instead of refusing the schema"),
@@ -208,6 +209,15 @@ class Source:
         if name in self.options:
             return self.options[name]
         return next((option.default for option in OPTIONS[self.language] if option.name == name), None)
+
+    def for_a_model(self) -> Source:
+        """The source as a model is to write it: members in declared order, unless an order was said.
+
+        What a schema declares first is often what the rest follows from, such as reasons before an answer.
+        """
+        if self.language not in ("json_schema", "tools") or "order" in self.options:
+            return self
+        return replace(self, options={**self.options, "order": "declared"})
 
     def with_text(self, text: str) -> Source:
         """The same language and options over an edited text."""

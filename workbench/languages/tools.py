@@ -28,7 +28,7 @@ DEFAULT_MODEL: Final = "qwen_3"
 # templates have it by default.
 DEFAULT_REASONING: Final = "disabled"
 REQUEST_KEYS: Final = (
-    *("model", "tool_choice", "reasoning", "parallel_tool_calls", "any_order", "max_whitespace_cnt"),
+    *("model", "tool_choice", "reasoning", "parallel_tool_calls", "order", "max_whitespace_cnt"),
     "arguments_alone",
 )
 
@@ -103,7 +103,7 @@ def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, 
     allowed, mode = normalize_tool_choice(tools, request.get("tool_choice"))
     if mode == "auto" or len(allowed) != 1:
         raise ToolsError("arguments stand alone where one tool must be called, and no other may be", "#/tool_choice")
-    layout = {key: request[key] for key in ("any_order", "max_whitespace_cnt") if request.get(key) is not None}
+    layout = {key: request[key] for key in ("order", "max_whitespace_cnt") if request.get(key) is not None}
     content = {"type": "json_schema", "json_schema": allowed[0].schema, **layout}
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 

@@ -22,7 +22,7 @@ REFUSALS = (GrammarError, UnsupportedSchemaError, BudgetExceededError)
 def schema_grammar(schema: str) -> Grammar:
     """A `Grammar` from JSON Schema text; `RefusedError` where the front-end refuses it."""
     try:
-        return Grammar.from_json_schema(schema)
+        return Grammar.from_json_schema(schema, order="declared")
     except REFUSALS as error:
         raise RefusedError(str(error)) from error
 
@@ -105,7 +105,7 @@ class Ours(Engine):
 
     def tools_request(self, tools: ToolSet) -> Any:
         # What is remembered is found by its text; a dict would have to be written as text first.
-        text = tools.as_tag()
+        text = tools.as_tag(order="declared")
         return text if self.remember else json.loads(text)
 
     def compile_tools(self, request: Any) -> OurConstraint:

@@ -34,12 +34,15 @@ class ToolSet:
         """The text of a call."""
         return f"{self.trigger}{name}{self.separator}{json.dumps(arguments, ensure_ascii=False)}{self.end}"
 
-    def as_tag(self) -> str:
-        """The set as a structural tag, in the JSON that XGrammar made common: triggered tags in free text."""
+    def as_tag(self, **more: Any) -> str:
+        """The set as a structural tag, in the JSON that XGrammar made common: triggered tags in free text.
+
+        `more` is said of each schema.
+        """
         tags = [
             {
                 "begin": self.begin(tool),
-                "content": {"type": "json_schema", "json_schema": json.loads(tool.parameters)},
+                "content": {"type": "json_schema", "json_schema": json.loads(tool.parameters), **more},
                 "end": self.end,
             }
             for tool in self.tools

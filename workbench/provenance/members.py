@@ -221,7 +221,8 @@ class _Object:
             if name not in self.declared:
                 self.declared[name] = next((content.pointer(site.pointer) for site in sites), content.base)
         self.names = list(self.declared)
-        self.ordered = not content.options.get("any_order", False)
+        self.others = _others(sites, content.options)
+        self.ordered = content.options.get("order", "any") == "declared" and not self.others
 
     def read(self, can_come: Probe, forced: bytes) -> OpenObject:
         now = self._now()
@@ -239,7 +240,7 @@ class _Object:
             tool=self.content.owner,
             members=members,
             ordered=self.ordered,
-            others=_others(self.sites, self.content.options),
+            others=self.others,
             now=now,
             blocked=self._blocked(members, now, can_come, forced),
         )

@@ -299,7 +299,7 @@ class Reader:
 
 def _options(leaf: Mapping[str, Any]) -> dict[str, Any]:
     """How the texts of a format's JSON schema are written."""
-    names = ("any_order", "strict_mode", "plain_integers", "max_whitespace_cnt")
+    names = ("order", "strict_mode", "plain_integers", "max_whitespace_cnt")
     return {name: leaf[name] for name in names if leaf.get(name) is not None}
 
 

@@ -61,7 +61,7 @@ _APPLICATORS: Final = frozenset(
 )
 _SHUT: Final = ("additionalProperties", "unevaluatedProperties")
 _OPTIONS: Final = (
-    ("any_order", True, "members come in the order of the schema; with the option any_order it could come"),
+    ("order", "any", "members come in the order of the schema; with the option order=any it could come"),
     ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
     ("plain_integers", False, "plain_integers writes integers as digits alone"),
     ("canonical_numbers", False, "canonical_numbers allows only the shortest spelling of a number"),
@@ -153,12 +153,12 @@ class Search:
         for name, value, label in _OPTIONS:
             if self._spent():
                 return
-            default = name == "any_whitespace"
-            if content.style and name != "any_order":
+            default = "any" if name == "order" else name == "any_whitespace"
+            if content.style and name != "order":
                 continue  # formats have no such option, or it says nothing about elements
             if content.options.get(name, default) != value and self._variant(content, (), {name: value}, text=text):
                 pointer = next((site.pointer for site in levels[-1]), "#")
-                if name == "any_order":  # where the order is written
+                if name == "order":  # where the order is written
                     listing = (site.pointer for site in levels[-1] if site.get("properties") is not None)
                     pointer = next((child(place, "properties") for place in listing), pointer)
                 yield json_place(self._reader.source, content.pointer(pointer), "forbids", label, name)
@@ -186,8 +186,8 @@ class Search:
 
     def _in_any_order(self, content: Content, cuts: list[_Cut], text: bytes) -> list[_Cut]:
         """Which of `cuts` allows the byte alone, were the order of members free; empty where that alone allows it."""
-        free = {"any_order": True}
-        if content.options.get("any_order", False) or self._spent() or self._variant(content, (), free, text=text):
+        free = {"order": "any"}
+        if content.options.get("order", "any") == "any" or self._spent() or self._variant(content, (), free, text=text):
             return []
         return [cut for cut in cuts if not self._spent() and self._variant(content, (cut,), free, text=text)]
 

@@ -199,7 +199,7 @@ class SchemaWalk:
 
     def _grammar(self, site: Site, negated: bool) -> Grammar:
         """The grammar of a sub-schema by itself: members in any order, since they may stand among others'."""
-        options = {**self._options, "any_order": True, "lenient": True}
+        options = {**self._options, "order": "any", "lenient": True}
         if not self._refers and site.pointer.startswith("#"):
             schema = {"not": site.schema} if negated else dict(site.schema)
             if "$schema" in self.root:

@@ -114,7 +114,7 @@ def _compiler() -> GrammarCompiler:
 @lru_cache(maxsize=256)
 def _grammar(schema: str) -> CompiledGrammar:
     """The JSON texts of the instances, spelled in any way.  What cannot be exact is not judged, as far as it goes."""
-    return _compiler().compile_json_schema(schema, any_order=True, any_spelling=True, lenient=True)
+    return _compiler().compile_json_schema(schema, any_spelling=True, lenient=True)
 
 
 def _skip(text: str, at: int) -> int:

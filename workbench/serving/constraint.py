@@ -97,8 +97,9 @@ class _Maker:
         self._request, self._body, self._compiler = request, body, compiler
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
-        # Small models love to write blanks and noughts behind a point; there is an instance without them.
-        self._layout: SchemaArguments = {"max_whitespace_cnt": max_blanks, "plain_integers": True}
+        # Small models love to write blanks and noughts behind a point; there is an instance without them.  What a schema
+        # declares first is often what the rest follows from.
+        self._layout: SchemaArguments = {"max_whitespace_cnt": max_blanks, "plain_integers": True, "order": "declared"}
         choice = request.tool_choice
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
@@ -153,6 +154,7 @@ class _Maker:
             "parallel_tool_calls": True if parallel is None else parallel,
             "max_whitespace_cnt": self._layout["max_whitespace_cnt"],
             "arguments_alone": arguments_alone,
+            "order": self._layout["order"],
         }
         source = Source("tools", self._body.part("#/tools"), options)
         try:

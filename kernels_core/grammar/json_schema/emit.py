@@ -309,6 +309,8 @@ class Emitter:
             if ways is not None:
                 build = partial(self.object_text, level=level, place=place, name=name, text=text)
                 return choice([self.rule(("object", way, level), name, partial(build, way)) for way in ways])
+        with suppress(TooManyStates):  # which names were read and which needs are met may be too much, one order not
+            return write(members, level, name, in_order=True).node()
         self.report(place, _MEMBER_WORDS, reason, "bounds, and what some member must be, are dropped")
         try:
             wider = replace(members, needs=(), least=0, most=None)

@@ -395,7 +395,7 @@ cdef class QuickReader:
         if not items and free is True:
             return self._any_fields(frame, <Item>others[0])
         return Listing(frame.open_member, tuple(items), others, frame.colon, frame.next_member, frame.close_object,
-                       Never() if must else frame.no_object, self.order == "declared" and not others)
+                       Never() if must else frame.no_object, self.order == "declared" and free is False)
 
     cdef Listing _any_fields(self, Frame frame, Item other):
         """An object of any members: the same listing wherever `other`, which is one of these, calls the same."""

@@ -70,7 +70,8 @@ cdef bint _holds_common(PyObject* content) noexcept:
             is_schema = is_text(value) and spells(value, b"json_schema", 11)
         elif spells(word, b"json_schema", 11):
             holds = is_dict(value) and is_common(value)
-        else:
+        elif not spells(word, b"order", 5) or not is_text(value) or not (
+                spells(value, b"any", 3) or spells(value, b"declared", 8)):
             return False
     return is_schema and holds
 

@@ -41,7 +41,7 @@ def arguments(schema: Any, **more: Any) -> Format:
 contents = st.one_of(
     st.builds(arguments, st.sampled_from(SCHEMAS)),
     st.builds(arguments, st.sampled_from(SCHEMAS), strict_mode=st.booleans(), plain_integers=st.booleans()),
-    st.sampled_from([arguments(OBJECT, style="qwen_xml"), arguments(OBJECT, any_order=True), ANY, const("ab")]),
+    st.sampled_from([arguments(OBJECT, style="qwen_xml"), arguments(OBJECT, order="declared"), ANY, const("ab")]),
     st.sampled_from([arguments(OBJECT, excludes=["x"]), arguments(OBJECT, excludes=[], style="json")]),
 )
 begins = st.sampled_from(["<", "<a", "<a>", "<ab>", "<b", "<call>", "<call>a", "<é>"])

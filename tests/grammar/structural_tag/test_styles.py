@@ -118,7 +118,7 @@ def test_every_style(style: str) -> None:
     found = texts(style, CLOSED | {"properties": ARGUMENTS, "required": ["s", "n"]})
     check(found, [s + n, s + n + l + o, f"\n {s}\n{n}{o}"], ["", s, n + s, s + n + n, s + n + o + l, s + n + "x"])
     check(found, [], [s + n.replace("-3", "3.5"), s + n.replace("-3", "x"), s + n.replace("n", "m"), s[:-1]])
-    check(texts(style, CLOSED | {"properties": ARGUMENTS}, any_order=True), ["", o + n, n + o + l + s], [n + n])
+    check(texts(style, CLOSED | {"properties": ARGUMENTS}, order="any"), ["", o + n, n + o + l + s], [n + n])
     check(texts(style, CLOSED), ["", "\n"], ["x", s])
 
 

@@ -94,9 +94,9 @@ def compile_request(
     any_whitespace: white space is free in JSON; otherwise it is laid out as by `json.dumps`.
     """
     if kind == "json":
-        return compiler.compile_json_schema(text, any_whitespace=any_whitespace)
+        return compiler.compile_json_schema(text, any_whitespace=any_whitespace, order="declared")
     if kind == "json_object":
-        return compiler.compile_json_schema('{"type": "object"}', any_whitespace=any_whitespace)
+        return compiler.compile_json_schema('{"type": "object"}', any_whitespace=any_whitespace, order="declared")
     if kind == "regex":
         return compiler.compile_regex(text)
     if kind == "grammar":
@@ -112,7 +112,7 @@ def read_request(kind: Kind, text: str) -> None:
     """Read what a request asks for as far as that goes without a vocabulary; raises as `compile_request` does."""
     try:
         if kind in ("json", "json_object"):
-            Grammar.from_json_schema(text if kind == "json" else '{"type": "object"}')
+            Grammar.from_json_schema(text if kind == "json" else '{"type": "object"}', order="declared")
         elif kind == "regex":
             Grammar.from_regex(text)
         elif kind == "grammar":

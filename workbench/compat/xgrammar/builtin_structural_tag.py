@@ -140,6 +140,7 @@ def _of_engine(
     mode: Mode,
     reasoning: Reasoning,
     *,
+    any_order: bool,
     exclude_special_tokens: bool,
     **options: Any,
 ) -> StructuralTag:
@@ -162,11 +163,23 @@ def _of_engine(
             definitions,
             choice,
             reasoning,
+            order="loose" if any_order else "any",
             own_tools=own,
             free_markers=not exclude_special_tokens,
             **options,
         )
-    return StructuralTag.model_validate(tag)
+    return StructuralTag.model_validate(_with_their_key(tag))
+
+
+def _with_their_key(form: Any) -> Any:
+    """A format of the engine that says how members are ordered as XGrammar has it; a default is left out."""
+    if isinstance(form, list):
+        return [_with_their_key(item) for item in form]
+    if not isinstance(form, dict):
+        return form
+    if form.get("type") == "json_schema":
+        return {"any_order" if key == "order" else key: True if key == "order" else form[key] for key in form}
+    return {key: _with_their_key(item) for key, item in form.items()}
 
 
 def _of_model(model: str) -> Callable[..., StructuralTag]:

@@ -33,14 +33,15 @@ def engine_arguments(
     max_whitespace_cnt: int | None,
     any_order: bool,
 ) -> dict[str, Any]:
-    """XGrammar's arguments of a schema as the engine's: members in any order as it counts them, plain integers."""
+    """XGrammar's arguments of a schema as the engine's: members in declared order, or in any as it counts them, plain
+    integers."""
     return {
         "any_whitespace": any_whitespace,
         "indent": indent,
         "separators": separators,
         "strict_mode": strict_mode,
         "max_whitespace_cnt": max_whitespace_cnt,
-        "any_order": "loose" if any_order else False,
+        "order": "loose" if any_order else "declared",
         "plain_integers": True,
     }
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kernels_core import errors
+from kernels_core.grammar.json_schema.exact_text import shown
 from kernels_core.grammar.structural_tag import load_structural_tag
+from kernels_core.grammar.structural_tag.fields import pointer
 
 from .config import get_max_recursion_depth
 from .exception import InvalidStructuralTagError
@@ -17,7 +20,7 @@ from .tag_phrases import tag_errors
 
 __all__ = ["engine_tag"]
 
-_SCHEMA_DEFAULTS = {"strict_mode": True, "plain_integers": True}
+_SCHEMA_DEFAULTS = {"strict_mode": True, "plain_integers": True, "order": "declared"}
 _DEEPEST = 200  # containers inside each other that are looked into; the engine refuses formats long before
 
 
@@ -45,7 +48,8 @@ def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> d
     with tag_errors(tag):
         loaded = load_structural_tag(tag, triggers)
     _check_depth(loaded)
-    return {**loaded, "format": _with_defaults(loaded["format"], 0, {})}
+    with tag_errors(loaded):
+        return {**loaded, "format": _with_defaults(loaded["format"], "#/format", 0, {})}
 
 
 def _plain(value: Any) -> Any:
@@ -73,25 +77,38 @@ def _check_depth(tag: Any) -> None:
     raise InvalidStructuralTagError(f"nested deeper than {limit}, or holding itself; see set_max_recursion_depth", "#")
 
 
-def _with_defaults(value: Any, depth: int, made: dict[int, Any]) -> Any:
-    """A format with its schemas marked as strict, and so for all formats in it.
+def _with_defaults(value: Any, path: str, depth: int, made: dict[int, Any]) -> Any:
+    """A format with its schemas marked as strict, and so for all formats in it; `path` is its place.
 
     `made` has, by the identity of a part, what became of it: a part that stands in many places is one part behind, too.
     """
     if depth > _DEEPEST or not isinstance(value, list | tuple | Mapping):
         return value
     if id(value) not in made:
-        made[id(value)] = _marked(value, depth, made)
+        made[id(value)] = _marked(value, path, depth, made)
     return made[id(value)]
 
 
-def _marked(value: Any, depth: int, made: dict[int, Any]) -> Any:
+def _marked(value: Any, path: str, depth: int, made: dict[int, Any]) -> Any:
     if not isinstance(value, Mapping):
-        return [_with_defaults(item, depth + 1, made) for item in value]
+        return [_with_defaults(item, pointer(path, at), depth + 1, made) for at, item in enumerate(value)]
     match value.get("type"):
         case "json_schema":
-            return {**_SCHEMA_DEFAULTS, **value, **({"any_order": "loose"} if value.get("any_order") is True else {})}
+            return _schema(value, path)
         case "qwen_xml_parameter":
-            return {**_SCHEMA_DEFAULTS, **value, "type": "json_schema", "style": "qwen_xml"}
+            return {**_schema(value, path), "type": "json_schema", "style": "qwen_xml"}
     below = ("content", "elements", "tags", "rules")
-    return {key: _with_defaults(item, depth + 1, made) if key in below else item for key, item in value.items()}
+    return {
+        key: _with_defaults(item, pointer(path, key), depth + 1, made) if key in below else item
+        for key, item in value.items()
+    }
+
+
+def _schema(value: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """The format of a schema, with the engine's key for the order of members."""
+    found = {**_SCHEMA_DEFAULTS, **value}
+    any_order = found.pop("any_order", False)
+    if not isinstance(any_order, bool):
+        reason = f"true or false is expected here, not {shown(any_order)}"
+        raise errors.InvalidStructuralTagError(reason, pointer(path, "any_order"))
+    return {**found, "order": "loose"} if any_order else found
