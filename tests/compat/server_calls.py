@@ -157,7 +157,8 @@ def refused_tokens(server: Server) -> list[Any]:
 
 def jump_forward(server: Server) -> list[Any]:
     """Forced text is cut anew together with what stands before it."""
-    text = json.dumps({"type": "object", "properties": {"a": {"enum": [1, 12]}}, "required": ["a"]})
+    closed = {"additionalProperties": False}
+    text = json.dumps({"type": "object", "properties": {"a": {"enum": [1, 12]}}, "required": ["a"], **closed})
     grammar = server.compile("json", text)
     bitmask = rows(1)
     found: list[Any] = [server.forced(grammar)]

@@ -119,7 +119,7 @@ def test_what_is_no_source_is_refused(wrong: Any) -> None:
         (GRAMMAR, {"root_rule_name": "pair"}, Grammar.from_ebnf(GRAMMAR, root_rule_name="pair")),
         (LARK, {}, Grammar.from_lark(LARK)),
         ("ab+", {"flags": "i"}, Grammar.from_regex("ab+", flags="i")),
-        (SCHEMA, {"any_order": True}, Grammar.from_json_schema(SCHEMA, any_order=True)),
+        (SCHEMA, {"order": "declared"}, Grammar.from_json_schema(SCHEMA, order="declared")),
         (City, {}, Grammar.from_json_schema(City)),
         (TAG, {}, Grammar.from_structural_tag(TAG)),
         (

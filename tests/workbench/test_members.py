@@ -39,23 +39,23 @@ def states(session: Session, level: int = 0) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "any_order", "expected"),
+    ("text", "order", "expected"),
     [
-        ("{", False, {"street": "next", "city": "next", "zip": "later", "land": "later"}),
-        ("{", True, dict.fromkeys(PLACE["properties"], "next")),
-        ('{"city": "L', False, {"street": "passed", "city": "here", "zip": "next", "land": "next"}),
-        ('{"city": "L', True, {"street": "next", "city": "here", "zip": "next", "land": "next"}),
-        ('{"city": "L"', False, {"street": "passed", "city": "done", "zip": "next", "land": "next"}),
-        ('{"city": "L", ', False, {"street": "passed", "city": "done", "zip": "next", "land": "next"}),
-        ('{"city": "L", "l', False, {"street": "passed", "city": "done", "zip": "passed", "land": "next"}),
-        ('{"city": "L", "l', True, {"street": "later", "city": "done", "zip": "later", "land": "next"}),
-        ('{"land": "SE"', True, {"street": "next", "city": "next", "zip": "next", "land": "done"}),
+        ("{", "declared", {"street": "next", "city": "next", "zip": "later", "land": "later"}),
+        ("{", "any", dict.fromkeys(PLACE["properties"], "next")),
+        ('{"city": "L', "declared", {"street": "passed", "city": "here", "zip": "next", "land": "next"}),
+        ('{"city": "L', "any", {"street": "next", "city": "here", "zip": "next", "land": "next"}),
+        ('{"city": "L"', "declared", {"street": "passed", "city": "done", "zip": "next", "land": "next"}),
+        ('{"city": "L", ', "declared", {"street": "passed", "city": "done", "zip": "next", "land": "next"}),
+        ('{"city": "L", "l', "declared", {"street": "passed", "city": "done", "zip": "passed", "land": "next"}),
+        ('{"city": "L", "l', "any", {"street": "later", "city": "done", "zip": "later", "land": "next"}),
+        ('{"land": "SE"', "any", {"street": "next", "city": "next", "zip": "next", "land": "done"}),
     ],
 )
-def test_the_members_of_an_object(text: str, any_order: bool, expected: dict[str, str]) -> None:
-    session = Session(PLACE, INFO, any_order=any_order).seek(text)
+def test_the_members_of_an_object(text: str, order: Any, expected: dict[str, str]) -> None:
+    session = Session(PLACE, INFO, order=order).seek(text)
     assert states(session) == expected
-    assert session.members().objects[0].ordered is not any_order
+    assert session.members().objects[0].ordered is (order == "declared")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_objects_in_objects_and_arrays() -> None:
     assert [one.label for one in found.objects] == ["#"]
     assert found.objects[0].names("done", "here") == ["id", "to", "lines"]
     assert found.objects[0].others == "any name"
-    session = at(ORDER, '{"id": 1, "to": {"city": "L"')
+    session = Session({**ORDER, "additionalProperties": False}, INFO, order="declared").seek('{"id": 1, "to": {"city": "L"')
     assert [(one.label, one.pointer) for one in session.members().objects] == [("to", "#/properties/to"), ("#", "#")]
     assert states(session, 1) == {"id": "done", "note": "passed", "to": "here", "lines": "next"}
     assert "members come in the schema's order, and note comes before to" in str(session.members().rows())
@@ -144,7 +144,7 @@ def test_objects_in_objects_and_arrays() -> None:
     assert not at('root ::= "{" [a-z]* "}"', "{a").members()
 
 
-@pytest.mark.parametrize("any_order", [False, True])
+@pytest.mark.parametrize("order", ["any", "declared"])
 @pytest.mark.parametrize(
     "schema",
     [
@@ -167,14 +167,14 @@ def test_objects_in_objects_and_arrays() -> None:
     ],
 )
 def test_what_is_worked_out_inside_a_value_is_what_the_parser_says_behind_it(
-    schema: dict[str, Any], any_order: bool
+    schema: dict[str, Any], order: Any
 ) -> None:
     """Along texts that are walked by taking the members that may come: nothing that is called required can be left
     out, and what may come next while a value is written is what may come behind it."""
     values = {"kind": '"x"', "street": '"s"', "city": '"c"', "name": '"n"', "way": '"w"', "land": '"SE"'}
     looked = 0
     for first in range(3):
-        session = Session(schema, INFO, any_order=any_order).seek("{")
+        session = Session(schema, INFO, order=order).seek("{")
         for turn in range(6):
             found = session.members().objects[0]
             assert found.may_close == session.matcher.fork().accept_string("}")
@@ -241,6 +241,7 @@ def test_elements_in_elements() -> None:
 
 TOOLS = {
     "model": "qwen_3_5",
+    "order": "declared",
     "tools": [
         {"type": "function", "function": {"name": "get_weather", "parameters": PLACE}},
         {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object", "properties": {}}}},
@@ -346,7 +347,7 @@ def test_every_style_of_elements_is_followed_through_its_schema(style: str) -> N
         "additionalProperties": False,
     }
     value = {"city": "Lund", "where": {"street": "a", "no": 1}, "days": [1, 2], "last": 3}
-    leaf = {"type": "json_schema", "json_schema": schema, "style": style}
+    leaf = {"type": "json_schema", "json_schema": schema, "style": style, "order": "declared"}
     tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "<c>", "content": leaf, "end": "</c>"}}
     session = at(tag, "<c>")
     text, members = "", 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.workbench.test_next import AMBIGUOUS, TAGS
@@ -118,7 +120,7 @@ def test_an_end_that_no_search_finds_in_time(tokenizer: Tokenizer) -> None:
         "required": names,
         "additionalProperties": False,
     }
-    session = Session(schema, tokenizer).seek('{"name_0": "short')
+    session = Session(schema, tokenizer, order="declared").seek('{"name_0": "short')
     assert searched_end(session.matcher, seconds=0) is None
     found = session.why("x")
     assert found.end is not None
@@ -167,33 +169,33 @@ CARD = {
 
 
 @pytest.mark.parametrize(
-    ("any_order", "text", "what", "about", "suggested"),
+    ("order", "text", "what", "about", "suggested"),
     [
-        (False, "{", '"nmae"', 'the schema has no member "nmae", and allows no other names', '"name"'),
-        (False, '{"name": "a", ', '"mdoe": 1', 'the schema has no member "mdoe"', '"mode"'),
-        (False, '{"name": "a", ', '"age"', "members come in the schema's order, and mode is required before age", None),
+        ("declared", "{", '"nmae"', 'the schema has no member "nmae", and allows no other names', '"name"'),
+        ("declared", '{"name": "a", ', '"mdoe": 1', 'the schema has no member "mdoe"', '"mode"'),
+        ("declared", '{"name": "a", ', '"age"', "members come in the schema's order, and mode is required before age", None),
         (
-            False,
+            "declared",
             '{"mode": "mode_0"',
             ', "name"',
             "members come in the schema's order, and name comes before mode",
             None,
         ),
-        (False, '{"mode": "mode_0", ', '"nmae"', "; name cannot come now: members come in the schema's order", None),
-        (False, '{"mode": "mode_0", "s', 'treat"', 'the schema has no member "streat"', 'treet"'),
-        (True, '{"mode": "mode_0", ', '"nmae"', 'the schema has no member "nmae"', '"name"'),
-        (True, '{"mode": "mode_0", ', '"mode"', "mode is there already, and a name comes once", None),
-        (True, '{"mode": "mode_0", ', '"mdoe"', "; mode is there already", None),
-        (True, '{"mode": "mode_0"', '"nmae"', "a comma must come before the next member; the schema has no", ',"name"'),
-        (False, '{"mode": "mode_0"', '"age"', "a comma must come before the next member", ',"age"'),
-        (False, "{", "}", "mode is still required", None),
-        (True, '{"name": "a"', "}", "mode is still required", None),
+        ("declared", '{"mode": "mode_0", ', '"nmae"', "; name cannot come now: members come in the schema's order", None),
+        ("declared", '{"mode": "mode_0", "s', 'treat"', 'the schema has no member "streat"', 'treet"'),
+        ("any", '{"mode": "mode_0", ', '"nmae"', 'the schema has no member "nmae"', '"name"'),
+        ("any", '{"mode": "mode_0", ', '"mode"', "mode is there already, and a name comes once", None),
+        ("any", '{"mode": "mode_0", ', '"mdoe"', "; mode is there already", None),
+        ("any", '{"mode": "mode_0"', '"nmae"', "a comma must come before the next member; the schema has no", ',"name"'),
+        ("declared", '{"mode": "mode_0"', '"age"', "a comma must come before the next member", ',"age"'),
+        ("declared", "{", "}", "mode is still required", None),
+        ("any", '{"name": "a"', "}", "mode is still required", None),
     ],
 )
 def test_why_a_name_cannot_come(
-    any_order: bool, text: str, what: str, about: str, suggested: str | None, tokenizer: Tokenizer
+    order: Any, text: str, what: str, about: str, suggested: str | None, tokenizer: Tokenizer
 ) -> None:
-    session = Session(CARD, tokenizer, any_order=any_order).seek(text)
+    session = Session(CARD, tokenizer, order=order).seek(text)
     found = why(session, what)
     assert not found.ok
     assert about in found.message
@@ -207,24 +209,25 @@ def test_why_a_name_cannot_come(
     if "a name comes once" in about:
         assert [place.pointer for place in found.reasons] == ["#/properties/mode"]
         return
-    assert {place.keyword for place in found.reasons} & {"required", "additionalProperties", "any_order"}
+    assert {place.keyword for place in found.reasons} & {"required", "additionalProperties", "order"}
     for place in found.reasons:
         assert str(place.pointer).rpartition("/")[2] in (place.keyword, "properties")
 
 
 @pytest.mark.parametrize(
-    ("any_order", "tried", "keywords"),
+    ("order", "tried", "keywords"),
     [
-        (False, '"nmae"', ["additionalProperties"]),  # also where a required member would have to come first
-        (True, '"nmae"', ["additionalProperties"]),
-        (False, '"age"', ["required", "any_order"]),
-        (False, '"street": "a"', ["required", "any_order"]),
+        ("declared", '"nmae"', ["additionalProperties"]),  # also where a required member would have to come first
+        ("any", '"nmae"', ["additionalProperties"]),
+        # An object that allows other names has no order.
+        ("declared", '"age"', ["required", "additionalProperties", "order"]),
+        ("declared", '"street": "a"', ["required", "additionalProperties", "order"]),
     ],
 )
 def test_the_keyword_that_forbids_a_name(
-    any_order: bool, tried: str, keywords: list[str], tokenizer: Tokenizer
+    order: Any, tried: str, keywords: list[str], tokenizer: Tokenizer
 ) -> None:
-    session = Session(CARD, tokenizer, any_order=any_order).seek("{")
+    session = Session(CARD, tokenizer, order=order).seek("{")
     found = why(session, tried).reasons
     assert found is not None
     assert [place.keyword for place in found] == keywords
@@ -252,7 +255,7 @@ def test_keywords_that_forbid_together_are_named_together(tokenizer: Tokenizer) 
     ],
 )
 def test_errors_and_the_status_of_the_text_say_what_why_says(text: str, tried: str, tokenizer: Tokenizer) -> None:
-    session = Session(CARD, tokenizer).seek(text)
+    session = Session(CARD, tokenizer, order="declared").seek(text)
     said = why(session, tried).message
     with pytest.raises(StepError) as step:
         session.step(tried)
@@ -332,7 +335,7 @@ def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> N
 def test_a_name_that_cannot_come_is_no_suggestion_for_another(
     tried: str, said: str, suggested: tuple[str, ...], tokenizer: Tokenizer
 ) -> None:
-    found = why(Session(STRICT, tokenizer).seek("{"), tried)
+    found = why(Session(STRICT, tokenizer, order="declared").seek("{"), tried)
     assert said in found.message
     assert found.suggestions == tuple(text.encode() for text in suggested)
 
@@ -359,7 +362,7 @@ def test_who_decides_on_an_uncertain_token_is_named(grammar: str, text: str, sai
 def test_what_next_finds_the_end_of_members_in_any_order_or_says_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}, "a": {"type": "integer"}}}
     strict = {**schema, "required": ["name", "a"], "additionalProperties": False}
-    session = Session(strict, "tekken", any_order=True).seek('{"na')
+    session = Session(strict, "tekken").seek('{"na')
     panel = NextPanel(Desk(session))
     monkeypatch.setattr("workbench.panels.next.SEARCH", 60.0)  # of wall time, on a machine that may be busy
     assert panel._end({}) == {"end": 'me":"","a":0}', "bytes": 13}

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kernels_core import Grammar, GrammarMatcher
@@ -161,7 +162,8 @@ class Search:
                 if name == "order":  # where the order is written
                     listing = (site.pointer for site in levels[-1] if site.get("properties") is not None)
                     pointer = next((child(place, "properties") for place in listing), pointer)
-                yield json_place(self._reader.source, content.pointer(pointer), "forbids", label, name)
+                # An option is no keyword at that place, though a member may be called so.
+                yield replace(json_place(self._reader.source, content.pointer(pointer), "forbids", label), keyword=name)
 
     def _at_level(self, content: Content, sites: tuple[Site, ...], text: bytes) -> Iterator[Place]:
         cuts = [cut for site in sites for cut in _cuts(site)]

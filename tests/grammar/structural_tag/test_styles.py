@@ -115,7 +115,7 @@ WRITTEN = {
 @pytest.mark.parametrize("style", WRITTEN)
 def test_every_style(style: str) -> None:
     s, n, l, o = WRITTEN[style]  # noqa: E741
-    found = texts(style, CLOSED | {"properties": ARGUMENTS, "required": ["s", "n"]})
+    found = texts(style, CLOSED | {"properties": ARGUMENTS, "required": ["s", "n"]}, order="declared")
     check(found, [s + n, s + n + l + o, f"\n {s}\n{n}{o}"], ["", s, n + s, s + n + n, s + n + o + l, s + n + "x"])
     check(found, [], [s + n.replace("-3", "3.5"), s + n.replace("-3", "x"), s + n.replace("n", "m"), s[:-1]])
     check(texts(style, CLOSED | {"properties": ARGUMENTS}, order="any"), ["", o + n, n + o + l + s], [n + n])

@@ -79,6 +79,10 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     },
     "JSON Schema: objects": {
         "required of what is not declared": _NO_INSTANCE,
+        **dict.fromkeys(
+            ("additionalProperties true", "not strict"),
+            "where other names may come, members have no order: a declared name that comes late can be closed",
+        ),
         "required alone": _ANY_INSTANCE,
         "a declared name as an additional one": "a name is the same however it is spelt",
         "patternProperties": _SEARCH,
