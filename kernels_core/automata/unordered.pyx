@@ -59,7 +59,7 @@ cdef bint spell_listing(Nfa nfa, Inlining lowering, Listing listing, int32_t lim
     first = nfa.state()         # of its own, so that what leads there is not what leads from one member to the next
     ahead = nfa.state()
     nfa.epsilon(first, ahead)
-    _guard(nfa, members, ahead, AHEAD)
+    _guard(nfa, members, ahead, _kept(members, AHEAD))
     behind = nfa.state()
     if not nfa.spell(lowering, listing.opening, START, first, _part(trace, 0), limit):
         return False
@@ -68,14 +68,14 @@ cdef bint spell_listing(Nfa nfa, Inlining lowering, Listing listing, int32_t lim
         if item.required:
             _require(members, i)
         part = 3 + 4 * i
-        if not _spell_member(nfa, lowering, members, item.key, listing.colon, item.value, i if i < count else OTHER,
-                             min(i, count), ahead, behind, _part(trace, part + 1), _part(trace, part + 2),
-                             _part(trace, part + 3)):
+        if not _spell_member(nfa, lowering, members, item.key, listing.colon, item.value,
+                             i if i < count else _kept(members, OTHER), min(i, count), ahead, behind,
+                             _part(trace, part + 1), _part(trace, part + 2), _part(trace, part + 3)):
             return False
     first = nfa.size
     if not nfa.spell(lowering, listing.comma, behind, ahead, _part(trace, 3), limit):
         return False
-    _guard(nfa, members, first, AHEAD)
+    _guard(nfa, members, first, _kept(members, AHEAD))
     closing = nfa.state()
     nfa.epsilon(behind, closing)
     if not nfa.spell(lowering, listing.closing, closing, FINAL, _part(trace, 2), limit):
@@ -113,20 +113,21 @@ cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node,
     cdef int32_t ahead = nfa.state(), behind, limit = lowering.limits.most_states, first, closing, i
     cdef int32_t count = members.count, more = <int32_t>len(node.other_keys)
     nfa.epsilon(source, ahead)
-    _guard(nfa, members, ahead, AHEAD)
+    _guard(nfa, members, ahead, _kept(members, AHEAD))
     behind = nfa.state()
     for i in range(count):
         if not _spell_member(nfa, lowering, members, node.keys[i], None, node.values[i], i, i, ahead, behind,
                              nfa.place(place, i), -1, nfa.place(place, count + i)):
             return False
     for i in range(more):
-        if not _spell_member(nfa, lowering, members, node.other_keys[i], None, node.other_values[i], OTHER, count, ahead,
-                             behind, nfa.place(place, 2 * count + i), -1, nfa.place(place, 2 * count + more + i)):
+        if not _spell_member(nfa, lowering, members, node.other_keys[i], None, node.other_values[i],
+                             _kept(members, OTHER), count, ahead, behind, nfa.place(place, 2 * count + i), -1,
+                             nfa.place(place, 2 * count + more + i)):
             return False
     first = nfa.size
     if not nfa.spell(lowering, node.separator, behind, ahead, nfa.place(place, 2 * (count + more)), limit):
         return False
-    _guard(nfa, members, first, AHEAD)
+    _guard(nfa, members, first, _kept(members, AHEAD))
     closing = nfa.state()
     nfa.epsilon(behind, closing)
     if not nfa.spell(lowering, node.closing, closing, FINAL, nfa.place(place, 2 * (count + more) + 1), limit):
@@ -161,6 +162,11 @@ cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Node key
         if not nfa.spell(lowering, colon, named, after, colon_place, limit):
             return False
     return nfa.spell(lowering, value, after, behind, value_place, limit)
+
+
+cdef int32_t _kept(const MemberSet* members, int32_t guard) noexcept:
+    """`guard`, unless it always holds: where others may come, and any number of them."""
+    return ALWAYS if members.others and members.most < 0 else guard
 
 
 cdef void _guard(Nfa nfa, MemberSet* members, int32_t first, int32_t guard) noexcept:
