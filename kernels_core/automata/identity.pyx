@@ -280,6 +280,9 @@ cdef void _put_gate(Tables tables, int32_t state, vector[uint8_t]& out) noexcept
     _put_int(out, members.most)
     _put_int(out, members.others)
     _put(out, members.required.data(), members.required.size() * sizeof(uint64_t))
+    _put_int(out, members.needs)
+    _put(out, members.first_option.data(), members.first_option.size() * sizeof(int32_t))
+    _put(out, members.meets.data(), members.meets.size() * sizeof(uint64_t))
     if tables.gate_of[state] >= 0:
         gate = tables.gates[tables.gate_of[state]]
         _put_int(out, gate.past - gate.first)

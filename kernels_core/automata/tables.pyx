@@ -12,8 +12,9 @@ makes states when they are met.  Whoever reads or grows tables holds `lock`, whi
 from libcpp.algorithm cimport binary_search, sort, unique
 
 from kernels_core.automata.inlining cimport LoweredRule
-from kernels_core.automata.members cimport AHEAD, CLOSES, OTHER, MemberSet
+from kernels_core.automata.members cimport CLOSES, MemberSet
 from kernels_core.automata.nfa cimport Nfa
+from kernels_core.automata.unordered cimport Read, may_come
 
 from kernels_core.automata.eager_dfa import determinise
 from kernels_core.errors import BudgetExceededError
@@ -257,8 +258,8 @@ cdef class Tables:
     def seen_members(self, int state, counter):
         """(those seen, required ones that are missing), by number, where members come in any order; None elsewhere.
 
-        The counter of such an item is a number: a bit for each declared member that was seen, and above these how many
-        members there were in all, up to where that matters.
+        The counter of such an item is a number: a bit for each declared member that was seen, above these one for each
+        need that was met, and above those how many members there were in all, up to where that matters.
         """
         cdef const MemberSet* members
         cdef int32_t i
@@ -300,10 +301,12 @@ cdef object _with_member(Tables tables, int32_t state, counter):
         return None
     if gate.update < 0:
         return counter
-    count, seen = counter >> members.count, counter & _bits(members.count)
+    if gate.update > members.count:
+        return counter | <object>members.meets[gate.update - members.count - 1] << members.count
     if gate.update < members.count:
-        seen |= _bits(gate.update) + 1
-    return <object>min(count + 1, members.cap) << members.count | seen
+        counter |= _bits(gate.update) + 1
+    above = members.count + members.needs
+    return <object>min((counter >> above) + 1, members.cap) << above | counter & _bits(above)
 
 
 cdef object _bits(int32_t count):
@@ -313,29 +316,19 @@ cdef object _bits(int32_t count):
 
 
 cdef bint _some_hold(const MemberSet* members, guards, counter) except -1:
-    """Whether one of `guards` holds for members as `Tables.seen_members` has them; as `../earley/registers.pyx` says
-    it."""
-    cdef int32_t i
-    cdef object word, required = 0
-    for i in range((members.count + 63) >> 6):
-        word = members.required[i]
-        required |= word << 64 * i
-    missing = (required & ~counter).bit_count()
-    optional = members.count - missing - (counter & _bits(members.count)).bit_count()
-    return any([_holds(members, guard, counter, missing, optional) for guard in guards])
-
-
-cdef bint _holds(const MemberSet* members, int32_t guard, counter, int32_t missing, int32_t optional) except -1:
-    """Whether `guard` holds; so many required and optional members were not seen."""
-    count = counter >> members.count
-    room = members.most < 0 or count + missing < members.most
-    if guard == CLOSES:
-        return count == 0 or missing == 0 and count >= members.least
-    if guard == OTHER:
-        return room
-    if guard == AHEAD:
-        return missing > 0 or room and (members.others or optional > 0)
-    return not counter >> guard & 1 and (room or members.required[guard >> 6] >> (guard & 63) & 1)
+    """Whether one of `guards` holds for members as `Tables.seen_members` has them."""
+    cdef vector[uint64_t] bits
+    cdef Read read
+    cdef size_t w
+    cdef object word = _bits(64), seen = counter & _bits(members.count)
+    bits.resize(members.required.size() + 1)        # one more, so that there is an address
+    read.count = counter >> members.count + members.needs
+    read.met = counter >> members.count & _bits(members.needs)
+    read.seen, read.missing, read.bits = seen.bit_count(), members.needed, bits.data()
+    for w in range(members.required.size()):
+        bits[w] = seen >> 64 * w & word
+        read.missing -= <int32_t>(<object>(bits[w] & members.required[w])).bit_count()
+    return any([may_come(members, read, guard) for guard in guards])
 
 
 cdef class EagerTables(Tables):

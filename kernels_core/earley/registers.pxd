@@ -3,16 +3,14 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.members cimport MemberSet
 from kernels_core.automata.tables cimport Gate, Tables
+from kernels_core.automata.unordered cimport Read
 from kernels_core.earley.arena cimport Arena
 from kernels_core.earley.slots cimport Slot
 
 
 cdef struct Register:
     const MemberSet* members    # what may be in it
-    int32_t count               # members in all, up to `members.cap`
-    int32_t missing             # required ones that are not in it
-    int32_t seen                # declared ones that are
-    uint64_t* bits              # one a declared member; NULL: none was seen
+    Read read
 
 
 cdef class Registers:
@@ -21,12 +19,9 @@ cdef class Registers:
     cdef vector[Register*] known        # by number, less one: 0 is the empty register of every rule
     cdef vector[uint64_t] bits          # scratch
 
-    cdef Register at(self, const MemberSet* members, int32_t number) noexcept nogil
+    cdef Read at(self, const MemberSet* members, int32_t number) noexcept nogil
     cdef bint may_enter(self, Tables tables, int32_t state, int32_t number) noexcept nogil
     cdef bint enter(self, Tables tables, int32_t state, int32_t* number) except -1 nogil
     cdef bint may_end(self, const MemberSet* members, int32_t number) noexcept nogil
     cdef int add_live(self, Tables tables, int32_t state, int32_t number, uint64_t* live) except -1 nogil
-    cdef int32_t _with(self, const MemberSet* members, int32_t number, int32_t member) except -1 nogil
-
-
-cdef bint may_come(const MemberSet* members, const Register& register, int32_t guard) noexcept nogil
+    cdef int32_t _with(self, const MemberSet* members, int32_t number, int32_t update) except -1 nogil

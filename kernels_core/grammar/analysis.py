@@ -164,16 +164,21 @@ def _derivable(
                 needed += (1, max(1, node.least) - sum(node.required))
                 if needed[declared] <= 0:
                     true_nodes.append(declared)
-                pairs = [
-                    (key, value, here if required else declared)
-                    for key, value, required in zip(node.keys, node.values, node.required, strict=True)
-                ]
                 needed[here] += sum(node.required)
-                others = zip(node.other_keys, node.other_values, strict=True)
-                pairs += [(key, value, enough) for key, value in others]
-                for key, value, above in pairs:
+                members, others = node.entries()
+                member = None
+                for key, value, required, _ in members:
+                    if not node.needs or key is not member:  # one of its values is enough
+                        member = key
+                        parents.append(here if required else declared)
+                        needed.append(1)
+                        either = len(parents) - 1
                     stack += ((key, len(parents)), (value, len(parents)))
-                    parents.append(above)
+                    parents.append(either)
+                    needed.append(2)
+                for key, value, _, _ in others:
+                    stack += ((key, len(parents)), (value, len(parents)))
+                    parents.append(enough)
                     needed.append(2)
                 continue
             elif isinstance(node, Repeat) and (node.minimum == 0 or node.maximum == 0):
@@ -268,7 +273,7 @@ def _problem(node: Node, ir: GrammarIR) -> str | None:
         case Repeat(_, minimum, maximum):
             if not 0 <= minimum <= MAX_REPEAT or not (maximum is None or minimum <= maximum <= MAX_REPEAT):
                 return f"repeat bounds {minimum}..{maximum} are not within 0 <= minimum <= maximum <= {MAX_REPEAT:,}"
-        case Unordered(keys, _, required, other_keys, _, _, _, least, most):
+        case Unordered(keys, _, required, other_keys, _, _, _, least, most, _, _):
             needed = max(1, least, sum(required))
             if (most is not None and most < needed) or (not other_keys and len(keys) < needed):
                 return "members in any order that can never be enough; write Never()"

@@ -3,7 +3,9 @@
     Unordered((key, value), (key, value, required), ..., others=((key, value), ...), separator=(...), closing=(...),
               least=0, most=9)
 
-Keys, values, separator and closing are any expressions; "required" behind a value says that the member is.
+Keys, values, separator and closing are any expressions; "required" behind a value says that the member is.  With
+`needs=2`, which is a number of conditions that some member has to meet, a number behind a value says which it meets, a
+bit for each; what stands side by side with one key are the values of one member.
 
 Read on: `ebnf.py` (reads the expressions), `macros.py` (the other macros).
 """
@@ -14,9 +16,10 @@ from . import nodes
 from .ir import Empty, Node, Span
 from .lexer import Tokens
 
-__all__ = ["Members"]
+__all__ = ["MAX_NEEDS", "Members"]
 
-_NAMED = ("others", "separator", "closing", "least", "most")
+MAX_NEEDS = 64
+_NAMED = ("others", "separator", "closing", "least", "most", "needs")
 
 
 class Members:
@@ -25,8 +28,8 @@ class Members:
     def __init__(self, tokens: Tokens, name: int) -> None:
         self._tokens = tokens
         self.start = tokens.starts[name]
-        self._members: list[tuple[Node, Node, bool]] = []
-        self._others: list[tuple[Node, Node]] = []
+        self._members: list[tuple[Node, Node, bool, int]] = []
+        self._others: list[tuple[Node, Node, int]] = []
         self._texts: dict[str, Node] = {}
         self._bounds: dict[str, int] = {}
         self._given: set[str] = set()
@@ -53,16 +56,19 @@ class Members:
                 tokens.fail("a value is missing here: (key, value)", tokens.starts[i])
             self._key = node
             return i + 1, True
-        required = False
+        required, meets = False, 0
+        if tokens.kinds[i] == "," and tokens.kinds[i + 1] == "number":
+            meets = self._number(i + 1, (1 << MAX_NEEDS) - 1)
+            i += 2
         if tokens.kinds[i] == ",":
             required = not self._at and tokens.text(i + 1) == "required"
             if not required or tokens.kinds[i + 2] != ")":
                 tokens.fail('expected ")" or ", required)" here', tokens.starts[i])
             i += 2
         if self._at:
-            self._others.append((self._key, node))
+            self._others.append((self._key, node, meets))
         else:
-            self._members.append((self._key, node, required))
+            self._members.append((self._key, node, required, meets))
         self._key = None
         return self._next(i + 1)
 
@@ -100,20 +106,27 @@ class Members:
         if name in self._given:
             tokens.fail(f"the argument {name!r} is given twice", tokens.starts[i])
         self._given.add(name)
-        if name in ("least", "most"):
-            digits = tokens.text(i + 2)
-            if tokens.kinds[i + 2] != "number" or len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:
-                tokens.fail(f"a number of at most {nodes.MAX_REPEAT:,} is expected here", tokens.starts[i + 2])
-            self._bounds[name] = int(digits)
+        if name in ("least", "most", "needs"):
+            self._bounds[name] = self._number(i + 2, MAX_NEEDS if name == "needs" else nodes.MAX_REPEAT)
             return self._next(i + 3)
         if tokens.kinds[i + 2] != "(":
             tokens.fail("parentheses are expected here", tokens.starts[i + 2])
         self._at = name
         return self._pair(i + 3) if name == "others" else (i + 3, True)
 
+    def _number(self, i: int, most: int) -> int:
+        tokens = self._tokens
+        digits = tokens.text(i)
+        if tokens.kinds[i] != "number" or len(digits) > 20 or int(digits) > most:
+            tokens.fail(f"a number of at most {most:,} is expected here", tokens.starts[i])
+        return int(digits)
+
     def node(self, end: int) -> Node:
         """The finished call; `end` is the offset behind it."""
         separator, closing = (self._texts.get(name, Empty()) for name in ("separator", "closing"))
         least, most = self._bounds.get("least", 0), self._bounds.get("most")
         span = Span(self.start, end)
-        return nodes.unordered(self._members, self._others, separator, closing, least, most, span)
+        needs = self._bounds.get("needs", 0)
+        if any(entry[-1] >> needs for entry in (*self._members, *self._others)):
+            self._tokens.fail(f"a member meets a need beyond the {needs} that there are", self.start)
+        return nodes.unordered(self._members, self._others, separator, closing, least, most, span, needs)

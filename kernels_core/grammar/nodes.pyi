@@ -27,12 +27,13 @@ def tag_dispatch(
 def token_set(ids: Iterable[int], negated: bool = False, span: Span | None = None) -> Node: ...
 def token_dispatch(switches: Iterable[Node], watched: Iterable[int], loop: bool, span: Span | None = None) -> Node: ...
 def unordered(
-    members: Iterable[tuple[Node, Node, bool]],
-    others: Iterable[tuple[Node, Node]],
+    members: Iterable[tuple[Node, Node, bool] | tuple[Node, Node, bool, int]],
+    others: Iterable[tuple[Node, Node] | tuple[Node, Node, int]],
     separator: Node,
     closing: Node,
     least: int = 0,
     most: int | None = None,
     span: Span | None = None,
+    needs: int = 0,
 ) -> Node: ...
 def rebuild(node: Node, below: list[Node]) -> Node: ...

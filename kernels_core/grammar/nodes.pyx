@@ -219,30 +219,52 @@ def tag_dispatch(tuple tags, tuple contents, bint loop, tuple excludes, span=Non
     )
 
 
-def unordered(members, others, Node separator not None, Node closing not None, least=0, most=None, span=None):
+def unordered(members, others, Node separator not None, Node closing not None, least=0, most=None, span=None, needs=0):
     """Members in any order.  `members` are (key, value, required), `others` (key, value); see `Unordered`.
 
-    A member without any text is left out; where one is required that has none, there is no text at all.
+    With `needs` each of them ends in the needs that it meets, a bit for each, and several in a row that have equal keys
+    are one member with several values.  A member without any text is left out; where one is required that has none,
+    there is no text at all.
     """
-    kept = [member for member in members if type(member[0]) is not Never and type(member[1]) is not Never]
-    others = [other for other in others if type(other[0]) is not Never and type(other[1]) is not Never]
-    needed = max(1, least, sum([1 for member in members if member[2]]))
-    if type(separator) is Never or type(closing) is Never or not kept and not others:
+    cdef list kept = [], others_kept = [], options = [], required = []
+    for member in members:
+        if not kept or not needs or type(member[0]) is Never or member[0] != kept[len(kept) - 1][0]:
+            kept.append((member[0], []))
+            required.append(bool(member[2]))
+            options.append([])
+        if type(member[0]) is not Never and type(member[1]) is not Never:
+            kept[len(kept) - 1][1].append(member[1])
+            options[len(options) - 1].append(member[3] if needs else 0)
+    if any([must and not values for must, (_, values) in zip(required, kept)]):
         return Never(span=span)
-    if any([member[2] for member in members if type(member[0]) is Never or type(member[1]) is Never]):
+    required = [must for must, (_, values) in zip(required, kept) if values]
+    options = [meets for meets in options if meets]
+    kept = [member for member in kept if member[1]]
+    for other in others:
+        if type(other[0]) is Never or type(other[1]) is Never:
+            continue
+        if not others_kept or not needs or other[0] != others_kept[len(others_kept) - 1][0]:
+            others_kept.append((other[0], []))
+            options.append([])
+        others_kept[len(others_kept) - 1][1].append(other[1])
+        options[len(options) - 1].append(other[2] if needs else 0)
+    needed = max(1, least, sum(required))
+    if type(separator) is Never or type(closing) is Never or not kept and not others_kept:
         return Never(span=span)
-    if most is not None and most < needed or not others and len(kept) < needed:
+    if most is not None and most < needed or not others_kept and len(kept) < needed:
         return Never(span=span)
     return Unordered(
-        tuple([key for key, _, _ in kept]),
-        tuple([value for _, value, _ in kept]),
-        tuple([bool(required) for _, _, required in kept]),
-        tuple([key for key, _ in others]),
-        tuple([value for _, value in others]),
+        tuple([key for key, _ in kept]),
+        tuple([value for _, values in kept for value in values]),
+        tuple(required),
+        tuple([key for key, _ in others_kept]),
+        tuple([value for _, values in others_kept for value in values]),
         separator,
         closing,
         least,
         most,
+        tuple([tuple(meets) for meets in options]) if needs else (),
+        needs,
         span=span,
     )
 
@@ -276,16 +298,14 @@ def rebuild(Node node, list below):
     if kind is TagDispatch:
         return tag_dispatch(node.tags, tuple(below), node.loop, node.excludes, node.span, stops=node.stops)
     if kind is Unordered:
-        count, more = len(node.keys), len(node.other_keys)
-        return unordered(
-            list(zip(below[:count], below[count:2 * count], node.required, strict=True)),
-            list(zip(below[2 * count:2 * count + more], below[2 * count + more:-2], strict=True)),
-            below[-2],
-            below[-1],
-            node.least,
-            node.most,
-            node.span,
-        )
+        count, more, values = len(node.keys), len(node.other_keys), len(node.values)
+        made = Unordered(
+            tuple(below[:count]), tuple(below[count:count + values]), node.required,
+            tuple(below[count + values:count + values + more]), tuple(below[count + values + more:-2]),
+            below[-2], below[-1], node.least, node.most, node.options, node.needs)
+        members, others = made.entries()
+        return unordered(members, [(key, value, meets) for key, value, _, meets in others], below[-2], below[-1], node.least,
+                         node.most, node.span, node.needs)
     if kind is Literal:
         return node if (<Literal>node).value else Empty(span=node.span)
     if kind is CharSet:

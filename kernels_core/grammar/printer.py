@@ -29,6 +29,7 @@ from .ir import (
     Unordered,
 )
 from .nodes import fold
+from .tree import children
 
 __all__ = ["print_grammar", "print_node", "print_rule"]
 
@@ -119,21 +120,25 @@ def _combine(node: Node, below: list[_Printed]) -> _Printed:
 
 
 def _unordered(node: Unordered, below: list[str]) -> str:
-    """`Unordered((key, value, required), ..., others=((key, value),), separator=..., closing=...)`."""
-    count, more = len(node.keys), len(node.other_keys)
-    keys, values, rest = below[:count], below[count : 2 * count], below[2 * count :]
-    arguments = [
-        f"({key}, {value}, required)" if required else f"({key}, {value})"
-        for key, value, required in zip(keys, values, node.required, strict=True)
-    ]
-    if more:
-        others = [f"({key}, {value})" for key, value in zip(rest[:more], rest[more : 2 * more], strict=True)]
-        arguments.append(f"others=({', '.join(others)}{',' if more == 1 else ''})")
-    arguments += [f"separator=({rest[-2]})", f"closing=({rest[-1]})"]
-    if node.least:
-        arguments.append(f"least={node.least}")
-    if node.most is not None:
-        arguments.append(f"most={node.most}")
+    """`Unordered((key, value, 3, required), ..., others=((key, value, 1),), separator=..., closing=...)`.
+
+    A number, where there are needs, has a bit for each that the member meets.
+    """
+    texts = dict(zip(map(id, children(node)), below, strict=True))
+    members, others = (
+        [
+            f"({texts[id(key)]}, {texts[id(value)]}{f', {meets}' * bool(node.needs)}{', required' * required})"
+            for key, value, required, meets in entries
+        ]
+        for entries in node.entries()
+    )
+    arguments = members
+    if others:
+        arguments.append(f"others=({', '.join(others)}{',' if len(others) == 1 else ''})")
+    arguments += [f"separator=({below[-2]})", f"closing=({below[-1]})"]
+    for name in ("least", "most", "needs"):
+        if getattr(node, name):
+            arguments.append(f"{name}={getattr(node, name)}")
     return f"Unordered({', '.join(arguments)})"
 
 

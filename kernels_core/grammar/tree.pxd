@@ -73,9 +73,9 @@ cdef class TagDispatch(Node):
 
 
 cdef class Unordered(Node):
-    cdef readonly tuple keys, values, required, other_keys, other_values
+    cdef readonly tuple keys, values, required, other_keys, other_values, options
     cdef tuple held                 # all of these but `required`, separator, closing
-    cdef readonly object least, most
+    cdef readonly object least, most, needs
 
 
 cpdef tuple children(Node node)

@@ -110,6 +110,8 @@ class Unordered(_Node):
         "closing",
         "least",
         "most",
+        "options",
+        "needs",
     )
     @property
     def keys(self) -> tuple[Node, ...]: ...
@@ -129,6 +131,11 @@ class Unordered(_Node):
     def least(self) -> int: ...
     @property
     def most(self) -> int | None: ...
+    @property
+    def options(self) -> tuple[tuple[int, ...], ...]: ...
+    @property
+    def needs(self) -> int: ...
+    def entries(self) -> tuple[list[tuple[Node, Node, bool, int]], list[tuple[Node, Node, bool, int]]]: ...
     def __init__(
         self,
         keys: tuple[Node, ...],
@@ -140,6 +147,8 @@ class Unordered(_Node):
         closing: Node,
         least: int = 0,
         most: int | None = None,
+        options: tuple[tuple[int, ...], ...] = (),
+        needs: int = 0,
         *,
         span: Span | None = None,
     ) -> None: ...

@@ -328,6 +328,11 @@ cdef class Unordered(Node):
     `required[i]` occurs.  Other members, texts of `other_keys[j]` and `other_values[j]`, may come any number of times.
     There are `least` to `most` members in all (`most` may be None).
 
+    With `needs`, which is a number of conditions, each member has one value or more, of which one is there:
+    `options[i]`, for keys and then other keys, has the conditions that each of them meets, a bit for each.  The values
+    of all keys stand one after the other in `values`, and are calls of rules that are never empty where they are
+    several or meet any; those of other keys likewise.  Each condition is met by some member.
+
     No text of a key, others included, is the beginning of a text of another, unless one of them is a call of a rule.
     Where a key that is none ends, nothing else of the same automaton goes on: no value, nothing that stands before or
     beside the members.  This node is the end of its rule (the body, the last item of a sequence that is, or an
@@ -335,14 +340,18 @@ cdef class Unordered(Node):
     """
 
     __match_args__ = (
-        "keys", "values", "required", "other_keys", "other_values", "separator", "closing", "least", "most",
+        "keys", "values", "required", "other_keys", "other_values", "separator", "closing", "least", "most", "options",
+        "needs",
     )
 
     def __init__(self, tuple keys not None, tuple values not None, tuple required not None, tuple other_keys not None,
-                 tuple other_values not None, Node separator not None, Node closing not None, least=0, most=None, *,
-                 span=None):
-        if not len(keys) == len(values) == len(required) or len(other_keys) != len(other_values):
+                 tuple other_values not None, Node separator not None, Node closing not None, least=0, most=None,
+                 tuple options not None=(), needs=0, *, span=None):
+        cdef tuple sizes = tuple([len(one) for one in options]) if needs else (1,) * (len(keys) + len(other_keys))
+        if (len(keys) != len(required) or len(sizes) != len(keys) + len(other_keys)
+                or sum(sizes[:len(keys)]) != len(values) or sum(sizes[len(keys):]) != len(other_values)):
             raise ValueError("keys, values and required are about the same members")
+        self.options, self.needs = options, needs
         self.keys, self.values, self.required = keys, values, required
         self.other_keys, self.other_values = other_keys, other_values
         self.held = (*keys, *values, *other_keys, *other_values, separator, closing)
@@ -362,7 +371,19 @@ cdef class Unordered(Node):
 
     cdef tuple parts(self):
         return (self.keys, self.values, self.required, self.other_keys, self.other_values, self.separator, self.closing,
-                self.least, self.most)
+                self.least, self.most, self.options, self.needs)
+
+    def entries(self):
+        """(key, value, whether it is required, the needs it meets) of each declared value, then of each other one."""
+        cdef list found = []
+        cdef int at = 0, number
+        values = self.values + self.other_values
+        for number, key in enumerate(self.keys + self.other_keys):
+            required = number < len(self.required) and self.required[number]
+            for meets in self.options[number] if self.needs else (0,):
+                found.append((key, values[at], required, meets))
+                at += 1
+        return found[:len(self.values)], found[len(self.values):]
 
 
 cdef uint8_t _held(tuple items) except? 255:

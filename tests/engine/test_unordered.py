@@ -58,6 +58,11 @@ RULES = {
     "text": Rule("text", Seq((Literal(b'"'), Repeat(CharSet(((0x20, 0x21), (0x23, 0x7E))), 0, None), Literal(b'"')))),
     "gap": Rule("gap", Repeat(Literal(b" "), 0, 3)),
     "others": Rule("others", Seq((CharSet(((0x78, 0x7A),)), Literal(b'"')))),
+    # Values that tell by their rule what they meet; a text may be of two.
+    "of_few": Rule("of_few", Seq((Literal(b":"), Repeat(CharSet(((0x30, 0x32),)), 1, None)))),
+    "of_digits": Rule("of_digits", Seq((Literal(b":"), RuleRef("digits")))),
+    "of_text": Rule("of_text", Seq((Literal(b":"), RuleRef("text")))),
+    "of_word": Rule("of_word", Literal(b':"a"')),
     # Keys that are calls may be the beginning of others, and of themselves.
     **{f"key_{n}": Rule(f"key_{n}", Seq((Literal(n.encode()), ZEROS))) for n in ("a", "ab", "abc", "b", "ba")},
 }
@@ -121,6 +126,30 @@ def members(draw: st.DrawFn, *, depth: int = 0) -> Node:
 
 
 @st.composite
+def needy_members(draw: st.DrawFn) -> Node:
+    """Members some of which have to meet something, from their opening bracket on."""
+    needs = draw(st.integers(1, 3))
+    called = st.lists(st.sampled_from(["few", "digits", "text", "word"]), min_size=1, max_size=2, unique=True)
+
+    def options() -> list[tuple[Node, int]]:
+        return [(RuleRef(f"of_{name}"), draw(st.integers(0, (1 << needs) - 1))) for name in draw(called)]
+
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
+    declared = [
+        (Literal(b'"' + name + b'"'), value, required, meets)
+        for name in names
+        for required in [draw(st.integers(0, 3)) == 0]
+        for value, meets in options()
+    ]
+    other = nodes.seq((Literal(b'"'), RuleRef("others")))
+    others = [(other, value, meets) for value, meets in options()] if draw(st.booleans()) else []
+    most = draw(st.sampled_from([None, None, 1, 2, 3]))
+    least = draw(st.sampled_from([0, 0, 2]))
+    node = nodes.unordered(declared, others, Literal(b","), Literal(b"}"), least, most, None, needs)
+    return nodes.seq((Literal(b"{"), node))
+
+
+@st.composite
 def grammars(draw: st.DrawFn) -> GrammarIR:
     """An object in any order, members of which may be objects in any order."""
     rules = {"root": Rule("root", draw(members(depth=1))), "inner": Rule("inner", draw(members())), **RULES}
@@ -132,9 +161,21 @@ def grammars(draw: st.DrawFn) -> GrammarIR:
     return normal_form(GrammarIR(rules, list(rules)[-1] if wrapped or "many" in rules else "root"))
 
 
+@given(needy_members(), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False))
+def test_masks_where_members_meet_needs(body: Node, variant: str, random: Random) -> None:
+    ir = GrammarIR({"root": Rule("root", body), **RULES}, "root")
+    if isinstance(body, Never) or not Recogniser(ir).start().alive:
+        return
+    walk_beside_the_oracle(normal_form(ir), variant, random)
+
+
 @given(grammars(), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False))
 def test_masks_are_those_of_the_oracle(ir: GrammarIR, variant: str, random: Random) -> None:
     check(ir)
+    walk_beside_the_oracle(ir, variant, random)
+
+
+def walk_beside_the_oracle(ir: GrammarIR, variant: str, random: Random) -> None:
     oracle = Recogniser(ir)
     matcher = GrammarMatcher(compiled(ir, VOCABULARY, VARIANTS[variant]))
     state = oracle.start()
@@ -441,7 +482,7 @@ def test_a_name_comes_once_however_it_is_spelt(case: tuple[dict[str, Any], Any],
 
 @pytest.mark.parametrize("last", ["a", "b", "c"])
 def test_a_name_comes_once_where_some_member_must_be_something(last: str) -> None:
-    """A graph of the names that were read, since more has to be known than which these were."""
+    """More has to be known than which names were read."""
     integers = {name: {"type": "integer"} for name in "abc"}
     none_is = {"not": {"properties": {name: {"const": 1} for name in "abc"}}}
     grammar = Grammar.from_json_schema(
@@ -506,7 +547,7 @@ def test_masks_of_many_members(extra: Any) -> None:
 
 @st.composite
 def needy_objects(draw: st.DrawFn) -> dict[str, Any]:
-    """A schema of more members than a graph of names can have, some of which have to be something."""
+    """A schema of members some of which have to be something."""
     names = [f"m{i}" for i in range(draw(st.integers(11, 13)))]
     integer = {"type": "integer"}
 

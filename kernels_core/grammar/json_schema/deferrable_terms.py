@@ -216,7 +216,7 @@ class DeferrableTerms:
         for kind in (*kinds.named, *kinds.others):
             below += (term for _, term in kind.options)
         try:
-            steps = member_steps(members, kinds, any_order=not in_order)
+            steps = member_steps(members, kinds)  # in any order there is a way if there is one in this
         except TooManyStates:
             return _MANY_STATES, _MANY_STATES
         if not (any(kinds.required) or members.needs or members.least):

@@ -23,7 +23,6 @@ from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
-from . import members as member_shapes
 from .arrays import ArrayText, NotFinite
 from .deferrable_terms import DeferrableTerms
 from .keywords import blamed
@@ -47,8 +46,6 @@ __all__ = ["STRING_WORDS", "Emitter"]
 
 # Values with more alternatives than this, not counting constants, are a rule of their own.
 _INLINE = 3
-# Ways to meet needs, each of which is an object of its own where members come in any order.
-_MOST_WAYS = 128
 
 
 class Emitter:
@@ -304,12 +301,7 @@ class Emitter:
             return write(members, level, name, in_order=False).node()
         except TooManyStates as error:
             reason = f"its conditions on members take {error}"
-        with suppress(TooManyStates):
-            ways = self._ways_to_meet(members)
-            if ways is not None:
-                build = partial(self.object_text, level=level, place=place, name=name, text=text)
-                return choice([self.rule(("object", way, level), name, partial(build, way)) for way in ways])
-        with suppress(TooManyStates):  # which names were read and which needs are met may be too much, one order not
+        with suppress(TooManyStates):  # needs may be too many for any order, and not for one
             return write(members, level, name, in_order=True).node()
         self.report(place, _MEMBER_WORDS, reason, "bounds, and what some member must be, are dropped")
         try:
@@ -317,40 +309,6 @@ class Emitter:
             return write(wider, level, name, in_order=False).node()
         except TooManyStates:
             return self.value(self.algebra.fixed(replace(VOID, objects=ANYTHING.objects)), level)
-
-    def _ways_to_meet(self, members: Members) -> list[Members] | None:
-        """Objects by the members that meet the needs, which become required names; None if there are no needs, if a
-        member that is not declared may meet one, if the ways are many, or if required names need not be there."""
-        kinds = self.kinds(members)
-        if (
-            not members.needs
-            or self.order == "loose"
-            or any(meets for kind in kinds.others for meets, _ in kind.options)
-        ):
-            return None
-        ways = [replace(members, needs=())]
-        for number in range(len(members.needs)):
-            meeting = [
-                (kind, self.algebra.any_of(*(term for meets, term in kind.options if number in meets)))
-                for kind in kinds.named
-                if any(number in meets for meets, _ in kind.options)
-            ]
-            longer: dict[Members, None] = {}
-            for way in ways:
-                found = [self._with_member(way, kind, term) for kind, term in meeting]
-                # Where a member that is required meets the need already, what others make is a part of that.
-                longer.update(dict.fromkeys([way] if way in found else [one for one in found if one is not None]))
-            ways = list(longer)
-            if len(ways) > _MOST_WAYS:
-                return None
-        return ways
-
-    def _with_member(self, members: Members, kind: Kind, term: Term) -> Members | None:
-        """`members` that have a member of a declared kind, with a value of `term`; None if there are none."""
-        required = tuple(dict.fromkeys((*members.required, kind.name)))
-        return member_shapes.normal(
-            self.algebra, replace(members, rules=(*members.rules, (kind.keys, term)), required=required)
-        )
 
     def array_text(
         self, items: Items, level: int, place: Place | None, name: str, text: Callable[..., ArrayText] = ArrayText

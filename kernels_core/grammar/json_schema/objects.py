@@ -1,9 +1,9 @@
 """Objects as text: members in any order, or declared ones in their order.
 
-In any order the text is one node (`ir.Unordered`), of which the parser keeps the names that it has seen.  In declared
-order, without obligations beyond required names, it is one expression.  With needs ("some member lies in ..."), or with
-bounds on the number of members in declared order, it is a graph whose states are (place in the order or names seen,
-needs met, members counted); a member is an edge.
+In any order the text is one node (`ir.Unordered`), of which the parser keeps the names that it has seen, how many members
+there were and which needs they met ("some member lies in ...").  In declared order, without obligations beyond required
+names, it is one expression; with needs, or with bounds on the number of members, it is a graph whose states are (place in
+the order, needs met, members counted); a member is an edge.
 
 A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  So a text
 with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
@@ -14,11 +14,14 @@ Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from ..compact_body import Item, Listing
-from ..ir import Choice, Literal, Never, Node, RuleRef
+from ..ir import Choice, Literal, Never, Node, RuleRef, Unordered
 from ..nodes import choice, repeat, seq, unordered
+from ..regular.dfa import TooManyStates
 from ..regular.languages import Language
 from ..rulebook import RuleBook
 from .kinds import Kind
@@ -30,6 +33,11 @@ if TYPE_CHECKING:
     from .emit import Emitter
 
 __all__ = ["ObjectText"]
+
+# Needs of one object in any order; and those where not every member may come that meets some, or one meets some with one
+# value, some with another (`automata/unordered.pyx`).
+MAX_NEEDS = 64
+MAX_NEEDS_IN_LITTLE_ROOM = 10
 
 
 class ObjectText:
@@ -58,7 +66,7 @@ class ObjectText:
         opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
         if self.emitter.order == "loose" and not (self.in_order or members.needs):
             body = self._loose()
-        elif not self.in_order and not members.needs and self.named and len(self.named) + len(self.others) > 1:
+        elif not self.in_order and (members.needs or self.named and len(self.named) + len(self.others) > 1):
             body, closing = self._unordered(closing), seq(())
         elif members.needs or members.least or members.most is not None:
             body = self._counted() or self._graph()
@@ -142,14 +150,36 @@ class ObjectText:
         return choice(options)
 
     def _unordered(self, closing: Node) -> Node:
-        """No needs: members in any order, the end of the object with them."""
+        """Members in any order, the end of the object with them.  Raises `TooManyStates`."""
+        members, comma = self.members, self.layout.comma(self.level)
         named = [
-            (*self.parted(key, kind.term), required)
-            for (key, kind), required in zip(self.named, self.required, strict=True)
+            (key, value, required, meets)
+            for (name, kind), required in zip(self.named, self.required, strict=True)
+            for key, value, meets in self._options(name, kind)
         ]
-        others = [self.parted(key, kind.term) for key, kind in self.others]
-        comma = self.layout.comma(self.level)
-        return unordered(named, others, comma, closing, self.members.least, self.members.most)
+        others = [option for keys, kind in self.others for option in self._options(keys, kind)]
+        if not members.needs:
+            pairs = [(key, value) for key, value, _ in others]
+            return unordered(
+                [member[:3] for member in named], pairs, comma, closing, members.least, members.most
+            )
+        made = unordered(named, others, comma, closing, members.least, members.most, None, len(members.needs))
+        return made if isinstance(made, Unordered) and _can_be_met(made) else Never()
+
+    def _options(self, name: Node, kind: Kind) -> list[tuple[Node, Node, int]]:
+        """The key of a member, what follows it, and which needs it meets then, a bit for each."""
+        key = self.parted(name, kind.term)[0]
+        found: dict[Node, int] = {}
+        for needs, term in kind.options:
+            value = self.parted(name, term)[1]
+            found[value] = found.get(value, 0) | sum(1 << need for need in needs)
+        if len(found) > 1 or any(found.values()):
+            # Which of them it is, is told by the rule that is called.
+            found = {
+                value if isinstance(value, Never) else self.emitter.book.add(f"{self.name}_member", value): meets
+                for value, meets in found.items()
+            }
+        return [(key, value, meets) for value, meets in found.items()]
 
     def _loose(self) -> Node:
         """Members in any order, each any number of times, as many as there are required names."""
@@ -182,7 +212,7 @@ class ObjectText:
     def _graph(self) -> Node:
         """Needs, or bounds: the ways through a graph."""
         kinds = [*self.named, *self.others]
-        steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=not self.in_order)
+        steps = member_steps(self.members, self.emitter.kinds(self.members))
 
         def edge(step: MemberStep) -> Node:
             number, term, written = step
@@ -195,7 +225,7 @@ class ObjectText:
         found = self._edges.get((number, term, written))
         if found is None:
             found = self.member(key, term)
-            if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1 or not self.in_order:
+            if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1:
                 found = self.emitter.book.add(f"{self.name}_member", found)
             self._edges[number, term, False] = found
             self._edges[number, term, True] = seq((self.layout.comma(self.level), found))
@@ -206,3 +236,27 @@ def as_rule(node: Node, hint: str, book: RuleBook) -> Node:
     """`node`, in a rule of its own if it is more than fixed texts: parts of compact bodies are in no body."""
     parts = node.items if isinstance(node, Choice) else (node,)
     return node if all(isinstance(part, Literal | RuleRef | Never) for part in parts) else book.add(hint, node)
+
+
+def _can_be_met(node: Unordered) -> bool:
+    """Whether some members meet all needs.  Raises `TooManyStates` where the parser could not say that."""
+    if node.needs > MAX_NEEDS:
+        raise TooManyStates(MAX_NEEDS)
+    everything, count = (1 << node.needs) - 1, len(node.keys)
+    tops = [reduce(or_, options) for options in node.options]
+    if reduce(or_, tops) != everything:
+        return False
+    if node.most is None and all(top in found for top, found in zip(tops[:count], node.options, strict=False)):
+        return True
+    if node.needs > MAX_NEEDS_IN_LITTLE_ROOM:
+        raise TooManyStates(MAX_NEEDS_IN_LITTLE_ROOM)
+    fewest = {0: 0}  # members besides those that are required, by the needs that they meet together
+    for number, options in enumerate(node.options):
+        required = number < count and node.required[number]
+        behind = {} if required else dict(fewest)
+        for met, members in fewest.items():
+            for meets in options:
+                here = members + (not required)
+                behind[met | meets] = min(behind.get(met | meets, here), here)
+        fewest = behind
+    return everything in fewest and (node.most is None or fewest[everything] + sum(node.required) <= node.most)

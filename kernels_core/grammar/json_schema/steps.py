@@ -113,13 +113,13 @@ class Steps(Generic[S, L]):
 
 # The kind, by place (declared ones, then others); its value; whether a member stands in front of it.
 MemberStep = tuple[int, Term, bool]
-# How far in the order (or names seen, as bits), needs met, members counted, is there a member.
+# How far in the order, needs met, members counted, is there a member.
 _State = tuple[int, Needs, int, bool]
 
 
-def member_steps(members: Members, kinds: Kinds, *, any_order: bool) -> Steps[_State, MemberStep]:
-    """The members of an object, in declared order and then all others, or in any order.  Raises `TooManyStates`."""
-    order = _Order(kinds, any_order=any_order)
+def member_steps(members: Members, kinds: Kinds) -> Steps[_State, MemberStep]:
+    """The members of an object, in declared order and then all others.  Raises `TooManyStates`."""
+    order = _Order(kinds)
     all_needs = frozenset(range(len(members.needs)))
     cap = members.least if members.most is None else members.most
     start: _State = (0, frozenset(), 0, False)
@@ -151,22 +151,17 @@ _Move = tuple[int, Term, int, Needs]
 
 
 class _Order:
-    """Which kinds may come, by place in the order or by names seen."""
+    """Which kinds may come, by place in the order."""
 
-    def __init__(self, kinds: Kinds, *, any_order: bool) -> None:
+    def __init__(self, kinds: Kinds) -> None:
         self.kinds: tuple[Kind, ...] = (*kinds.named, *kinds.others)
         self._named = len(kinds.named)
         self._required = kinds.required
-        self._any_order = any_order
 
     def behind(self, place: int) -> tuple[bool, int | None, list[tuple[int, int]]]:
         """May the object end here; the place after leaving out the next name; which kinds may follow, with the place
         then."""
         others = range(self._named, len(self.kinds))
-        if self._any_order:
-            done = all(place >> i & 1 for i, required in enumerate(self._required) if required)
-            reached = [(i, place | 1 << i) for i in range(self._named) if not place >> i & 1]
-            return done, None, reached + [(kind, place) for kind in others]
         if place == self._named:
             return True, None, [(kind, place) for kind in others]
         return False, None if self._required[place] else place + 1, [(place, place + 1)]
