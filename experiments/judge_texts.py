@@ -52,7 +52,9 @@ def judge(line: dict[str, Any], order: Order) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 1 if a text was judged wrongly, 2 if there is no data."""
     parser = argparse.ArgumentParser(prog="python -m experiments.judge_texts", description=__doc__.split("\n\n")[0])
-    parser.add_argument("file", nargs="?", type=Path, help="schemas with their texts (default: those of the data folder)")
+    parser.add_argument(
+        "file", nargs="?", type=Path, help="schemas with their texts (default: those of the data folder)"
+    )
     parser.add_argument("--order", choices=("any", "declared"), default="any", help="of members")
     chosen = parser.parse_args(arguments)
     file: Path = chosen.file or data_folder() / "schemastore" / "schemas.jsonl.gz"

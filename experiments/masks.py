@@ -191,7 +191,7 @@ CLAIMS: Final = (
         what="share of the schemas that ours compiled, with a valid text that it refuses",
         effect=_share_of_compiled(False),
         at_most=0.05,
-        differs="Members of a closed object come in the schema's order unless `order=\"any\"` allows others",
+        differs='Members of a closed object come in the schema\'s order unless `order="any"` allows others',
     ),
     Claim(
         text="It takes more of all schemas, and judges all their texts rightly, than the best peer.",

@@ -552,8 +552,8 @@ cdef class Nfa:
 
 cdef bytes describe_members(const MemberSet* members):
     """Bytes that say all about what members there are, and where."""
-    return b"members %d %d %d %d %d %d %d " % (members.count, members.least, members.most, members.others, members.needs,
-                                               members.meets.size(), members.guard.size()) + (
+    return b"members %d %d %d %d %d %d %d " % (members.count, members.least, members.most, members.others,
+                                               members.needs, members.meets.size(), members.guard.size()) + (
         (<const char*>members.required.data())[:8 * members.required.size()]
         + (<const char*>members.meets.data())[:8 * members.meets.size()]
         + (<const char*>members.first_option.data())[:4 * members.first_option.size()]

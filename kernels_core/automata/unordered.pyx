@@ -127,8 +127,9 @@ cdef int _add_needs(MemberSet* members, Unordered node) except -1:
     members.first_option.push_back(<int32_t>members.meets.size())
     members.simple = top and members.most < 0
     if not members.simple and members.needs > MOST_NEEDS:
-        raise UnsupportedFeatureError(f"members in any order with {members.needs} needs, where there may be no room for all "
-                                      f"that meet them; there may be {MOST_NEEDS}")
+        raise UnsupportedFeatureError(
+            f"members in any order with {members.needs} needs, where there may be no room for all that meet them; there "
+            f"may be {MOST_NEEDS}")
     return 0
 
 
@@ -179,7 +180,8 @@ cdef bint _spell_options(Nfa nfa, Inlining lowering, MemberSet* members, Unorder
     cdef int32_t count = members.count, first = nfa.size, named = nfa.state(), limit = lowering.limits.most_states
     cdef int32_t option, taken, at, declared = <int32_t>len(node.values)
     cdef Node value
-    if not _spell_key(nfa, lowering, members, key, first, named, guard, min(kind, count), ahead, nfa.place(place, part)):
+    at = nfa.place(place, part)
+    if not _spell_key(nfa, lowering, members, key, first, named, guard, min(kind, count), ahead, at):
         return False
     for option in range(members.first_option[kind], members.first_option[kind + 1]):
         value = <Node>(node.values[option] if kind < count else node.other_values[option - declared])
@@ -189,7 +191,7 @@ cdef bint _spell_options(Nfa nfa, Inlining lowering, MemberSet* members, Unorder
                 return False
             continue
         if type(value) is not RuleRef or lowering.node_can_be_empty(value):
-            raise ValueError("a value that meets a need, or is one of several, is the call of a rule that is never empty")
+            raise ValueError("a value that meets a need, or is one of several, calls a rule that is never empty")
         taken = nfa.state()
         nfa.tag(named, at)
         nfa.call(named, lowering.rule_id((<RuleRef>value).name), taken)
@@ -241,7 +243,7 @@ cdef int32_t _kept(const MemberSet* members, int32_t guard) noexcept:
     return ALWAYS if members.others and members.most < 0 and members.simple else guard
 
 
-# -- what may come ------------------------------------------------------------------------------------------------------
+# -- what may come ----------------------------------------------------------------------------------------------
 
 cdef bint may_come(const MemberSet* members, const Read& read, int32_t guard) noexcept nogil:
     """Whether `guard` holds (`members.pxd`).  A required member has a place whatever else there is."""

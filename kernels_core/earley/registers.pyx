@@ -1,9 +1,9 @@
 # distutils: language = c++
 """Intern registers: sets of the members that were read, for rules whose members come in any order (`members.pxd`).
 
-A register is a set of declared members, how many members came in all, and which needs they met.  Equal registers of one rule are one and have a
-number, which is what an item holds.  Registers live in the memory of their machine, within its budget: a machine that is
-given up gives them back, while the automata, which hold none, stay.
+A register is a set of declared members, how many members came in all, and which needs they met.  Equal registers of
+one rule are one and have a number, which is what an item holds.  Registers live in the memory of their machine, within
+its budget: a machine that is given up gives them back, while the automata, which hold none, stay.
 
 A negative number (`machine.FREE`) is an unknown register: every guard holds for it.
 

@@ -304,8 +304,9 @@ def rebuild(Node node, list below):
             tuple(below[count + values:count + values + more]), tuple(below[count + values + more:-2]),
             below[-2], below[-1], node.least, node.most, node.options, node.needs)
         members, others = made.entries()
-        return unordered(members, [(key, value, meets) for key, value, _, meets in others], below[-2], below[-1], node.least,
-                         node.most, node.span, node.needs)
+        return unordered(
+            members, [(key, value, meets) for key, value, _, meets in others], below[-2], below[-1], node.least,
+            node.most, node.span, node.needs)
     if kind is Literal:
         return node if (<Literal>node).value else Empty(span=node.span)
     if kind is CharSet:

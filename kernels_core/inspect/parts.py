@@ -105,7 +105,7 @@ _Split = tuple[list[Node], Node, list[Node]]
 
 
 def _groups(listing: Listing) -> list[Node]:
-    """The members of an object, each with the comma before it, optional ones as such; in any order they are any text."""
+    """The members of an object, each with the comma before it, optional ones as such; in any order any text."""
     if not listing.in_order:
         return [_REST]
     found: list[Node] = []

@@ -81,7 +81,9 @@ def test_shorthand_and_body_are_one_language(schema: dict[str, Any], options: Sc
             briefs[name] = ir.compact(name)
     ir.complete()
     # No finite automaton knows which members were read (`tests/engine/test_unordered.py` looks at these).
-    plain = {name: rule for name, rule in ir.rules.items() if not any(isinstance(one, Unordered) for one in walk(rule.body))}
+    plain = {
+        name: rule for name, rule in ir.rules.items() if not any(isinstance(one, Unordered) for one in walk(rule.body))
+    }
     rules = {name: plain.get(name, Rule(name, Literal(b"{}"))) for name in ir.rules}
     lowering = Lowering(GrammarIR(rules, ir.root), Options(parser="fsm", max_states=1_000_000))
     for name, compact in briefs.items():

@@ -79,7 +79,9 @@ def arrays_of(schema: dict[str, Any], random: Random) -> list[list[Any]]:
     return found
 
 
-@given(schemas(), st.sampled_from(["any", "declared"]), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False))
+@given(
+    schemas(), st.sampled_from(["any", "declared"]), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False)
+)
 def test_arrays_of_distinct_constants(schema: dict[str, Any], order: Any, variant: str, random: Random) -> None:
     arrays = arrays_of(schema, random)
     validator = Draft202012Validator(schema)

@@ -135,7 +135,9 @@ def test_objects_in_objects_and_arrays() -> None:
     assert [one.label for one in found.objects] == ["#"]
     assert found.objects[0].names("done", "here") == ["id", "to", "lines"]
     assert found.objects[0].others == "any name"
-    session = Session({**ORDER, "additionalProperties": False}, INFO, order="declared").seek('{"id": 1, "to": {"city": "L"')
+    session = Session({**ORDER, "additionalProperties": False}, INFO, order="declared").seek(
+        '{"id": 1, "to": {"city": "L"'
+    )
     assert [(one.label, one.pointer) for one in session.members().objects] == [("to", "#/properties/to"), ("#", "#")]
     assert states(session, 1) == {"id": "done", "note": "passed", "to": "here", "lines": "next"}
     assert "members come in the schema's order, and note comes before to" in str(session.members().rows())

@@ -173,7 +173,13 @@ CARD = {
     [
         ("declared", "{", '"nmae"', 'the schema has no member "nmae", and allows no other names', '"name"'),
         ("declared", '{"name": "a", ', '"mdoe": 1', 'the schema has no member "mdoe"', '"mode"'),
-        ("declared", '{"name": "a", ', '"age"', "members come in the schema's order, and mode is required before age", None),
+        (
+            "declared",
+            '{"name": "a", ',
+            '"age"',
+            "members come in the schema's order, and mode is required before age",
+            None,
+        ),
         (
             "declared",
             '{"mode": "mode_0"',
@@ -181,12 +187,24 @@ CARD = {
             "members come in the schema's order, and name comes before mode",
             None,
         ),
-        ("declared", '{"mode": "mode_0", ', '"nmae"', "; name cannot come now: members come in the schema's order", None),
+        (
+            "declared",
+            '{"mode": "mode_0", ',
+            '"nmae"',
+            "; name cannot come now: members come in the schema's order",
+            None,
+        ),
         ("declared", '{"mode": "mode_0", "s', 'treat"', 'the schema has no member "streat"', 'treet"'),
         ("any", '{"mode": "mode_0", ', '"nmae"', 'the schema has no member "nmae"', '"name"'),
         ("any", '{"mode": "mode_0", ', '"mode"', "mode is there already, and a name comes once", None),
         ("any", '{"mode": "mode_0", ', '"mdoe"', "; mode is there already", None),
-        ("any", '{"mode": "mode_0"', '"nmae"', "a comma must come before the next member; the schema has no", ',"name"'),
+        (
+            "any",
+            '{"mode": "mode_0"',
+            '"nmae"',
+            "a comma must come before the next member; the schema has no",
+            ',"name"',
+        ),
         ("declared", '{"mode": "mode_0"', '"age"', "a comma must come before the next member", ',"age"'),
         ("declared", "{", "}", "mode is still required", None),
         ("any", '{"name": "a"', "}", "mode is still required", None),
@@ -224,9 +242,7 @@ def test_why_a_name_cannot_come(
         ("declared", '"street": "a"', ["required", "additionalProperties", "order"]),
     ],
 )
-def test_the_keyword_that_forbids_a_name(
-    order: Any, tried: str, keywords: list[str], tokenizer: Tokenizer
-) -> None:
+def test_the_keyword_that_forbids_a_name(order: Any, tried: str, keywords: list[str], tokenizer: Tokenizer) -> None:
     session = Session(CARD, tokenizer, order=order).seek("{")
     found = why(session, tried).reasons
     assert found is not None

@@ -437,9 +437,9 @@ def generate(
         A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.
     grammar
         EBNF text, a `Grammar`, a `CompiledGrammar` for the model's vocabulary, or a `GrammarMatcher` whose present
-        state is continued (it is forked: the caller's stays where it is).  Or a dict, a list or a pydantic model that is
-        a schema, a structural tag or tools; members of its objects then come in declared order, see `order` of
-        `Grammar.from_json_schema`.
+        state is continued (it is forked: the caller's stays where it is).  Or a dict, a list or a pydantic model that
+        is a schema, a structural tag or tools; members of a schema's objects then come in declared order, see `order`
+        of `Grammar.from_json_schema`.
     max_tokens
         Budget of tokens; running out gives the finish reason "length".
     temperature, top_k, top_p

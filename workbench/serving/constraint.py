@@ -97,8 +97,8 @@ class _Maker:
         self._request, self._body, self._compiler = request, body, compiler
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
-        # Small models love to write blanks and noughts behind a point; there is an instance without them.  What a schema
-        # declares first is often what the rest follows from.
+        # Small models love to write blanks and noughts behind a point; there is an instance without them.  What a
+        # schema declares first is often what the rest follows from.
         self._layout: SchemaArguments = {"max_whitespace_cnt": max_blanks, "plain_integers": True, "order": "declared"}
         choice = request.tool_choice
         self.must_call = choice == "required" or (

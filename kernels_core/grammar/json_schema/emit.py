@@ -27,7 +27,7 @@ from .arrays import ArrayText, NotFinite
 from .deferrable_terms import DeferrableTerms
 from .keywords import blamed
 from .keywords.entry import ARRAY, NUMBER, OBJECT, STRING
-from .kinds import Kind, Kinds, kinds_of
+from .kinds import Kinds, kinds_of
 from .layout import Layout
 from .numbers import NO_NUMBERS, Numbers
 from .numerals import Numerals

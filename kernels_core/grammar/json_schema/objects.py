@@ -1,9 +1,9 @@
 """Objects as text: members in any order, or declared ones in their order.
 
-In any order the text is one node (`ir.Unordered`), of which the parser keeps the names that it has seen, how many members
-there were and which needs they met ("some member lies in ...").  In declared order, without obligations beyond required
-names, it is one expression; with needs, or with bounds on the number of members, it is a graph whose states are (place in
-the order, needs met, members counted); a member is an edge.
+In any order the text is one node (`ir.Unordered`), of which the parser keeps the names that it has seen, how many
+members there were and which needs they met ("some member lies in ...").  In declared order, without obligations beyond
+required names, it is one expression; with needs, or with bounds on the number of members, it is a graph whose states
+are (place in the order, needs met, members counted); a member is an edge.
 
 A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  So a text
 with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ObjectText"]
 
-# Needs of one object in any order; and those where not every member may come that meets some, or one meets some with one
-# value, some with another (`automata/unordered.pyx`).
+# Needs of one object in any order; and those where not every member may come that meets some, or one meets some with
+# one value, some with another (`automata/unordered.pyx`).
 MAX_NEEDS = 64
 MAX_NEEDS_IN_LITTLE_ROOM = 10
 
@@ -66,7 +66,7 @@ class ObjectText:
         opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
         if self.emitter.order == "loose" and not (self.in_order or members.needs):
             body = self._loose()
-        elif not self.in_order and (members.needs or self.named and len(self.named) + len(self.others) > 1):
+        elif not self.in_order and (members.needs or (self.named and len(self.named) + len(self.others) > 1)):
             body, closing = self._unordered(closing), seq(())
         elif members.needs or members.least or members.most is not None:
             body = self._counted() or self._graph()
@@ -160,9 +160,7 @@ class ObjectText:
         others = [option for keys, kind in self.others for option in self._options(keys, kind)]
         if not members.needs:
             pairs = [(key, value) for key, value, _ in others]
-            return unordered(
-                [member[:3] for member in named], pairs, comma, closing, members.least, members.most
-            )
+            return unordered([member[:3] for member in named], pairs, comma, closing, members.least, members.most)
         made = unordered(named, others, comma, closing, members.least, members.most, None, len(members.needs))
         return made if isinstance(made, Unordered) and _can_be_met(made) else Never()
 

@@ -27,8 +27,8 @@ Order = Literal["any", "declared", "loose"]
 
 `any`: none.  `declared`: that of the schema, in objects that allow no other names than the declared ones.  Where other
 names may come, nobody can tell from the beginning of a name that it is a declared one which comes too late, so any
-order is allowed there, too.  `loose`: none, each any number of times, and as many as there are required names, whichever
-they are.
+order is allowed there, too.  `loose`: none, each any number of times, and as many as there are required names,
+whichever they are.
 """
 ORDERS: tuple[str, ...] = get_args(Order)
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from os.path import commonprefix
 from typing import Any
 
 from .. import charset, nodes
@@ -213,6 +212,12 @@ def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
     return kept
 
 
+def _beginning(texts: list[str]) -> str:
+    """What all of some texts begin with."""
+    first, last = min(texts), max(texts)
+    return first[: next((at for at, letter in enumerate(first) if not last.startswith(letter, at)), len(first))]
+
+
 class _ObjectElements(CarefulObject):
     """The members of an object as elements."""
 
@@ -246,7 +251,7 @@ class _ObjectElements(CarefulObject):
     def parted(self, key: Node, term: Term) -> tuple[Node, Node]:
         # A name may be the beginning of another, but a name and what all middles begin with may not: no name holds it.
         spell, style = self.emitter.spell, self.emitter.style
-        mark = commonprefix([middle[0] for middle in style.middles.values()])
+        mark = _beginning([middle[0] for middle in style.middles.values()])
         back = nodes.seq([node for text in style.back for node in (key, spell(text))][1:])
         value = self.emitter.element(nodes.seq(()), term, back, self.place, skip=mark)
         return nodes.seq((spell(style.front), key, spell(mark))), value
