@@ -1,4 +1,5 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine
@@ -28,6 +29,10 @@ cdef cppclass SuffixMatches:
     # What `find_suffixes` found, and its scratch: one that is kept has room.
     vector[int32_t] places      # in the token set's `ids`
     vector[SuffixVisit] todo
+    # What was found of a reference last: token sets of one word after the other refer to the same, for one caller.
+    shared_ptr[void] reference
+    SetRec* caller
+    vector[int32_t] kept
 
 
 cdef void lay_out_suffixes(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,

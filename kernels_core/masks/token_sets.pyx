@@ -57,18 +57,25 @@ cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, Suffix
                        vector[int32_t]& found) except -1 nogil:
     """`found` gets the uncertain tokens that `caller` takes the suffix of; with the machine's lock held."""
     cdef TokenSet* part = tokens
-    while part != NULL:
-        _resolve(part, tokens, machine, caller, matches, found)
+    find_suffixes(part.suffix_trie, machine, caller, matches)
+    _add_found(part, tokens, matches, found)
+    while part.reference.get() != NULL:
+        if <void*>part.reference.get() == matches.reference.get() and matches.caller == caller:
+            matches.places = matches.kept
+        else:
+            find_suffixes(part.reference.get().suffix_trie, machine, caller, matches)
+            matches.reference, matches.caller = <shared_ptr[void]>part.reference, caller
+            matches.kept = matches.places
         part = part.reference.get()
+        _add_found(part, tokens, matches, found)
     return 0
 
 
-cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* caller, SuffixMatches& matches,
-                  vector[int32_t]& found) except -1 nogil:
+cdef int _add_found(TokenSet* tokens, TokenSet* whole, SuffixMatches& matches,
+                    vector[int32_t]& found) except -1 nogil:
     """The uncertain tokens of one part of the chain of references that begins with `whole`."""
     cdef size_t i
     cdef int32_t token
-    find_suffixes(tokens.suffix_trie, machine, caller, matches)
     for i in range(matches.places.size()):
         token = tokens.ids[matches.places[i]]
         if whole == tokens or not _decided_above(whole, tokens, token):
