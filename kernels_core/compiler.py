@@ -22,7 +22,7 @@ from kernels_core.compiled import CompiledGrammar, trie_of
 from kernels_core.earley.arena import reserve
 from kernels_core.errors import GrammarNote, GrammarWarning
 from kernels_core.grammar import Grammar
-from kernels_core.grammar.length import check_length
+from kernels_core.grammar.length import request
 from kernels_core.locks import new_lock
 from kernels_core.masks.pool import TokenSetPool
 from kernels_core.options import Options
@@ -113,7 +113,7 @@ class GrammarCompiler:
         self, grammar: Grammar | str, *, root_rule_name: str = "root", cancel: CancelToken | None = None
     ) -> CompiledGrammar:
         """Compile a `Grammar`, or EBNF text with `root_rule_name` as its start; `cancel` may call it off."""
-        with self._limit("a grammar", cancel):
+        with self._limit("a grammar", cancel, grammar):
             if isinstance(grammar, str):
                 grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
             elif not isinstance(grammar, Grammar):
@@ -129,7 +129,7 @@ class GrammarCompiler:
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar:
         """Compile a regular expression; arguments and errors are those of `Grammar.from_regex`."""
-        with self._limit("a regular expression", cancel):
+        with self._limit("a regular expression", cancel, regex):
             return self._by_grammar(Grammar.from_regex(regex, flags=flags, match=match))
 
     def compile_lark(
@@ -143,7 +143,7 @@ class GrammarCompiler:
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar:
         """Compile Lark text, whose tokens are looked up in this compiler's vocabulary; see `Grammar.from_lark`."""
-        with self._limit("a Lark grammar", cancel):
+        with self._limit("a Lark grammar", cancel, lark):
             read = Grammar.from_lark(
                 lark,
                 start=start,
@@ -195,10 +195,9 @@ class GrammarCompiler:
             key = (text, repr(options), documents.key if documents else ())
             return self._by_text(key, lambda: Grammar.from_json_schema(schema, **arguments))
 
-    def _limit(self, what: str, cancel: CancelToken | None, text: object = None) -> TimeLimit:
-        """The time of one compile, reading included; `text` must not be longer than a grammar's may be."""
-        check_length(text)
-        return TimeLimit(self.options.max_compile_ms, cancel=cancel, where=f"compiling {what}")
+    def _limit(self, what: str, cancel: CancelToken | None, given: object) -> TimeLimit:
+        """The time of one compile of what was `given`, reading included."""
+        return request(self.options.max_compile_ms, f"compiling {what}", given, cancel=cancel)
 
     def _by_grammar(self, read: Grammar) -> CompiledGrammar:
         return self._cache.get(read.key, lambda: self._compile(read)) if self.cache_enabled else self._compile(read)

@@ -18,7 +18,7 @@ from kernels_core.automata.size_estimate cimport CALL, Callee
 from kernels_core.automata.unordered cimport spell_listing
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, branch_of, is_prefix
 from kernels_core.grammar.compact_body cimport ExcludedWords, Bounded, Branches, Diagram, Item, Listing, Row, CompactBody, Words
-from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Literal, Never, Node, RuleRef
+from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Empty, Literal, Never, Node, RuleRef
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.ir import DeferredRule
@@ -389,14 +389,19 @@ cdef bint _is_byte(Node label) except -1:
 
 
 cdef bint _spell_bounded(Nfa nfa, Inlining lowering, Bounded bounded, int32_t limit, bint trace=False) except -1:
-    """A state for each, between characters, and what is known of the lengths from each of all states."""
+    """A state for each, between characters, and what is known of the lengths from each of all states.
+
+    Without an opening the rule's start has the edges of the first state, and is none itself: nothing leads back to it,
+    and a rule does not end where it begins.
+    """
     cdef int32_t first = nfa.size, source, target
+    cdef bint opened = type(bounded.opening) is not Empty
     cdef tuple edge
     cdef Lengths* lengths = new Lengths()
     nfa.lengths.reset(lengths)
     nfa.size += bounded.size
     nfa.may_be_dead = True
-    if not nfa.spell(lowering, bounded.opening, START, first, NOWHERE, limit):
+    if opened and not nfa.spell(lowering, bounded.opening, START, first, NOWHERE, limit):
         return False
     for edge in bounded.edges:
         source, target = edge[0], edge[2]
@@ -406,10 +411,13 @@ cdef bint _spell_bounded(Nfa nfa, Inlining lowering, Bounded bounded, int32_t li
             nfa.tag(first + source, _part(True, source))
         if not nfa.spell(lowering, <Node?>edge[1], first + source, first + target, NOWHERE, limit):
             return False
+        if source == 0 and not opened and not nfa.spell(lowering, <Node>edge[1], START, first + target, NOWHERE, limit):
+            return False
     for source in bounded.accepting:
         if not nfa.spell(lowering, bounded.closing, first + source, FINAL, NOWHERE, limit):
             return False
-    lengths.least, lengths.most = bounded.least + 1, bounded.most + 1
+    lengths.before = opened
+    lengths.least, lengths.most = bounded.least + lengths.before, bounded.most + lengths.before
     lengths.between.assign(nfa.size, False)
     lengths.least_left.assign(nfa.size, ENDLESS)
     lengths.most_left.assign(nfa.size, 0)

@@ -153,12 +153,16 @@ cdef class LazyTables(Tables):
         counter[0] += between
         return counter[0] + least <= lengths.most and counter[0] + most >= lengths.least
 
+    cdef bint is_long_enough(self, int32_t state, int32_t counter) noexcept nogil:
+        cdef const Lengths* lengths = self._lengths(state)
+        return lengths == NULL or counter < 0 or counter >= lengths.least
+
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil:
         cdef const Lengths* lengths = self._lengths(state)
         if lengths == NULL or counter < 0:
             return False
         room.missing, room.left = lengths.least - counter, lengths.most - counter
-        room.reserve = lengths.reserve
+        room.reserve, room.before = lengths.reserve, lengths.before
         return True
 
     cdef int _close(self, int32_t rule, int32_t nfa_state) except -1 nogil:

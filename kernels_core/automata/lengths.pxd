@@ -4,9 +4,9 @@ The parser's items hold the number of characters that were read, as they hold it
 automaton does not grow with the bound.  Whether a text can still be finished in time is known for each state: the
 numbers of characters that may follow are all from `least_left` to `most_left`.
 
-The place before the first character counts as one, so a rule's bounds are one more than those of its texts.  Such a
-rule calls nothing, and counts no iterations.  A negative number (`earley.machine.FREE`) stands for characters that are
-not counted.
+Where something is read before the first character, the place behind it counts as one, so the rule's bounds are one
+more than those of its texts (`before`).  Such a rule calls nothing, and counts no iterations.  A negative number
+(`earley.machine.FREE`) stands for characters that are not counted.
 
 Read on: `lazy_dfa.pyx`, `../earley/machine.pyx`, `../masks/cache.pyx`.
 """
@@ -20,7 +20,8 @@ cdef enum:
 
 
 cdef cppclass Lengths:
-    int32_t least               # characters of a text, and one
+    int32_t before              # 1 where something is read before the first character, else 0
+    int32_t least               # characters of a text, and `before`
     int32_t most
     int32_t reserve             # `least_left` is nowhere more
     # by NFA state
@@ -34,3 +35,4 @@ cdef struct Room:
     int32_t missing     # characters that have to follow, the one under way among them; or less
     int32_t left        # characters that may follow
     int32_t reserve     # as in `Lengths`
+    int32_t before

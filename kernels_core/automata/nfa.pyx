@@ -540,6 +540,9 @@ cdef class Nfa:
             parts.append(b"excluded %d %d " % (self.words.get().spelling.size(), self.words.get().ranges.size()))
             parts.append((<char*>self.words.get().spelling.data())[:self.words.get().spelling.size()])
             parts.append((<char*>self.words.get().ranges.data())[:self.words.get().ranges.size() * sizeof(Letters)])
+        if self.lengths.get() != NULL:      # the bounds are told by whoever uses the identity: its distance to them
+            parts.append(b"between %d " % self.lengths.get().before)
+            parts.append((<char*>self.lengths.get().between.data())[:self.lengths.get().between.size()])
         if self.members.get() != NULL:
             parts.append(describe_members(self.members.get()))
         for k in range(self.symbols.size()):

@@ -93,6 +93,7 @@ cdef class Tables:
     cdef int _declare(self) except -1
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
+    cdef bint is_long_enough(self, int32_t state, int32_t counter) noexcept nogil
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil
     cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil
     cdef void put_gate(self, int32_t state, vector[int32_t]& guards, int32_t update) noexcept nogil

@@ -115,6 +115,10 @@ cdef class Tables:
         """
         return True
 
+    cdef bint is_long_enough(self, int32_t state, int32_t counter) noexcept nogil:
+        """Whether a text may end at `state`, as far as its length goes; most rules bound none."""
+        return True
+
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil:
         """Whether the rule of `state` bounds the length of its texts and `counter` counts; `room` says what is left."""
         return False
@@ -244,14 +248,28 @@ cdef class Tables:
                 found = self.room(state, 0, &room)
                 self.count(state, &count)
                 self.lock.unlock()
-        return (room.missing - 1, room.left - 1, count > 0) if found else None
+        return (room.missing - room.before, room.left - room.before, count > 0) if found else None
+
+    def characters(self, int state, int counter):
+        """How many characters were read at an item whose rule bounds them; None at any other."""
+        cdef Room room
+        cdef bint found = False
+        if self.bounded:
+            with nogil:
+                self.lock.lock()
+                found = self.room(state, counter, &room)
+                self.lock.unlock()
+        return max(0, counter - room.before) if found else None
 
     def may_end(self, int state, counter):
-        """Whether an item at `state`, which accepts, may end there: required members were there."""
+        """Whether an item at `state`, which accepts, may end there: required members, or characters enough, were there.
+        """
         with nogil:
             self.lock.lock()
         try:
-            return members_at(self, state) == NULL or _some_hold(members_at(self, state), (CLOSES,), counter)
+            if members_at(self, state) != NULL:
+                return _some_hold(members_at(self, state), (CLOSES,), counter)
+            return not self.bounded or bool(self.is_long_enough(state, counter))
         finally:
             self.lock.unlock()
 

@@ -312,6 +312,8 @@ cdef class Machine(InternedStates):
                 continue
             if not self.registers.may_end(members_at(self.tables, item.state), item.counter):
                 continue
+            if self.tables.bounded and not self.tables.is_long_enough(item.state, item.counter):
+                continue
             if flags & COUNTED:
                 rule = self.tables.rule_of[item.state]
                 iterations = item.counter + 1

@@ -19,6 +19,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from kernels_core.clock cimport breathe
 from kernels_core.grammar.borrowed cimport (
     FALSE,
     NONE,
@@ -162,7 +163,7 @@ cdef class _Writer:
         return 0
 
     cdef int grow(self, size_t least) except -1:
-        cdef size_t used = self.at - self.first, room = 2 * least
+        cdef size_t used = self.at - self.first, room = min(2 * least, LONGEST)
         cdef char* moved
         if least > LONGEST:
             raise BudgetExceededError("bytes of JSON text", LONGEST,
@@ -200,6 +201,7 @@ cdef class _Writer:
         cdef bint first = True, known
         self.put(b"{", 1)
         while next_member(value, &at, &name, &item):        # nothing here runs code that could change the value
+            breathe(1)
             if not first:
                 self.put(b", ", 2)
             first = False
@@ -224,6 +226,7 @@ cdef class _Writer:
                 self.done.verdicts.resize(place.items + list_size(value))
         self.put(b"[", 1)
         for at in range(list_size(value)):
+            breathe(1)
             if at:
                 self.put(b", ", 2)
             span.first = self.place()
@@ -277,7 +280,7 @@ cdef class _Writer:
 
     cdef int quoted(self, const uint8_t* text, Py_ssize_t size) except -1:
         cdef uint8_t* to
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at, escaped = 0
         if not _escapes(text, size):
             self.need(size + 2)
             self.at[0] = c'"'
@@ -285,7 +288,9 @@ cdef class _Writer:
             self.at[size + 1] = c'"'
             self.at += size + 2
             return 0
-        self.need(6 * size + 2)
+        for at in range(size):
+            escaped += text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\"
+        self.need(size + 5 * escaped + 2)
         to = <uint8_t*>self.at
         to[0] = c'"'
         to += 1

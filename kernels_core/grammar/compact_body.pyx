@@ -136,6 +136,9 @@ cdef class Diagram(CompactBody):
 cdef class Bounded(CompactBody):
     """`opening`, then `least` to `most` labels on a way from state 0 to an `accepting` one, then `closing`.
 
+    `opening` and `closing` may be Empty; `least` is above 0 where both are.  No text of `closing` begins with a byte
+    that a label begins with.
+
     `edges` are (source, label, target) between `size` states, of which each leads on to an accepting one.  Labels are
     nodes that call nothing, and those that leave one state are a prefix code together: none is empty, no text of one
     is the beginning of another.  `spans` has (least, most or None) for each state: the numbers of labels from there

@@ -13,13 +13,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
-from ..clock import READING_MS, TimeLimit, is_limited
+from ..clock import READING_MS, is_limited
 from ..errors import GrammarError, GrammarNote, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from .json_text import JSON_TEXT
-from .length import check_length
+from .length import request
 from .names import fresh
 from .notes import control_texts, notes_on_rules
 from .printer import print_grammar
@@ -47,10 +47,8 @@ def _limited(read: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(read)
     def within(*arguments: P.args, **named: P.kwargs) -> R:
-        check_length(*arguments, *named.values())
-        if is_limited():
-            return read(*arguments, **named)
-        with TimeLimit(READING_MS, where="reading a grammar"):
+        limit_ms = 0 if is_limited() else READING_MS
+        with request(limit_ms, "reading a grammar", *arguments, *named.values()):
             return read(*arguments, **named)
 
     return within

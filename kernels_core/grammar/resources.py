@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 from weakref import WeakValueDictionary
 
+from ..clock import look
 from .length import check_length
 
 __all__ = ["Form", "Resources", "reached"]
@@ -49,6 +50,7 @@ class Form:
         """A copy of `document`, which is JSON text or what `write` takes."""
         check_length(document)
         text = self.write(document)
+        look(len(text) // 8)
         digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
         found = _COPIES.get(digest)
         if found is None:
@@ -139,6 +141,7 @@ class _Names:
         work: list[tuple[Any, tuple[str, ...]]] = [(document, (outer,))]
         while work:
             value, bases = work.pop()
+            look(20)
             if isinstance(value, list):
                 work += [(item, bases) for item in value if isinstance(item, dict | list)]
             elif isinstance(value, dict):

@@ -398,7 +398,7 @@ class Chart:
             accepting=table.accepting[item.state] and table.may_end(item.state, item.counter),
             span=table.span(table.rule_of[item.state]),
             source_rules=table.source_rules(item.state),
-            characters=None if table.lengths(item.state) is None else max(0, item.counter - 1),
+            characters=table.characters(item.state, item.counter),
             seen=seen,
             missing=missing,
         )

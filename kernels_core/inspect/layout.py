@@ -175,12 +175,18 @@ class StateTable:
 
     def lengths(self, state: int) -> tuple[int, int, bool] | None:
         """Where the rule of `state` bounds the characters of its texts: the least, the most, and whether to come to
-        `state` is to have read one.  An item there counts characters, and one for the place before the first."""
+        `state` is to have read one."""
         found: tuple[int, int, bool] | None = self._tables.lengths(state)
         return found
 
+    def characters(self, state: int, counter: int) -> int | None:
+        """How many characters were read at an item whose rule bounds them; None at any other."""
+        found: int | None = self._tables.characters(state, counter)
+        return found
+
     def may_end(self, state: int, counter: int) -> bool:
-        """Whether an item at a `state` that accepts may end there: all members that are required were there."""
+        """Whether an item at a `state` that accepts may end there: all required members, or enough characters, were
+        there."""
         return bool(self._tables.may_end(state, counter))
 
     def members(self, state: int, counter: int) -> tuple[tuple[str, ...], tuple[str, ...]] | None:

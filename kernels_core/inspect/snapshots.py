@@ -128,11 +128,12 @@ class EarleyItem:
     `rule` is the rule whose automaton has the `state`, and `span` its character range in the source.  `source_rules`
     are the rules that the dots stand in as they were written: `rule`, or small rules that are spelt out in it.
     `origin` is the byte position at which `rule` was predicted (the paper's first index); `counter` is the iteration of
-    a counted rule; where a rule bounds the characters of its texts, those that were read, and one since the text began;
-    where members come in any order, a code of those that were read; 0 elsewhere.  `characters`: those that were read,
-    None where they are not counted.  `seen`: names of the members that were read, None where their order is fixed, and
-    `missing` the required ones that were not.  `state` is the automaton state's id in the engine that runs; -1 if the
-    engine has not made it (an item of a text that was only asked about).  `dot`: its dotted rules, three blanks apart.
+    a counted rule; where a rule bounds the characters of its texts, those that were read, and one if something is read
+    before the first; where members come in any order, a code of those that were read; 0 elsewhere.  `characters`: those
+    that were read, None where they are not counted.  `seen`: names of the members that were read, None where their
+    order is fixed, and `missing` the required ones that were not.  `state` is the automaton state's id in the engine
+    that runs; -1 if the engine has not made it (an item of a text that was only asked about).  `dot`: its dotted rules,
+    three blanks apart.
     """
 
     rule: str

@@ -13,5 +13,5 @@ def write_minus_infinity(
     words: int,
     words_step: int,
     word_count: int,
-    targets: npt.NDArray[np.int64],
+    chosen: npt.NDArray[np.int64],
 ) -> None: ...

@@ -28,9 +28,9 @@ cdef extern from *:
 
 def write_minus_infinity(
     uintptr_t logits, int64_t row_step, int64_t item_step, int item_bytes, uint64_t pattern, int64_t width,
-    uintptr_t words, int64_t words_step, int64_t word_count, const int64_t[::1] targets,
+    uintptr_t words, int64_t words_step, int64_t word_count, const int64_t[::1] chosen,
 ):
-    """Row `i` of the mask goes on row `targets[i]` of the logits; the first `width` logits of a row are looked at.
+    """Each of the `chosen` rows of the mask goes on that row of the logits, whose first `width` logits are looked at.
 
     logits, words: addresses of the first row's first item.  row_step, words_step: bytes from one row to the next;
     item_step: items (not bytes) from one logit to the next.  item_bytes: 2, 4 or 8; pattern: minus infinity's bits.
@@ -44,9 +44,9 @@ def write_minus_infinity(
     if item_bytes not in (2, 4, 8):
         raise ValueError(f"logits of {item_bytes} bytes are not known: 2, 4 or 8")
     with nogil:
-        for i in range(targets.shape[0]):
-            row = <char*>logits + targets[i] * row_step
-            mask = <const uint32_t*>(<const char*>words + i * words_step)
+        for i in range(chosen.shape[0]):
+            row = <char*>logits + chosen[i] * row_step
+            mask = <const uint32_t*>(<const char*>words + chosen[i] * words_step)
             if item_bytes == 2:
                 _mask_row(<uint16_t*>row, item_step, <uint16_t>pattern, width, mask, word_count)
             elif item_bytes == 4:

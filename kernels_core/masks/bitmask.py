@@ -58,7 +58,8 @@ def apply_token_bitmask_inplace(
         what is not allowed is written, natively and without the GIL.
     `bitmask`: int32 array or tensor, shape (batch, words) or (words,); words for fewer tokens than `width` leave the
     rest of the logits masked out.  `vocab_size`: look at the first `vocab_size` logits only, leave the others alone.
-    `indices`: row i of `bitmask` belongs to row `indices[i]` of `logits`; without it rows correspond.
+    `indices`: the rows to mask, of logits and bitmask alike (as XGrammar means them), which may then differ in their
+    number; without it all, and there are as many of each.
     Raises `ValueError` on shapes or types that do not fit.
     """
     if _is_torch(logits):
@@ -81,20 +82,21 @@ def _check(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[
     width = int(logits.shape[1])
     if vocab_size is not None and not 0 <= vocab_size <= width:
         raise ValueError(f"vocab_size {vocab_size} does not fit logits of width {width}")
-    rows = logits.shape[0] if indices is None else len(indices)
-    if bitmask.shape[0] != rows:
-        raise ValueError(f"{bitmask.shape[0]} rows of bitmask for {rows} rows of logits")
+    if indices is None and bitmask.shape[0] != logits.shape[0]:
+        raise ValueError(f"{bitmask.shape[0]} rows of bitmask for {logits.shape[0]} rows of logits")
     return width if vocab_size is None else vocab_size
 
 
-def _targets(rows: int, indices: Sequence[int] | None) -> npt.NDArray[np.int64]:
-    """The row of the logits that each row of the mask is for; `ValueError` for one that is not there."""
+def _chosen(rows: int, indices: Sequence[int] | None) -> npt.NDArray[np.int64]:
+    """The rows to mask, of which there are `rows`; `ValueError` for one that is not there."""
     if indices is None:
         return np.arange(rows)
     given = indices.tolist() if hasattr(indices, "tolist") else indices  # a tensor is read in one go
     chosen = np.array([int(index) for index in given], dtype=np.int64)
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < rows):
-        raise ValueError(f"indices must be within 0..{rows - 1}, got {chosen.tolist()}")
+        raise ValueError(
+            f"indices are rows of logits and bitmask alike, so they must be within 0..{rows - 1}, got {chosen.tolist()}"
+        )
     return chosen
 
 
@@ -106,7 +108,7 @@ def _apply_numpy(logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None,
         raise ValueError(f"bitmask must be int32, not {words.dtype}")
     words = words[None] if words.ndim == 1 else words
     width = _check(rows, words, vocab_size, indices)
-    _write(layout, width, words, _targets(len(rows), indices))
+    _write(layout, width, words, _chosen(min(len(rows), len(words)), indices))
 
 
 def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
@@ -123,7 +125,7 @@ def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Seq
     # Autograd and compiled graphs have to see an operation; other devices have no memory of ours.
     native = logits.device.type == words.device.type == "cpu" and not logits.requires_grad
     if native and str(logits.dtype) in _TORCH_KINDS and not torch.compiler.is_compiling():
-        _write(logits_layout(rows), width, words.numpy(), _targets(rows.shape[0], indices))
+        _write(logits_layout(rows), width, words.numpy(), _chosen(min(rows.shape[0], words.shape[0]), indices))
         return
     words = words.to(logits.device, non_blocking=True)
     shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
@@ -133,8 +135,8 @@ def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Seq
     if indices is None:
         rows[:, :width].masked_fill_(~allowed, float("-inf"))
         return
-    for row, target in enumerate(_targets(rows.shape[0], indices).tolist()):  # views: no row is gathered
-        rows[target, :width].masked_fill_(~allowed[row], float("-inf"))
+    for row in _chosen(min(rows.shape[0], words.shape[0]), indices).tolist():  # views: no row is gathered
+        rows[row, :width].masked_fill_(~allowed[row], float("-inf"))
 
 
 _PATTERNS: Final = {"<f2": 0xFC00, "bfloat16": 0xFF80, "<f4": 0xFF80_0000, "<f8": 0xFFF0_0000_0000_0000}
@@ -190,11 +192,11 @@ def logits_layout(logits: Any) -> Layout:
     return Layout(address, rows, row_step, item_step, _BYTES[kind], _PATTERNS[kind], width)
 
 
-def _write(layout: Layout, width: int, words: npt.NDArray[np.int32], targets: npt.NDArray[np.int64]) -> None:
-    """The first `width` logits of rows `targets`, masked natively."""
+def _write(layout: Layout, width: int, words: npt.NDArray[np.int32], chosen: npt.NDArray[np.int64]) -> None:
+    """The first `width` logits of the `chosen` rows, masked natively."""
     if words.shape[1] and words.strides[1] != words.itemsize:
         words = np.ascontiguousarray(words)
     mask = words.__array_interface__["data"][0]
     steps = words.strides[0], words.shape[1]
     place = layout.address, layout.row_step, layout.item_step, layout.item_bytes, layout.pattern
-    write_minus_infinity(*place, width, mask, *steps, targets)
+    write_minus_infinity(*place, width, mask, *steps, chosen)

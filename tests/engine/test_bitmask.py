@@ -53,7 +53,7 @@ def test_what_is_not_allowed_becomes_minus_infinity(allowed: list[list[bool]], k
 def test_chosen_rows_and_part_of_the_vocabulary(kind: str) -> None:
     logits: Any = np.zeros((3, 40), dtype=np.float32)
     logits = torch.from_numpy(logits) if kind == "torch" else logits
-    apply_token_bitmask_inplace(logits, packed([[False] * 40]), vocab_size=35, indices=[1])
+    apply_token_bitmask_inplace(logits, packed([[True] * 40, [False] * 40]), vocab_size=35, indices=[1])
     seen = np.isneginf(np.asarray(logits))
     assert seen[1, :35].all()
     assert not seen[1, 35:].any()
@@ -78,6 +78,8 @@ def test_what_does_not_fit_is_refused() -> None:
         apply_token_bitmask_inplace(np.zeros((2, 8)), mask)
     with pytest.raises(ValueError, match="indices"):
         apply_token_bitmask_inplace(np.zeros((2, 8)), mask, indices=[2])
+    with pytest.raises(ValueError, match=r"of logits and bitmask alike, so they must be within 0\.\.0"):
+        apply_token_bitmask_inplace(np.zeros((2, 8)), mask, indices=[1])  # there is no such row of the mask
     with pytest.raises(TypeError, match="list"):
         apply_token_bitmask_inplace([0.0] * 8, mask)
 
@@ -177,11 +179,29 @@ def test_every_type_and_layout_is_masked_alike(
         assert torch.equal(memory[:, offset::step], before[:, offset::step])
 
 
-def test_indices_may_be_a_tensor_and_in_any_order() -> None:
-    logits = torch.zeros((4, 64))
-    mask = packed([[True] * 64, [False] * 64])
-    apply_token_bitmask_inplace(logits, torch.from_numpy(mask), indices=torch.tensor([3, 0]))
-    assert logits.isneginf().all(dim=1).tolist() == [True, False, False, False]
+@given(
+    st.integers(1, 5), st.integers(1, 5), st.lists(st.integers(0, 4), max_size=6), st.sampled_from(["numpy", "torch"])
+)
+def test_indices_are_rows_of_logits_and_bitmask_alike(rows: int, masks: int, chosen: list[int], kind: str) -> None:
+    """In any order, each of them once or more; what XGrammar's users know."""
+    chosen = [index for index in chosen if index < min(rows, masks)]
+    bits = np.arange(masks * 40).reshape(masks, 40) % 7 < np.arange(1, masks + 1)[:, None]
+    logits = np.zeros((rows, 40), dtype=np.float32)
+    expected = logits.copy()
+    for index in chosen:
+        expected[index] = np.where(bits[index], 0, -np.inf)
+    if kind == "numpy":
+        apply_token_bitmask_inplace(logits, packed(bits.tolist()), indices=chosen)
+    else:
+        mask = torch.from_numpy(packed(bits.tolist()))
+        apply_token_bitmask_inplace(torch.from_numpy(logits), mask, indices=torch.tensor(chosen, dtype=torch.int64))
+    assert np.array_equal(logits, expected)
+
+
+def test_indices_mean_the_same_where_autograd_looks_on() -> None:
+    logits = torch.zeros((3, 8), requires_grad=True) * 1.0
+    apply_token_bitmask_inplace(logits, packed([[True] * 8, [False] * 8]), indices=[1])
+    assert logits.isneginf().all(dim=1).tolist() == [False, True, False]
 
 
 def test_autograd_sees_the_mask() -> None:

@@ -83,13 +83,13 @@ SCHEMAS: Final = [
         "one of two hundred pairs of names",
         lambda: {"oneOf": [{"required": [f"p{i}", f"q{i}"]} for i in range(200)]},
         "",
-        "BudgetExceededError|UnsupportedSchemaError .* #, oneOf: its normal form has more than 256 alternatives",
+        "BudgetExceededError|UnsupportedSchemaError .* #, oneOf: .* leave too many alternatives",
     ),
     (
         "a hundred thousand items by position",
         lambda: {"properties": {"a": {"prefixItems": [{"type": "integer"}] * 100_000}}},
         "",
-        "UnsupportedSchemaError .* #/properties/a, prefixItems: its conditions on items take more than 6,000 states"
+        "UnsupportedSchemaError .* #/properties/a, prefixItems: its conditions on items take too many states; use"
         "|BudgetExceededError compiling a JSON schema: more than",  # whichever is met first
     ),
     (
@@ -181,7 +181,7 @@ SCHEMAS: Final = [
             ]
         },
         "",
-        "UnsupportedSchemaError .* #, allOf: its normal form has more than 256 alternatives",
+        "UnsupportedSchemaError .* #, allOf: the schemas that apply here leave too many alternatives",
     ),
     (
         "members that ask for schemas in a circle",
@@ -195,7 +195,7 @@ SCHEMAS: Final = [
             }
         },
         "",
-        "UnsupportedSchemaError .* #, dependentSchemas: its normal form has more than 256 alternatives",
+        "UnsupportedSchemaError .* #, dependentSchemas: the schemas that apply here leave too many alternatives",
     ),
     (
         "forty pattern properties that meet",

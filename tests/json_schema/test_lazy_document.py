@@ -230,9 +230,9 @@ def test_a_member_that_never_occurs_leaves_no_way_open(order: Any, inline_limit:
 
 def test_what_waits_has_a_bounded_number_of_alternatives() -> None:
     options = [{"type": "object", "properties": {f"a{i}": {}}, "required": [f"a{i}"]} for i in range(4_100)]
-    with pytest.raises(UnsupportedSchemaError, match="more than 4096 alternatives"):
+    with pytest.raises(UnsupportedSchemaError, match="leave too many alternatives"):
         Grammar.from_json_schema({"anyOf": options})
-    with pytest.raises(UnsupportedSchemaError, match="more than 4096 alternatives"):
+    with pytest.raises(UnsupportedSchemaError, match="leave too many alternatives"):
         Grammar.from_json_schema({"anyOf": [{"anyOf": options[i : i + 410]} for i in range(0, 4_100, 410)]})
     tags = [
         {"type": "object", "properties": {"kind": {"const": i}, "x": {"type": "string"}}, "required": ["kind"]}

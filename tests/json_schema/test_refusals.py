@@ -211,7 +211,7 @@ def test_a_spent_budget_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(UnsupportedSchemaError) as caught:
         Grammar.from_json_schema({"allOf": parts, "anyOf": parts})
     (reason,) = [problem.reason for problem in caught.value.problems]
-    assert "more than 20 steps" in reason
+    assert "in too many ways" in reason
 
 
 def test_any_order_of_many_members_where_some_member_must_be_something() -> None:

@@ -138,8 +138,10 @@ class Drawer:
         elif len(masked) and self._device.type == "cpu":
             apply_masks_inplace(logits, masks, rows=members[masked], indices=masked)
         elif len(masked):
-            bits = np.empty((len(masked), (self._vocab_size + 31) // 32), dtype=np.int32)
-            masks.write(bits, members[masked])
+            rows = np.empty((len(masked), (self._vocab_size + 31) // 32), dtype=np.int32)
+            masks.write(rows, members[masked])
+            bits = np.zeros((len(members), rows.shape[1]), dtype=np.int32)
+            bits[masked] = rows
             apply_token_bitmask_inplace(logits, send(bits, self._device), indices=masked.tolist())
 
 

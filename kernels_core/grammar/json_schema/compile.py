@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn, TypedDict
 
+from ...clock import look
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
 from ...laboratory import has_mechanism
 from ..analysis import normal_form
@@ -99,6 +100,7 @@ def load_schema(schema: Any) -> Any:
             # What the decoder does, without the steps around it; it says what is wrong with other texts.
             found, end = _SCAN(schema, 0)
             if not schema[end:].strip(_BLANKS):
+                look(len(schema) // _READ)
                 return found
         except (StopIteration, ValueError, RecursionError):
             pass
@@ -130,9 +132,15 @@ _SCAN: Callable[[str, int], tuple[Any, int]] = _STRICT.scan_once  # type: ignore
 _AGAIN = json.JSONDecoder(parse_float=Decimal)
 
 
+# Characters of JSON text that are read or written in a unit of work.
+_READ = 4
+
+
 def read_again(text: str) -> Any:
     """A copy of the schema that `schema_text` made `text` of."""
-    return _AGAIN.decode(text)
+    found = _AGAIN.decode(text)
+    look(len(text) // _READ)
+    return found
 
 
 def schema_text(schema: Any) -> str:
@@ -142,6 +150,7 @@ def schema_text(schema: Any) -> str:
     try:
         text = exact_text(load_schema(schema))
         check_length(text)
+        look(len(text) // _READ)
         return text
     except RecursionError:
         raise GrammarSyntaxError("nested too deeply", "", 0, language="JSON") from None

@@ -1,3 +1,13 @@
+cdef class Spelling:
+    cdef readonly tuple avoid
+    cdef str special
+    cdef bint closes_with_names
+    cdef object keeps_clear
+
+    cdef bint is_safe(self, str text) except -1
+    cdef bint can_name(self, str name) except -1
+
+
 cdef class DeferrableSchemas:
     cdef readonly object root, keywords
     cdef readonly bint strict
@@ -8,6 +18,7 @@ cdef class DeferrableSchemas:
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
     cdef set assumed            # ids that were taken for deferrable while they were open
     cdef bint wrong             # ... and one of them was not
+    cdef Spelling spelling      # None where strings are written as JSON
 
     cdef bint _no(self, place, what) except -1
     cdef int scalar(self, dict schema) except -1
@@ -15,6 +26,7 @@ cdef class DeferrableSchemas:
     cdef bint _look(self, dict schema, int depth, int level) except -1
     cdef bint _is_read(self, dict schema, int quick, value, int depth, int level) except -1
     cdef bint _members(self, dict schema, int depth, int level) except -1
+    cdef bint _can_write(self, dict properties, list required, bint is_open, dict schema) except -1
     cdef bint _is_idle(self, schema, int depth, int level) except -1
     cdef bint _is_name(self, dict schema, word, value) except -1
     cdef bint _alone(self, dict schema) except -1

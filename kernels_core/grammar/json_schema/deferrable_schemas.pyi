@@ -1,6 +1,13 @@
 from collections.abc import Callable, Collection
 
-__all__ = ["DeferrableSchemas"]
+__all__ = ["DeferrableSchemas", "Spelling"]
+
+class Spelling:
+    @property
+    def avoid(self) -> tuple[str, ...]: ...
+    def __init__(
+        self, avoid: tuple[str, ...], special: str, closes_with_names: bool, keeps_clear: Callable[[str, str], bool]
+    ) -> None: ...
 
 class DeferrableSchemas:
     @property
@@ -20,6 +27,7 @@ class DeferrableSchemas:
         named: bool | Callable[[], bool] = True,
         ref_alone: bool = False,
         tuples: bool = False,
+        spelling: Spelling | None = None,
     ) -> None: ...
     def renew(self, root: object) -> None: ...
     def holds(self, schema: object) -> bool: ...

@@ -16,6 +16,7 @@ Read on: `quick_reader.pyx` (what becomes of them), `reading.py` (what keywords 
 
 from cpython.object cimport PyObject
 
+from kernels_core.clock cimport breathe
 from kernels_core.grammar.json_schema.keywords.quick cimport (
     ARRAY, BOOLEAN, BOUND, CONSTANTS, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS, NAMES, NEVER,
     NOTE, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
@@ -29,7 +30,7 @@ from kernels_core.grammar.json_schema.disjoint import all_disjoint, signature
 from kernels_core.grammar.json_schema.keywords import QUICK
 from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_simple
 
-__all__ = ["DeferrableSchemas"]
+__all__ = ["DeferrableSchemas", "Spelling"]
 
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
@@ -39,9 +40,42 @@ cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a n
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be deferrable
 cdef long long LARGEST = 1_000_000_000_000
 cdef int SMALL = 100        # places before or behind the point
+cdef int FEW = 100          # characters that states may count
+cdef int MOST_LETTERS = 2_000       # of the names of one object, beside which there are others: states of an automaton
 cdef object UNSET = object()
 cdef str UNSURE = "its value is not of a kind that certainly has instances and can be written"
 cdef QuickTable TABLE = QUICK
+
+
+cdef class Spelling:
+    """What a way of writing asks of strings and names that stand in a text as they are.
+
+    No string holds any of `avoid`, no name a character of `special`, a control character, or a blank at an end.
+    `closes_with_names`: names stand behind values, too, so that only declared ones can be written.
+    `keeps_clear(keyword, value)`: whether certainly no string of a pattern or a format holds one of `avoid`.
+    """
+
+    def __init__(self, tuple avoid not None, str special not None, bint closes_with_names, keeps_clear):
+        self.avoid, self.special, self.closes_with_names = avoid, special, closes_with_names
+        self.keeps_clear = keeps_clear
+
+    cdef bint is_safe(self, str text) except -1:
+        """Whether a string can be written."""
+        for avoided in self.avoid:
+            if <str>avoided in text:
+                return False
+        return True
+
+    cdef bint can_name(self, str name) except -1:
+        """Whether a member can have this name."""
+        cdef Py_UCS4 letter
+        if self.special:
+            if not name or name[0] == " " or name[len(name) - 1] == " ":
+                return False
+            for letter in name:
+                if letter < 0x20 or letter == 0x7F or letter in self.special:
+                    return False
+        return self.is_safe(name)
 
 
 cdef class DeferrableSchemas:
@@ -51,7 +85,8 @@ cdef class DeferrableSchemas:
     document (nothing in it has a name of its own); or a function that finds out.  `strict`: names that are not declared
     are forbidden.  `identifier`: the only keyword that names a schema (None: each that did in some draft).  `named`:
     such names matter, since something may refer to them; or a function that finds out.  `ref_alone`: keywords beside
-    `$ref` are ignored.  `tuples`: `items` may be a list.
+    `$ref` are ignored.  `tuples`: `items` may be a list.  `spelling`: how strings and names are written where that is
+    not JSON.
     """
 
     def __init__(
@@ -65,6 +100,7 @@ cdef class DeferrableSchemas:
         named=True,
         bint ref_alone=False,
         bint tuples=False,
+        Spelling spelling=None,
     ):
         self.root = root
         self.keywords = keywords
@@ -76,6 +112,7 @@ cdef class DeferrableSchemas:
         self.named = named
         self.ref_alone = ref_alone
         self.tuples = tuples
+        self.spelling = spelling
         self.state = {}
         self.assumed = set()
 
@@ -124,6 +161,7 @@ cdef class DeferrableSchemas:
         level: values in values.
         """
         cdef int state
+        breathe(4)
         if schema is True:
             return True
         if type(schema) is not dict:
@@ -189,6 +227,8 @@ cdef class DeferrableSchemas:
             return self._no("type", "its bounds may leave no number")
         if lengths and not _in_order(schema, "minLength", "maxLength"):
             return self._no("minLength", "no string is as long and as short")
+        if lengths and self.spelling is not None and "maxLength" not in schema and schema["minLength"] > FEW:
+            return self._no("minLength", "states count it beside texts that must not occur")
         if sized or "items" in schema:
             if not _in_order(schema, "minItems", "maxItems"):
                 return self._no("minItems", "no array is as long and as short")
@@ -227,11 +267,13 @@ cdef class DeferrableSchemas:
         if quick == BOUND:
             return _is_number(value)
         if quick == FORMAT:
-            return type(value) is str and "minLength" not in schema and "maxLength" not in schema
+            return (type(value) is str and "minLength" not in schema and "maxLength" not in schema
+                    and (self.spelling is None or self.spelling.keeps_clear("format", value)))
         if quick == PATTERN:
             if "format" in schema or "minLength" in schema or "maxLength" in schema:
                 return False
-            return type(value) is str and is_simple(value)
+            return (type(value) is str and is_simple(value)
+                    and (self.spelling is None or self.spelling.keeps_clear("pattern", value)))
         if quick == FALSE_ALONE:
             return value is False
         return quick == ONE_CONSTANT
@@ -240,6 +282,8 @@ cdef class DeferrableSchemas:
         cdef dict properties = schema.get("properties") or {}
         cdef list required = schema.get("required") or []
         cdef bint is_open = schema.get("additionalProperties", True) is not False and not self.strict
+        if self.spelling is not None and not self._can_write(properties, required, is_open, schema):
+            return False
         for name in required:
             if type(name) is not str or not _is_text(name):
                 return False
@@ -255,6 +299,20 @@ cdef class DeferrableSchemas:
                 if not self._is_idle(value, depth, level):
                     return False
         return True
+
+    cdef bint _can_write(self, dict properties, list required, bint is_open, dict schema) except -1:
+        """Whether all members can be written in the spelling at hand."""
+        cdef Py_ssize_t letters = 0
+        for names in (properties, required):
+            for name in names:
+                if type(name) is not str or not self.spelling.can_name(name):
+                    return False
+                letters += len(<str>name)
+        if not is_open:
+            return True
+        if self.spelling.closes_with_names:
+            return type(schema.get("additionalProperties", True)) is not dict and properties.keys() >= set(required)
+        return letters <= MOST_LETTERS
 
     cdef bint _is_idle(self, schema, int depth, int level) except -1:
         """Whether a schema is constants that all are of types it does not ask for: such a member never occurs."""
@@ -376,7 +434,7 @@ cdef class DeferrableSchemas:
 
     cdef bint _patterns(self, dict schema, value, int depth, int level) except -1:
         """Keys by pattern, apart from each other and from declared ones."""
-        if type(value) is not dict or "patternProperties" not in self.keywords:
+        if type(value) is not dict or "patternProperties" not in self.keywords or self.spelling is not None:
             return False
         for pattern, one in (<dict>value).items():
             if type(pattern) is not str or not is_simple(pattern):
@@ -432,7 +490,7 @@ cdef class DeferrableSchemas:
             elif value is True or value is False:
                 kind = "boolean"
             elif type(value) is str:
-                if not _is_text(value):
+                if not _is_text(value) or self.spelling is not None and not self.spelling.is_safe(value):
                     return UNKNOWN
                 kind = "string"
             elif type(value) is int and -LARGEST < value < LARGEST:

@@ -53,7 +53,7 @@ cdef class OtherKeys(DeferredRule):
 
 @cython.final
 cdef class ByAutomaton(DeferredRule):
-    """The strings of a language, quotes included, which has some and for which there is an automaton."""
+    """The strings of a language as a speller writes them: it has some, and there is an automaton for them."""
 
     cdef object speller, language
 
@@ -66,7 +66,7 @@ cdef class ByAutomaton(DeferredRule):
     @property
     def key(self):
         """Bytes that stand for the language."""
-        return _digest(("string", self.speller.any_spelling, self.language))
+        return _digest((self.speller.way, self.language))
 
     def make(self, compact):
         """The body, or with `compact` a compact body for it."""

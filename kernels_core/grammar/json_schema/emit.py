@@ -32,7 +32,7 @@ from .layout import Layout
 from .numbers import NO_NUMBERS, Numbers
 from .numerals import Numerals
 from .objects import ObjectText
-from .problems import Problems
+from .problems import Problems, too_much
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
 from .spelling import Speller
@@ -42,7 +42,7 @@ from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 if TYPE_CHECKING:
     from .lazy_document import LazyDocument
 
-__all__ = ["STRING_WORDS", "Emitter"]
+__all__ = ["SIMPLER_STRINGS", "STRING_WORDS", "Emitter"]
 
 # Values with more alternatives than this, not counting constants, are a rule of their own.
 _INLINE = 3
@@ -300,7 +300,7 @@ class Emitter:
                     return write(members, level, name, in_order=True).node()
             return write(members, level, name, in_order=False).node()
         except TooManyStates as error:
-            reason = f"its conditions on members take {error}"
+            reason = too_much("its conditions on members", error, _FEWER_MEMBERS)
         with suppress(TooManyStates):  # needs may be too many for any order, and not for one
             return write(members, level, name, in_order=True).node()
         self.report(place, _MEMBER_WORDS, reason, "bounds, and what some member must be, are dropped")
@@ -327,7 +327,7 @@ class Emitter:
             return text(self, ANY_ITEMS, level, name).node()
 
     def _report_items(self, place: Place | None, error: TooManyStates) -> None:
-        reason = f"its conditions on items take {error}"
+        reason = too_much("its conditions on items", error, "use smaller counts, or fewer conditions at one array")
         lenient = "what some items must be, and that they differ, is dropped"
         self.report(place, _ITEM_WORDS, reason, lenient, once=True)
 
@@ -336,14 +336,16 @@ class Emitter:
         try:
             return self.speller.string(strings, name)
         except TooManyStates as error:
-            self.report(place, STRING_WORDS, f"its conditions on strings take {error}", "any string is allowed")
+            reason = too_much("its conditions on strings", error, SIMPLER_STRINGS)
+            self.report(place, STRING_WORDS, reason, "any string is allowed")
             return self.speller.string(ALL)
 
     def _number(self, numbers: Numbers, place: Place | None) -> Node:
         try:
             return self.numerals.node(numbers)
         except TooManyStates as error:
-            self.report(place, _NUMBER_WORDS, f"its remainders take {error}", "the keyword is ignored")
+            reason = too_much("its remainders", error, "use multiples of fewer digits, or fewer of them at one place")
+            self.report(place, _NUMBER_WORDS, reason, "the keyword is ignored")
             wider = tuple(
                 dataclasses.replace(
                     piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset()
@@ -362,6 +364,8 @@ class Emitter:
         self.problems.add(pointer, keyword, reason, lenient, once=once)
 
 
+_FEWER_MEMBERS = "let fewer conditions meet at one object, or use patterns that have no name in common"
+SIMPLER_STRINGS = "use a smaller length or a simpler pattern, or let fewer conditions meet at one string"
 _LOGIC = blamed(0)
 _MEMBER_WORDS = blamed(OBJECT)
 _ITEM_WORDS = blamed(ARRAY)

@@ -150,7 +150,9 @@ class Evaluation:
                     continue
                 made.append(self._both(a, b, condition))
         if len(made) > MAX_BRANCHES:
-            raise TooLarge(f"what is evaluated depends on more than {MAX_BRANCHES} combinations of schemas")
+            raise TooLarge(
+                "what is evaluated depends on too many combinations of schemas; let fewer apply here that may not hold"
+            )
         return made
 
 

@@ -6,8 +6,9 @@ Read on: `reading.py` and `emit.py` (who reports), `compile.py` (who raises or w
 from __future__ import annotations
 
 from ...errors import SchemaProblem
+from ..regular.languages import TooManyStates
 
-__all__ = ["Problems", "SchemaProblem", "child"]
+__all__ = ["Problems", "SchemaProblem", "child", "too_much"]
 
 # Nobody reads more.
 _MOST = 1_000
@@ -18,6 +19,12 @@ def child(pointer: str, *keys: str | int) -> str:
     for key in keys:
         pointer += "/" + str(key).replace("~", "~0").replace("/", "~1")
     return pointer
+
+
+def too_much(what: str, error: TooManyStates, advice: str) -> str:
+    """The reason where an automaton would be too large: what would take it, and what to do."""
+    much = "too many states" if type(error) is TooManyStates else str(error)
+    return f"{what} take {much}; {advice}"
 
 
 class Problems:

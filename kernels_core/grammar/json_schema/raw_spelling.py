@@ -2,7 +2,8 @@
 clear of certain texts.
 
 Text between markers ends at the first closing marker, so nothing between them may hold it.  What a set of strings
-loses by that is worked out on the strings themselves (`without`), before anything is spelt.
+loses by that is worked out on the strings themselves (`without`), before anything is spelt.  A bound on their length is
+then one on top of an automaton, and the parser counts the characters (`../compact_body.pyx`, `Bounded`).
 
 Read on: `spelling.py` (JSON's own spellings), `../structural_tag/elements.py` (who writes between markers).
 """
@@ -13,10 +14,12 @@ from collections.abc import Iterable, Mapping
 
 from .. import charset
 from ..charset import Ranges
-from ..ir import Node
+from ..compact_body import Bounded, Diagram
+from ..ir import Empty, Literal, Node, RuleRef
 from ..nodes import char_set, choice, literal, repeat
 from ..regular.languages import (
     ALL,
+    ANY_CHARACTER,
     NOTHING,
     Alt,
     And,
@@ -29,19 +32,37 @@ from ..regular.languages import (
     concat,
     intersection,
     length_bounds,
+    loop,
+    union,
     words,
 )
 from ..regular.memo import memo
 from ..rulebook import RuleBook
-from .spelling import Speller
+from .spelling import Speller, bounded
 
-__all__ = ["CarefulSpeller", "RawSpeller", "without"]
+__all__ = ["CarefulSpeller", "Outside", "RawSpeller", "without"]
+
+# Where strings are watched for, each state leads to each: what is counted by halving grows with the cube of the states.
+_MOST_PAIRS_IN_FULL = 3_000
 
 
 def without(language: Language, texts: Iterable[str]) -> Language:
     """The strings of `language` that hold none of `texts`."""
     held = frozenset(text for text in texts if _may_hold(language, text))
-    return intersection(language, complement(concat(ALL, words(held), ALL))) if held else language
+    if not held:
+        return language
+    kept = complement(concat(ALL, words(held), ALL))
+    if isinstance(language, Alt) and any(map(_has_length, language.items)):
+        # Each length is counted by itself.
+        alone = [item for item in language.items if _has_length(item)]
+        others = [item for item in language.items if not _has_length(item)]
+        return union(*(intersection(item, kept) for item in (*alone, union(*others))))
+    return intersection(language, kept)
+
+
+def _has_length(language: Language) -> bool:
+    parts = language.items if isinstance(language, And) else (language,)
+    return any(length_bounds(part) is not None for part in parts)
 
 
 def _may_hold(language: Language, text: str) -> bool:
@@ -80,15 +101,45 @@ def _letters(language: Language) -> Ranges:
             return charset.ALL
 
 
-class CarefulSpeller(Speller):
-    """JSON strings that hold none of the texts in `avoid`: keys and values."""
+class Outside:
+    """Rules in the `book` of a whole tag, which the schemas in it share.
 
-    def __init__(self, book: RuleBook, avoid: Iterable[str], *, any_spelling: bool) -> None:
+    A schema's rules are made in a book of their own and moved later.  Until then a stand-in there means a rule here:
+    `names` maps the one to the other.
+    """
+
+    def __init__(self, book: RuleBook) -> None:
+        self.book = book
+        self.names: dict[str, str] = {}
+
+    def stand_in(self, node: Node, book: RuleBook) -> Node:
+        """What means `node`, if that is a rule here, in `book`."""
+        if not isinstance(node, RuleRef):
+            return node
+        found = book.share(("outside", node), node.name, lambda: Literal(node.name.encode()))
+        self.names[found.name] = node.name
+        return found
+
+
+class CarefulSpeller(Speller):
+    """JSON strings that hold none of the texts in `avoid`: keys and values.  Those that are counted are `outside`."""
+
+    def __init__(self, book: RuleBook, avoid: Iterable[str], outside: Outside, *, any_spelling: bool) -> None:
         super().__init__(book, any_spelling=any_spelling)
         self.avoid = tuple(avoid)
+        self._outside = outside
+        self._counting = Speller(outside.book, any_spelling=any_spelling, defer=True)
+        self.most_pairs_in_full = self._counting.most_pairs_in_full = _MOST_PAIRS_IN_FULL
 
     def string(self, language: Language, hint: str = "string") -> Node:
-        return super().string(without(language, self.avoid), hint)
+        language = without(language, self.avoid)
+        parts = language.items if isinstance(language, Alt) else (language,)
+        counted = [part for part in parts if self.counted_beside(part) is not None]
+        if not counted:
+            return super().string(language, hint)
+        ways = [self._outside.stand_in(self._counting.string(part, hint), self.book) for part in counted]
+        others = union(*(part for part in parts if part not in counted))
+        return choice(ways if others == NOTHING else (*ways, super().string(others, hint)))
 
     def word(self, text: str) -> Node:
         if any(avoided in text for avoided in self.avoid):
@@ -99,13 +150,15 @@ class CarefulSpeller(Speller):
 class RawSpeller(Speller):
     """Strings as they are, without quotes; `entities` says how some characters are written instead."""
 
-    # A length on top of "without the closing marker" is counted by halving, whose size grows with these pairs.
+    # Lengths that the parser does not count are counted by halving, whose size grows with these pairs.
     most_pairs = 700
+    most_pairs_in_full = _MOST_PAIRS_IN_FULL
 
     def __init__(self, book: RuleBook, entities: Mapping[str, str] | None = None) -> None:
         super().__init__(book, any_spelling=False)
         self._entities = dict(entities or {})
         self._special = charset.normalise((ord(letter), ord(letter)) for letter in self._entities)
+        self.way = ("raw", *self._entities.items())
 
     def text(self, text: str) -> Node:
         """One string."""
@@ -117,7 +170,29 @@ class RawSpeller(Speller):
             return choice(())
         if language.single is not None:
             return self.text(language.single)
-        return self.book.share(("raw", language, *self._entities), hint, lambda: self.content(language))
+        return self.book.share(("raw", language, *self._entities), hint, lambda: self._texts(language, hint))
+
+    def _texts(self, language: Language, hint: str) -> Node:
+        parts = language.items if isinstance(language, Alt) else (language,)
+        return choice([self._counted(part, hint) or self.content(part) for part in parts])
+
+    def _counted(self, language: Language, hint: str) -> Node | None:
+        """The strings of a language whose length the parser counts; None of any other."""
+        some = intersection(language, loop(ANY_CHARACTER, 1, None))
+        if self.counted_beside(some) is None:
+            return None
+        # A rule that is made later has to have no empty text.
+        node = self.later(some, hint)
+        return repeat(node, 0, 1) if language.nullable else node
+
+    def compact(self, language: Language) -> Diagram | Bounded:
+        counted = self.counted_beside(language)
+        assert counted is not None  # no other rule is made later
+        return bounded(counted, self._written_as, Empty())
+
+    def in_full(self, language: Language) -> Node:
+        content = self._without_automaton(language, self.most_pairs_in_full)
+        return self._automaton(language) if content is None else content
 
     def _text(self, text: str) -> Node:
         return literal("".join(self._entities.get(letter, letter) for letter in text).encode())

@@ -15,12 +15,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
+from ...clock import look
 from .dialect import DEFAULT, Dialect, dialect_of
 from .keywords import TABLE
+from .problems import child
+from .values import kind_of
 
 __all__ = ["REFERENCES", "Context", "Documents", "Target", "Unresolved"]
 
@@ -72,6 +76,64 @@ def _join(base: str, reference: str) -> tuple[str, str]:
         return base, reference[1:]
     uri, fragment = urldefrag(urljoin(base, reference))
     return uri, fragment
+
+
+@cache
+def _clocked(specification: Any) -> Any:
+    """What a draft says about sub-schemas, with a look at the clock at each of them."""
+    from attrs import evolve
+
+    def parts(schema: Any) -> Any:
+        look(200)
+        return specification.subresources_of(schema)
+
+    return evolve(specification, subresources_of=parts)
+
+
+def misplaced(document: Any, pointer: str) -> str:
+    """What stands in `document`, which stands at `pointer`, where a schema or several have to; "" if nothing does."""
+    work = [(document, pointer)]
+    while work:
+        schema, pointer = work.pop()
+        look(20)
+        if isinstance(schema, bool):
+            continue
+        if not isinstance(schema, dict):
+            return f"{pointer} must be a schema, not {kind_of(schema)}"
+        for word in schema:
+            value, there = schema[word], child(pointer, word)
+            if word in _BY_NAME:
+                if not isinstance(value, dict):
+                    return f"{there} must be an object, not {kind_of(value)}"
+                work += [(part, child(there, name)) for name, part in value.items()]
+            elif word in _LISTS:
+                if not isinstance(value, list):
+                    return f"{there} must be a list, not {kind_of(value)}"
+                work += [(part, child(there, number)) for number, part in enumerate(value)]
+            elif word in _SINGLE and isinstance(value, dict):
+                work.append((value, there))
+    return ""
+
+
+# Keywords under which schemas stand, in some draft: by name, in a list, alone.
+_BY_NAME = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties", "properties"))
+_LISTS = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
+_SINGLE = frozenset(
+    (
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    )
+)
 
 
 class Documents:
@@ -250,10 +312,14 @@ class Documents:
             documents.setdefault(bare, (document, dialect))
         for uri, (document, dialect) in documents.items():
             specification: Any = specification_with(dialect.specification)
-            registry = registry.with_resource(uri, specification.create_resource(document))
+            registry = registry.with_resource(uri, _clocked(specification).create_resource(document))
         try:
             registry = registry.crawl()
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise Unresolved(f"names of sub-schemas cannot be collected, some schema is malformed: {error}") from None
+        except (TypeError, ValueError, AttributeError, KeyError):
+            for uri, (document, _) in documents.items():
+                where = misplaced(document, "#" if uri == self._base else f"{uri}#")
+                if where:
+                    raise Unresolved(f"names of schemas cannot be collected: {where}") from None
+            raise Unresolved("names of schemas cannot be collected: some schema is malformed") from None
         self._registry = registry
         return registry

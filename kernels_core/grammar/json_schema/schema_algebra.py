@@ -47,8 +47,18 @@ _MAX_LOOK = 6
 _MAX_LOOK_WORK = 50
 
 
+_TOO_MANY_WAYS = (
+    "the conditions of the schemas that apply here meet in too many ways to work out; let fewer of them apply to one "
+    "value, or tell alternatives apart by a required member with a constant"
+)
+_TOO_MANY_ALTERNATIVES = (
+    "the schemas that apply here leave too many alternatives; let fewer of them apply to one value, or tell "
+    "alternatives apart by a required member with a constant"
+)
+
+
 class TooLarge(Exception):
-    """A normal form went past its budget."""
+    """A normal form went past its budget.  The message says what a schema's author can do."""
 
 
 class Spent(TooLarge):
@@ -505,7 +515,7 @@ class SchemaAlgebra:
         look(40)
         self._meets += 1
         if self._meets > MAX_MEETS:
-            raise Spent(f"its normal form takes more than {MAX_MEETS:,} steps")
+            raise Spent(_TOO_MANY_WAYS)
 
     def _count_work(self, rules: int = 0) -> None:
         """An intersection; what it takes, and what is kept of it, grows with the number of rules."""
@@ -513,9 +523,9 @@ class SchemaAlgebra:
         self._work += 1
         self._rules += rules
         if self._work > MAX_WORK:
-            raise Spent(f"its normal form takes more than {MAX_WORK:,} intersections")
+            raise Spent(_TOO_MANY_WAYS)
         if self._rules > MAX_RULES:
-            raise Spent(f"its normal form takes intersections of more than {MAX_RULES:,} rules")
+            raise Spent(_TOO_MANY_WAYS)
         if self._level and self._work > self._enough:
             raise _Enough
 
@@ -536,7 +546,7 @@ class SchemaAlgebra:
     def _bounded(self, alternatives: tuple[T, ...], listed: int) -> tuple[T, ...]:
         limit = max(MAX_ALTERNATIVES, listed)
         if len(alternatives) > limit:
-            raise TooLarge(f"its normal form has more than {limit} alternatives")
+            raise TooLarge(_TOO_MANY_ALTERNATIVES)
         return alternatives
 
     def _united_objects(self, alternatives: tuple[Members, ...], listed: int = 0) -> tuple[Members, ...]:

@@ -19,9 +19,9 @@ Read on: `escape_texts.py`, `languages.py`, `dfa.py`, `graph.py`, `deferred_stri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import charset
 from ..charset import Ranges
@@ -67,7 +67,17 @@ from .escape_texts import (
 )
 from .formats import format_language
 
-__all__ = ["Speller", "any_character"]
+__all__ = ["CountedText", "Speller", "any_character", "bounded"]
+
+
+class CountedText(NamedTuple):
+    """Strings of `least` to `most` characters that an automaton accepts; `spans` is what may follow in each state."""
+
+    dfa: Dfa
+    spans: tuple[Span, ...]
+    least: int
+    most: int
+
 
 # A tree of words: letter -> tree; "" marks the end of a word.
 _Tree = dict[str, Any]
@@ -91,12 +101,15 @@ class Speller:
 
     # Long strings are counted by halving where an automaton has at most so many pairs of connected states.
     most_pairs = MAX_PAIRS
+    # The same where the parser counts, which has to be possible without it.
+    most_pairs_in_full = MAX_PAIRS_IN_FULL
 
     def __init__(self, book: RuleBook, *, any_spelling: bool, defer: bool = False) -> None:
         """`defer`: rules that are large and cannot fail are made when they are needed."""
         self.book = book
         self.any_spelling = any_spelling
         self.defer = defer
+        self.way: tuple[object, ...] = ("string", any_spelling)  # what its texts depend on besides the strings
         self._others: dict[str, Node] = {}
         self.others: dict[frozenset[str], Node] = {}  # by the words that are left out
 
@@ -112,13 +125,13 @@ class Speller:
 
     def _string(self, language: Language, hint: str) -> RuleRef:
         if self.defer and not language.plain:
-            if self._counted_beside(language) is not None:
-                return self._later(language, hint)
+            if self.counted_beside(language) is not None:
+                return self.later(language, hint)
             content = self._without_automaton(language)
             if content is not None:
                 return self.book.add(hint, seq((QUOTE, content, QUOTE)))
             if surely_some(language) if isinstance(language, And | Not) else _is_small(language):
-                return self._later(language, hint)
+                return self.later(language, hint)
         if self.defer and _is_read_in_many_ways(language):
             return self._host_name_or_else(language, hint)
         return self.book.add(hint, self.quoted(language))
@@ -128,12 +141,12 @@ class Speller:
         assert isinstance(language, Alt)
         others = tuple(item for item in language.items if item not in _host_names())
         if not others:
-            return self._later(language, hint)
+            return self.later(language, hint)
         hosts = format_language("hostname")
         assert hosts is not None
         return self.book.add(hint, choice((self.string(hosts, "hostname"), self.string(union(*others), hint))))
 
-    def _later(self, language: Language, hint: str) -> RuleRef:
+    def later(self, language: Language, hint: str) -> RuleRef:
         """A rule that is made when it is needed, of a language that has strings and an automaton."""
         name = self.book.free_name(hint)
         self.book.rules[name] = ByAutomaton(name, self, language)
@@ -151,7 +164,7 @@ class Speller:
         """What `compact` says.  Raises `TooManyStates`."""
         if not isinstance(language, And | Not):
             return seq((QUOTE, self._automaton(language), QUOTE))
-        content = self._without_automaton(language, MAX_PAIRS_IN_FULL)
+        content = self._without_automaton(language, self.most_pairs_in_full)
         return self.quoted(language) if content is None else seq((QUOTE, content, QUOTE))
 
     def written(self, language: Language) -> Node:
@@ -249,7 +262,7 @@ class Speller:
                 return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
         return None
 
-    def _counted_beside(self, language: Language) -> tuple[Dfa, tuple[Span, ...], int, int] | None:
+    def counted_beside(self, language: Language) -> CountedText | None:
         """An intersection with a length that can be counted beside an automaton: that, what may follow, the bounds.
 
         None where that says no more than a count of one part, where no string is left, and where the strings could not
@@ -262,13 +275,13 @@ class Speller:
             return None
         dfa = determinise(_uncounted(excluded, others))
         if len(dfa.table) * (most + 1) > MAX_STATES and (
-            most <= _FEW_CHARACTERS or not has_few_pairs(dfa, MAX_PAIRS_IN_FULL)
+            most <= _FEW_CHARACTERS or not has_few_pairs(dfa, self.most_pairs_in_full)
         ):
             return None
         found = spans(dfa)
         if found is None or found[0][1] is not None or found[0][0] > most:
             return None
-        return dfa, found, least, most
+        return CountedText(dfa, found, least, most)
 
     def outlook(self, language: Language, *, alone: bool = True) -> tuple[bool, bool]:
         """Before anything is written: whether `string` will surely not raise, and whether there surely is a string.
@@ -308,9 +321,9 @@ class Speller:
             for dfa in (explored(_uncounted(excluded, others), MAX_STATES), determinise(_uncounted(excluded, others))):
                 if has_few_pairs(dfa, self.most_pairs):
                     return has_length(dfa, *bounds)
-            counted = self._counted_beside(language) if alone and self.defer else None
+            counted = self.counted_beside(language) if alone and self.defer else None
             if counted is not None:
-                return has_length(counted[0], *bounds)
+                return has_length(counted.dfa, *bounds)
         return surely_some(language)
 
     def _automaton(self, language: Language) -> Node:
@@ -336,20 +349,10 @@ class Speller:
 
     def compact(self, language: Language) -> Diagram | Bounded:
         """The strings of `language`, quotes included, as a compact body.  Raises `TooManyStates`."""
-        counted = self._counted_beside(language)
+        counted = self.counted_beside(language)
         if counted is None:
             return self.diagram(language)
-        dfa, found, least, most = counted
-        labels: dict[tuple[int, ...], Node] = {}
-        edges: list[tuple[int, Node, int]] = []
-        for state, fan in enumerate(dfa.fans()):
-            for target, letters in fan.items():
-                label = labels.get(letters)
-                if label is None:
-                    label = labels[letters] = _label(dfa.span(letters), self.any_spelling)
-                edges.append((state, label, target))
-        accepting = tuple(state for state, accepts in enumerate(dfa.accepting) if accepts)
-        return Bounded(len(dfa.table), edges, accepting, found, QUOTE, QUOTE, least, most)
+        return bounded(counted, lambda ranges: _label(ranges, self.any_spelling), QUOTE)
 
     def diagram(self, language: Language) -> Diagram:
         """The strings of `language`, quotes included, by states alone.  Raises `TooManyStates`."""
@@ -466,6 +469,20 @@ class Speller:
     def _beyond_ascii(self) -> Node:
         """`uXXXX` for everything from U+007F on."""
         return self.book.share("beyond", "u_escape", lambda: hex_escapes(BEYOND_ASCII))
+
+
+def bounded(text: CountedText, spell: Callable[[Ranges], Node], around: Node) -> Bounded:
+    """A compact body for counted strings with `around` in front of them and behind; `spell` writes a character."""
+    labels: dict[tuple[int, ...], Node] = {}
+    edges: list[tuple[int, Node, int]] = []
+    for state, fan in enumerate(text.dfa.fans()):
+        for target, letters in fan.items():
+            label = labels.get(letters)
+            if label is None:
+                label = labels[letters] = spell(text.dfa.span(letters))
+            edges.append((state, label, target))
+    accepting = tuple(state for state, accepts in enumerate(text.dfa.accepting) if accepts)
+    return Bounded(len(text.dfa.table), edges, accepting, text.spans, around, around, text.least, text.most)
 
 
 @cache

@@ -20,6 +20,7 @@ from typing import Final, NoReturn
 
 from ...errors import GrammarError, UnsupportedFeatureError
 from ..ir import Span
+from ..length import check_length
 from ..names import undefined
 from .lexer import LANGUAGE
 from .parser import parse
@@ -155,6 +156,7 @@ class Library:
         if len(self._modules) == _MOST_MODULES:
             self._refuse(f"more than {_MOST_MODULES} modules are imported", span)
         text = self._text_of(path, span)
+        check_length(text, self.text)
         self.used[path] = text
         outermost, self._within = self._within, self._within or span
         begin = len(self.text) + 1

@@ -1,9 +1,10 @@
 """Free text of at most so many characters, with the end of the tag around it.
 
 Free text without a limit is watched byte by byte (`ends.FreeText`).  With one, the texts are a regular language of
-characters, end string included: those that end in an end string, in which no end string and no excluded one has ended
-before.  It becomes an automaton that counts, so a limit of some thousand characters is refused where strings have to
-be watched for.
+characters, whose length the parser counts; the end follows.  Where a string that is watched for may begin in the text
+and end inside of the end, the end is part of that language: those texts that end in an end string, in which no end
+string and no excluded one has ended before.  That becomes an automaton that counts, so a limit of some thousand
+characters is refused there.
 
 Read on: `ends.py`, `../json_schema/raw_spelling.py`.
 """
@@ -17,7 +18,7 @@ from ..ir import Node
 from ..json_schema.raw_spelling import RawSpeller, without
 from ..regular.languages import ALL, ANY_CHARACTER, Language, complement, concat, intersection, loop, words
 from ..rulebook import RuleBook
-from .ends import End
+from .ends import End, crosses
 
 __all__ = ["limited_text"]
 
@@ -29,6 +30,9 @@ def limited_text(book: RuleBook, most: int, excludes: tuple[str, ...], end: End 
     plain = without(loop(ANY_CHARACTER, 0, most), (*excludes, *stops))
     if end is None:
         return speller.texts(plain, "free")
+    inside = any(text in stop for stop in stops for text in (*excludes, *stops) if text != stop)
+    if not inside and crosses((*excludes, *stops), end.strings) is None:
+        return end.after(speller.texts(plain, "free"))
     ways = [speller.texts(_first(stop, most, (*stops, *excludes)), "free") for stop in stops]
     if end.others or end.may_be_empty:
         rest = End(may_be_empty=end.may_be_empty, others=end.others)

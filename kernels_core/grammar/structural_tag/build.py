@@ -35,6 +35,7 @@ from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.emit import Emitter
 from ..json_schema.quick_writer import QuickWriter
+from ..json_schema.raw_spelling import Outside
 from ..json_schema.steps import ORDERS, Order
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
@@ -52,6 +53,10 @@ from .tokens import Spellings, Vocabulary, token_id
 __all__ = ["Builder", "format_types"]
 
 _MAX_DEPTH = 100  # formats in formats
+_TOO_LONG = (
+    "to count so many characters while watching for strings takes too many states; use a smaller number, or ends and "
+    "excludes none of which can begin inside another"
+)
 _MAX_EXCLUDED = 1_000  # characters of what no string of a schema may hold: as many states for each kind of string
 
 
@@ -135,8 +140,8 @@ class Builder:
         try:
             excludes = (*fields.texts("excludes"), *(text.decode() for text in self._left_out(end)))
             return limited_text(self._book, self._limit(fields, "max_chars"), excludes, end)
-        except TooManyStates as error:
-            fields.refuse(f"to count so many characters while watching for strings takes {error}", "max_chars")
+        except TooManyStates:
+            fields.refuse(_TOO_LONG, "max_chars")
 
     def _limited_text(self, fields: Fields, most: int, end: End | None) -> Node:
         """Text in which so many tokens may begin, in a rule of its own, and the end."""
@@ -151,8 +156,8 @@ class Builder:
         if fields.has("max_chars"):
             try:
                 body = limited_text(self._book, self._limit(fields, "max_chars"), around, None)
-            except TooManyStates as error:
-                fields.refuse(f"to count so many characters while watching for strings takes {error}", "max_chars")
+            except TooManyStates:
+                fields.refuse(_TOO_LONG, "max_chars")
         else:
             body = FreeText((), True, tuple(text.encode() for text in around)).node(None)
         text = self._book.add("text", body)
@@ -210,12 +215,12 @@ class Builder:
         excludes = fields.texts("excludes")
         if sum(map(len, excludes)) > _MAX_EXCLUDED:
             fields.refuse(f"more than {_MAX_EXCLUDED:,} characters to exclude from strings", "excludes")
-        outside: dict[str, str] = {}
-        write: Callable[..., Emitter] = partial(CarefulEmitter, excludes) if excludes else Emitter
+        outside = Outside(self._book)
+        write: Callable[..., Emitter] = partial(CarefulEmitter, excludes, outside) if excludes else Emitter
         if style == "gemma":
-            write = partial(BareEmitter, excludes, self._spellings.node)
+            write = partial(BareEmitter, excludes, self._spellings.node, outside)
         elif style != "json":
-            write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node, self._book, outside)
+            write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node, outside)
         place = fields.at("json_schema")
         try:
             text = schema_text(schema)
@@ -235,7 +240,7 @@ class Builder:
             waiting = defer_schema(schema, text, options, self._book, self._writers)
             if waiting is not None:
                 self._imported[key] = waiting
-        return _ended(self._import(key, "arguments", place, compiled, outside), end)
+        return _ended(self._import(key, "arguments", place, compiled, outside.names), end)
 
     def _grammar(self, fields: Fields, end: End | None) -> Node:
         text = fields.text("grammar")
@@ -431,7 +436,7 @@ class Builder:
         by_trigger = {trigger: tags.deferrable_by_trigger(number) for number, trigger in enumerate(triggers)}
         reading = dict(others)
         lengths = sorted({len(trigger) for trigger in by_trigger})
-        plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.tokens else {}
+        plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.tokens_around else {}
         for at in sorted((*reading, *plain)):
             if at in plain:
                 self._check_cut(plain[at], tags.begin(at), pointer(pointer(fields.at("tags"), at), "begin"))

@@ -1,9 +1,11 @@
 # distutils: language = c++
-"""Find the deferrable calls in a list of tags: a string, arguments as JSON of a deferrable schema, one of some strings.
+"""Find the deferrable calls in a list of tags: a string, arguments of a deferrable schema, one of some strings.
 
 Sets of tools are lists of such tags, often hundreds, of which a text uses one or two.  Such a call certainly has no
 problem, so only this much is asked about it at first; the tag is read when the parser gets to it.  Saying "not
 deferrable" is always safe: such a tag is read at once, and that is what finds faults and names them.
+
+Arguments in another style than JSON can have more problems (`styles.spelling_of`), and are asked about those, too.
 
 Read on: `tag_lists.py` (who asks), `../json_schema/deferrable_schemas.pyx`, `../canonical_json.pyx` (the copy that is
 read).
@@ -21,11 +23,15 @@ from kernels_core.grammar.canonical_json cimport Judge, ListPlace, Span, Canonic
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
+from kernels_core.grammar.structural_tag.spelling import spelling_of
 
 __all__ = ["DeferrableCalls", "CommonCalls"]
 
 # Text of a schema in which something may have a name of its own, so that references are not just pointers.
 cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive', '"$ref": "http')
+
+
+cdef class Judging
 
 
 cdef class CommonCalls(Judge):
@@ -84,10 +90,12 @@ cdef class DeferrableCalls:
 
     cdef readonly list begins       # how each tag begins; None for those that are not deferrable
     cdef readonly set ends          # what ends any of them
+    cdef readonly set styles        # in which their arguments are written, but for JSON
     cdef readonly list by_trigger   # for each trigger, the places of its deferrable calls
     cdef readonly list others       # the places of all other tags
     cdef CanonicalText written
     cdef ListPlace place
+    cdef dict judges                # by style and what strings must not hold; None where nothing is certain
 
     def __init__(self, list tags, tuple triggers, CanonicalText written):
         cdef int at, number, fitting
@@ -95,9 +103,10 @@ cdef class DeferrableCalls:
         cdef dict known
         cdef list lengths
         cdef bint seen
-        judge = DeferrableSchemas(None, DEFAULT.keywords, pointers=False, strict=False)
+        self.judges = {}
         self.begins = []
         self.ends = set()
+        self.styles = set()
         self.by_trigger = [[] for _ in triggers]
         self.others = []
         self.written = written
@@ -110,7 +119,7 @@ cdef class DeferrableCalls:
             if seen:
                 begin = (<dict>tag)["begin"]
             else:
-                begin = _begin(tag, written, written.items[self.place.items + at], judge)
+                begin = self._begin(tag, written.items[self.place.items + at])
             fitting = -1
             if begin is not None:
                 rest(4 + 4 * <int>len(lengths))
@@ -132,6 +141,71 @@ cdef class DeferrableCalls:
             elif end != ended:
                 self.ends.add(end)
                 ended = end
+
+    cdef object _begin(self, tag, Span span):
+        """How a deferrable call, written in a stretch, begins; None for all other tags."""
+        if type(tag) is not dict:
+            return None
+        begin = content = end = None
+        for key, value in (<dict>tag).items():
+            if is_word(key, b"begin", 5):
+                begin = value
+            elif is_word(key, b"content", 7):
+                content = value
+            elif is_word(key, b"end", 3):
+                end = value
+            elif not is_word(key, b"type", 4) or type(value) is not str or not is_word(value, b"tag", 3):
+                return None
+        if type(begin) is not str or type(content) is not dict or not _is_end(end):
+            return None
+        return begin if self._is_deferrable_content(<dict>content, span) else None
+
+    cdef bint _is_deferrable_content(self, dict content, Span span) except -1:
+        """Whether a format is the arguments of a deferrable schema."""
+        cdef bint strict = False, is_schema = False
+        cdef str style = "json"
+        cdef tuple excludes = ()
+        cdef Judging judging
+        schema = None
+        for key, value in content.items():
+            if is_word(key, b"json_schema", 11):
+                schema = value
+            elif is_word(key, b"type", 4):
+                is_schema = type(value) is str and is_word(value, b"json_schema", 11)
+            elif key == "strict_mode" and type(value) is bool:
+                strict = value
+            elif key == "plain_integers":
+                if type(value) is not bool:
+                    return False
+            elif key == "style":
+                if type(value) is not str:
+                    return False
+                style = value
+            elif key == "order":
+                if value != "any" and value != "declared":
+                    return False
+            elif key == "max_whitespace_cnt":
+                if type(value) is not int or value < 0:
+                    return False
+            elif key == "excludes":
+                if type(value) is not list:
+                    return False
+                excludes = tuple(<list>value)
+                for text in excludes:
+                    if type(text) is not str:
+                        return False
+            else:
+                return False
+        if not is_schema or type(schema) is not dict:
+            return False
+        judging = self.judges.get((style, excludes))
+        if judging is None:
+            judging = self.judges[style, excludes] = Judging(style, excludes)
+        if not judging.is_deferrable(<dict>schema, strict, self.written, span):
+            return False
+        if style != "json":
+            self.styles.add(style)
+        return True
 
     def rules(self, tags, dict names, RuleBook book not None, members):
         """The names of rules in `book` of what follows the beginnings of the deferrable calls at the places `members`.
@@ -186,25 +260,6 @@ cdef str _taken(CanonicalText written, Span span):
     return written.text[span.first:span.past]
 
 
-cdef object _begin(tag, CanonicalText written, Span span, judge):
-    """How a deferrable call, written in a stretch, begins; None for all other tags."""
-    if type(tag) is not dict:
-        return None
-    begin = content = end = None
-    for key, value in (<dict>tag).items():
-        if is_word(key, b"begin", 5):
-            begin = value
-        elif is_word(key, b"content", 7):
-            content = value
-        elif is_word(key, b"end", 3):
-            end = value
-        elif not is_word(key, b"type", 4) or type(value) is not str or not is_word(value, b"tag", 3):
-            return None
-    if type(begin) is not str or type(content) is not dict or not _is_end(end):
-        return None
-    return begin if _is_deferrable_content(<dict>content, written, span, judge) else None
-
-
 cdef bint _is_end(end) except -1:
     if type(end) is str:
         return True
@@ -216,54 +271,48 @@ cdef bint _is_end(end) except -1:
     return True
 
 
-cdef bint _is_deferrable_content(dict content, CanonicalText written, Span span, judge) except -1:
-    """Whether a format is the JSON of a deferrable schema, without conditions on how that is written."""
-    cdef bint strict = False, is_schema = False
-    schema = None
-    for key, value in content.items():
-        if is_word(key, b"json_schema", 11):
-            schema = value
-        elif is_word(key, b"type", 4):
-            is_schema = type(value) is str and is_word(value, b"json_schema", 11)
-        elif key == "strict_mode" and type(value) is bool:
-            strict = value
-        elif key == "plain_integers":
-            if type(value) is not bool:
-                return False
-        elif key == "style":
-            if type(value) is not str or <str>value != "json":
-                return False
-        elif key == "order":
-            if value != "any" and value != "declared":
-                return False
-        elif key == "excludes":
-            if type(value) is not list or <list>value:
-                return False
-        else:
-            return False
-    return is_schema and type(schema) is dict and _is_deferrable(<dict>schema, strict, written, span, judge)
+@cython.final
+cdef class Judging:
+    """Which schemas are deferrable whose values are written in a style, by strings that hold none of some texts."""
 
+    cdef bint any_value         # a schema need not be of objects alone
+    cdef bint certain           # something is known of the style
+    cdef object spelling
+    cdef object usual           # a judge to turn to any schema of the default dialect that is not strict
 
-cdef bint _is_deferrable(dict schema, bint strict, CanonicalText written, Span span, judge) except -1:
-    """`judge`: one to turn to any schema of the default dialect that is not strict."""
-    keywords = DEFAULT.keywords
-    if "$schema" in schema:
-        dialect = dialect_of(schema["$schema"]) if type(schema["$schema"]) is str else None
-        if dialect is None:
+    def __init__(self, str style not None, tuple excludes not None):
+        self.any_value = style == "json"
+        self.spelling = None
+        self.certain = True
+        if style != "json" or excludes:
+            self.spelling = spelling_of(style, excludes)
+            self.certain = self.spelling is not None
+        self.usual = self._judge(None, DEFAULT.keywords, False, False)
+
+    cdef object _judge(self, root, keywords, bint pointers, bint strict):
+        return DeferrableSchemas(root, keywords, pointers=pointers, strict=strict, spelling=self.spelling)
+
+    cdef bint is_deferrable(self, dict schema, bint strict, CanonicalText written, Span span) except -1:
+        if not self.certain or not self.any_value and schema.get("type") != "object":
             return False
-        keywords = dialect.keywords
-    if "$id" in schema or "id" in schema:
-        return False
-    if keywords is DEFAULT.keywords and not strict:
-        judge.renew(schema)
-        if judge.holds(schema):
+        keywords = DEFAULT.keywords
+        if "$schema" in schema:
+            dialect = dialect_of(schema["$schema"]) if type(schema["$schema"]) is str else None
+            if dialect is None:
+                return False
+            keywords = dialect.keywords
+        if "$id" in schema or "id" in schema:
+            return False
+        if keywords is DEFAULT.keywords and not strict:
+            self.usual.renew(schema)
+            if self.usual.holds(schema):
+                return True
+        elif self._judge(schema, keywords, False, strict).holds(schema):
             return True
-    elif DeferrableSchemas(schema, keywords, pointers=False, strict=strict).holds(schema):
-        return True
-    text = _taken(written, span)
-    if '"$ref"' not in text:
-        return False
-    for word in NAMING:
-        if word in text:
+        text = _taken(written, span)
+        if '"$ref"' not in text:
             return False
-    return DeferrableSchemas(schema, keywords, pointers=True, strict=strict).holds(schema)
+        for word in NAMING:
+            if word in text:
+                return False
+        return self._judge(schema, keywords, True, strict).holds(schema)

@@ -20,12 +20,13 @@ from functools import cache, partial
 from typing import Any
 
 from .. import charset, nodes
-from ..ir import Literal, Node, RuleRef
+from ..ir import Literal, Node
 from ..json_schema.arrays import ArrayText
-from ..json_schema.emit import STRING_WORDS
+from ..json_schema.emit import SIMPLER_STRINGS, STRING_WORDS
 from ..json_schema.layout import FLAT, Layout
 from ..json_schema.numbers import Numbers
-from ..json_schema.raw_spelling import RawSpeller, without
+from ..json_schema.problems import too_much
+from ..json_schema.raw_spelling import Outside, RawSpeller, without
 from ..json_schema.shapes import ANYTHING, VOID, Items, Shape, replace
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import TRUE, Place, Term
@@ -45,20 +46,19 @@ from ..regular.languages import (
 )
 from ..rulebook import RuleBook
 from .json_excluding import LEFT_OUT, CarefulEmitter, CarefulObject
-from .styles import JSON_TYPES, Style
+from .styles import JSON_TYPES, NAME_MARKS, Style
 
 __all__ = ["ElementEmitter"]
 
 _LINE = Literal(b"\n")
 # Names are written as they are: no control characters, nothing that ends a marker, no blanks around them.
 _INNER: charset.Ranges = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x3C, 0x3C), (0x3E, 0x3E), (0x7F, 0x7F)))
-_MARKS = '"<>'
 
 
 @cache
 def _names(entities: frozenset[str]) -> Language:
     """Names that can be written where the characters `entities` have another spelling."""
-    if entities.issuperset(_MARKS):
+    if entities.issuperset(NAME_MARKS):
         return loop(ANY_CHARACTER, 1, None)
     inner = charset.union(_INNER, charset.normalise((ord(letter), ord(letter)) for letter in entities))
     outer = character(charset.difference(inner, ((0x20, 0x20),)))
@@ -87,8 +87,7 @@ class _Gaps(Layout):
 class ElementEmitter(CarefulEmitter):
     """Writes the objects of one term in a `style`.
 
-    `excludes`: what no string may hold, names included.  `spell` makes nodes of markers.  Raw strings are often the
-    same in many schemas: their rules are made in `shared`, once, and `outside` maps what stands for them here to them.
+    `excludes`: what no string may hold, names included.  `spell` makes nodes of markers.
     """
 
     def __init__(
@@ -96,8 +95,7 @@ class ElementEmitter(CarefulEmitter):
         style: Style,
         excludes: Iterable[str],
         spell: Callable[[str], Node],
-        shared: RuleBook,
-        outside: dict[str, str],
+        outside: Outside,
         algebra: Any,
         book: RuleBook,
         speller: Speller,
@@ -107,11 +105,10 @@ class ElementEmitter(CarefulEmitter):
     ) -> None:
         self.style = style
         self.spell = spell
-        self.raw = RawSpeller(shared)
-        self.outside = outside
-        self.names = RawSpeller(book, style.entities)
+        self.raw = RawSpeller(outside.book)
+        self.names = RawSpeller(outside.book, style.entities)
         self.gaps = _Gaps(layout)
-        super().__init__((style.stop, *excludes), algebra, book, speller, layout, *rest, **more)
+        super().__init__((style.stop, *excludes), outside, algebra, book, speller, layout, *rest, **more)
 
     def top(self, term: Term) -> Node:
         """All elements of an object."""
@@ -172,22 +169,15 @@ class ElementEmitter(CarefulEmitter):
     def _raw(self, strings: Language, place: Place | None, name: str) -> Node:
         language = self.allowed(strings, place)
         try:
-            text = self._from_outside(self.raw.texts(language, "raw_text"))
+            text = self.outside.stand_in(self.raw.texts(language, "raw_text"), self.book)
         except TooManyStates as error:
-            self.report(place, STRING_WORDS, f"its conditions on raw text take {error}", "any text is allowed")
+            reason = too_much("its conditions on raw text", error, SIMPLER_STRINGS)
+            self.report(place, STRING_WORDS, reason, "any text is allowed")
             return nodes.tag_dispatch((), (), True, (self.style.stop.encode(),))
         if strings == ALL:
             return text
         line = nodes.repeat(_LINE, 0, 1) if self.style.lines else nodes.seq(())
         return nodes.seq((line, text, line))
-
-    def _from_outside(self, node: Node) -> Node:
-        """A rule that stands for one of `shared`, until the schema's rules are beside those."""
-        if not isinstance(node, RuleRef):
-            return node
-        stand_in = self.book.share(("outside", node), node.name, lambda: Literal(node.name.encode()))
-        self.outside[stand_in.name] = node.name
-        return stand_in
 
 
 def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
@@ -242,8 +232,9 @@ class _ObjectElements(CarefulObject):
                 reason = "in this style only declared names can be written"
                 self.emitter.report(self.place, ("additionalProperties", "patternProperties"), reason, LEFT_OUT)
             return nodes.choice(())
-        names = intersection(keys, _names(frozenset(style.entities)))
-        return self.emitter.names.texts(without(names, self.emitter.avoid), f"{self.name}_name")
+        emitter = self.emitter
+        names = without(intersection(keys, _names(frozenset(style.entities))), emitter.avoid)
+        return emitter.outside.stand_in(emitter.names.texts(names, f"{self.name}_name"), emitter.book)
 
     def member(self, key: Node, term: Term) -> Node:
         return nodes.seq(self.parted(key, term))

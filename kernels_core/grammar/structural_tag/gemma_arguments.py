@@ -14,29 +14,31 @@ from typing import Any
 from .. import charset, nodes
 from ..ir import Node
 from ..json_schema.layout import Layout
-from ..json_schema.raw_spelling import RawSpeller, without
+from ..json_schema.raw_spelling import Outside, RawSpeller, without
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Term
 from ..regular.languages import Language, character, intersection, loop, matches
 from ..rulebook import RuleBook
 from .json_excluding import CarefulEmitter, CarefulObject
+from .styles import GEMMA_MARK, GEMMA_SPECIAL
 
 __all__ = ["BareEmitter"]
 
-_MARK = '<|"|>'
-_SPECIAL = charset.normalise((ord(letter), ord(letter)) for letter in ' "<>,:[]{}|\x7f')
+_SPECIAL = charset.normalise((ord(letter), ord(letter)) for letter in (*GEMMA_SPECIAL, "\x7f"))
 _NAMES = loop(character(charset.complement(charset.union(((0x00, 0x1F),), _SPECIAL))), 1, None)
 
 
 class _Marked(RawSpeller):
     """Strings between marks; names as they are."""
 
-    def __init__(self, book: RuleBook, avoid: tuple[str, ...], mark: Node) -> None:
+    def __init__(self, book: RuleBook, avoid: tuple[str, ...], outside: Outside, mark: Node) -> None:
         super().__init__(book)
-        self._avoid, self._mark = avoid, mark
+        self._avoid, self._outside, self._mark = avoid, outside, mark
+        self._raw = RawSpeller(outside.book)
 
     def string(self, language: Language, hint: str = "string") -> Node:
-        return nodes.seq((self._mark, self.texts(without(language, self._avoid), hint), self._mark))
+        text = self._raw.texts(without(language, self._avoid), hint)
+        return nodes.seq((self._mark, self._outside.stand_in(text, self.book), self._mark))
 
 
 class _BareObject(CarefulObject):
@@ -49,8 +51,9 @@ class _BareObject(CarefulObject):
         return nodes.literal(name.encode())
 
     def other_key(self, keys: Language) -> Node:
-        names = without(intersection(keys, _NAMES), self.emitter.avoid)
-        return self.emitter.names.texts(names, f"{self.name}_name")
+        emitter = self.emitter
+        names = without(intersection(keys, _NAMES), emitter.avoid)
+        return emitter.outside.stand_in(emitter.names.texts(names, f"{self.name}_name"), emitter.book)
 
     def parted(self, key: Node, term: Term) -> tuple[Node, Node] | None:
         # A name may be the beginning of another, but a name and a colon may not.
@@ -66,6 +69,7 @@ class BareEmitter(CarefulEmitter):
         self,
         excludes: Iterable[str],
         spell: Callable[[str], Node],
+        outside: Outside,
         algebra: Any,
         book: RuleBook,
         speller: Speller,
@@ -73,10 +77,10 @@ class BareEmitter(CarefulEmitter):
         *rest: Any,
         **more: Any,
     ) -> None:
-        self._mark = spell(_MARK)
-        self.names = RawSpeller(book)
+        self._mark = spell(GEMMA_MARK)
+        self.names = RawSpeller(outside.book)
         tight = Layout(book, any_whitespace=False, separators=(",", ":"))
-        super().__init__((_MARK, *excludes), algebra, book, speller, tight, *rest, **more)
+        super().__init__((GEMMA_MARK, *excludes), outside, algebra, book, speller, tight, *rest, **more)
 
     def careful(self, book: RuleBook, speller: Speller) -> Speller:
-        return _Marked(book, self.avoid, self._mark)
+        return _Marked(book, self.avoid, self.outside, self._mark)

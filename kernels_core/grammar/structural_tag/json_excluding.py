@@ -14,10 +14,11 @@ from typing import Any
 
 from .. import nodes
 from ..ir import Node
-from ..json_schema.emit import STRING_WORDS, Emitter
+from ..json_schema.emit import SIMPLER_STRINGS, STRING_WORDS, Emitter
 from ..json_schema.members import value_of
 from ..json_schema.objects import ObjectText
-from ..json_schema.raw_spelling import CarefulSpeller, without
+from ..json_schema.problems import too_much
+from ..json_schema.raw_spelling import CarefulSpeller, Outside, without
 from ..json_schema.shapes import Members
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Place, origin
@@ -31,19 +32,27 @@ LEFT_OUT = "it is left out"
 
 
 class CarefulEmitter(Emitter):
-    """Writes JSON without the texts in `avoid`."""
+    """Writes JSON without the texts in `avoid`.  Strings that all schemas of a tag may share are `outside`."""
 
     object_kind: type[CarefulObject]
 
     def __init__(
-        self, avoid: Iterable[str], algebra: Any, book: RuleBook, speller: Speller, *rest: Any, **more: Any
+        self,
+        avoid: Iterable[str],
+        outside: Outside,
+        algebra: Any,
+        book: RuleBook,
+        speller: Speller,
+        *rest: Any,
+        **more: Any,
     ) -> None:
         self.avoid = tuple(avoid)
+        self.outside = outside
         super().__init__(algebra, book, self.careful(book, speller), *rest, **more)
 
     def careful(self, book: RuleBook, speller: Speller) -> Speller:
         """The speller that keeps clear of `avoid`."""
-        return CarefulSpeller(book, self.avoid, any_spelling=speller.any_spelling)
+        return CarefulSpeller(book, self.avoid, self.outside, any_spelling=speller.any_spelling)
 
     def object_text(
         self,
@@ -60,7 +69,7 @@ class CarefulEmitter(Emitter):
         try:
             return self.speller.string(strings, name)
         except TooManyStates as error:
-            self.report(place, STRING_WORDS, f"its conditions on strings take {error}", LEFT_OUT)
+            self.report(place, STRING_WORDS, too_much("its conditions on strings", error, SIMPLER_STRINGS), LEFT_OUT)
             return nodes.choice(())
 
     def allowed(self, strings: Language, place: Place | None) -> Language:

@@ -22,8 +22,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["JSON_TYPES", "STYLES", "Style"]
+__all__ = ["GEMMA_MARK", "GEMMA_SPECIAL", "JSON_TYPES", "NAME_MARKS", "STYLES", "Style"]
 
+NAME_MARKS = '"<>'
+"""Characters that mean something in markers: no name holds them as they are."""
+GEMMA_MARK = '<|"|>'
+"""What strings stand between in Gemma's style, which has no elements (`gemma_arguments.py`)."""
+GEMMA_SPECIAL = ' "<>,:[]{}|'
+"""Characters that no name holds there."""
 JSON_TYPES = ("string", "number", "boolean", "null", "array", "object")
 
 

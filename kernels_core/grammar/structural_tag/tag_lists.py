@@ -26,6 +26,7 @@ from ..ir import DeferredRule, Node, RuleRef
 from ..rulebook import RuleBook
 from .deferrable_calls import DeferrableCalls
 from .fields import Fields, pointer
+from .spelling import markers_of
 from .tokens import Spellings
 
 __all__ = ["ReadTag", "TagList"]
@@ -86,11 +87,19 @@ class TagList:
         return [] if self._deferrable is None else list(self._deferrable.by_trigger[trigger])
 
     @cached_property
-    def tokens(self) -> tuple[int, ...]:
+    def tokens_around(self) -> tuple[int, ...]:
         """The control tokens whose names are in what deferrable calls begin and end with."""
         if self._deferrable is None:
             return ()
         return self._spellings.named([*filter(None, self._deferrable.begins), *self._deferrable.ends])
+
+    @cached_property
+    def tokens(self) -> tuple[int, ...]:
+        """The same, and those in the markers of their arguments."""
+        if self._deferrable is None or not self._deferrable.styles:
+            return self.tokens_around
+        markers = [text for style in sorted(self._deferrable.styles) for text in markers_of(style)]
+        return tuple(sorted({*self.tokens_around, *self._spellings.named(markers)}))
 
     def begin(self, at: int) -> str | Node:
         """How the tag at a place begins."""
@@ -115,7 +124,7 @@ class TagList:
         begins = [self.begin(at) for at in members] if self.read else [self._calls.begins[at] for at in members]
         rules = self._rests(members)
         words = [begin[len(skip) :].encode() for begin in begins if isinstance(begin, str)]
-        if compact and len(words) == len(begins) and not self.tokens:
+        if compact and len(words) == len(begins) and not self.tokens_around:
             return Branches(tuple(words), tuple(rules))
         return self._choice(members, skip)
 

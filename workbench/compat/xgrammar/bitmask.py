@@ -1,7 +1,7 @@
 """Bitmasks as torch tensors, and applying them to logits.
 
-The layout is `kernels_core.masks.bitmask`'s.  Two things are XGrammar's own: `indices` chooses the same rows of logits
-and bitmask, and logits past the bitmask's last word stay as they are, with a warning.
+The layout is `kernels_core.masks.bitmask`'s.  One thing is XGrammar's own: logits past the bitmask's last word stay as
+they are, with a warning.
 """
 
 from __future__ import annotations
@@ -130,11 +130,6 @@ def apply_token_bitmask_inplace(
         return
     if indices is not None:
         indices = indices.tolist() if hasattr(indices, "tolist") else [int(index) for index in indices]
-        rows = min(1 if tensor.ndim == 1 else int(tensor.shape[0]) for tensor in (logits, bitmask))
-        if any(not 0 <= index < rows for index in indices):
-            raise InvalidArgumentError(f"indices must be within 0..{rows - 1}, got {indices}")
-        bitmask = bitmask[None] if bitmask.ndim == 1 else bitmask
-        bitmask = bitmask[indices]  # the engine's rows correspond to `indices` one by one
     with runtime_errors():
         apply = _compiled() if backend == "torch_compile" else apply_inplace
         apply(logits, bitmask, vocab_size=vocab_size, indices=indices)
