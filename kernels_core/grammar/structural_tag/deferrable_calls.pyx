@@ -23,7 +23,7 @@ from kernels_core.grammar.canonical_json cimport Judge, ListPlace, Span, Canonic
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
-from kernels_core.grammar.structural_tag.spelling import spelling_of
+from kernels_core.grammar.structural_tag.spelling import is_plain, markers_of, spelling_of
 
 __all__ = ["DeferrableCalls", "CommonCalls"]
 
@@ -90,7 +90,7 @@ cdef class DeferrableCalls:
 
     cdef readonly list begins       # how each tag begins; None for those that are not deferrable
     cdef readonly set ends          # what ends any of them
-    cdef readonly set styles        # in which their arguments are written, but for JSON
+    cdef readonly set texts         # fixed texts in them, of tags that are not deferrable, too
     cdef readonly list by_trigger   # for each trigger, the places of its deferrable calls
     cdef readonly list others       # the places of all other tags
     cdef CanonicalText written
@@ -106,7 +106,7 @@ cdef class DeferrableCalls:
         self.judges = {}
         self.begins = []
         self.ends = set()
-        self.styles = set()
+        self.texts = set()
         self.by_trigger = [[] for _ in triggers]
         self.others = []
         self.written = written
@@ -161,6 +161,32 @@ cdef class DeferrableCalls:
         return begin if self._is_deferrable_content(<dict>content, span) else None
 
     cdef bint _is_deferrable_content(self, dict content, Span span) except -1:
+        """Whether a format is the arguments of a deferrable schema, perhaps with fixed texts and plain patterns around.
+        """
+        cdef int schemas = 0
+        if content.get("type") != "sequence":
+            return self._is_deferrable_schema(content, span)
+        if len(content) != 2 or type(content.get("elements")) is not list:
+            return False
+        for part in <list>content["elements"]:
+            if type(part) is not dict:
+                return False
+            if (<dict>part).get("type") == "const_string" and len(<dict>part) == 2:
+                value = (<dict>part).get("value")
+                if type(value) is not str:
+                    return False
+                self.texts.add(value)
+            elif (<dict>part).get("type") == "regex" and len(<dict>part) == 2:
+                value = (<dict>part).get("pattern")
+                if type(value) is not str or not is_plain(value):
+                    return False
+            elif self._is_deferrable_schema(<dict>part, span):
+                schemas += 1
+            else:
+                return False
+        return schemas == 1
+
+    cdef bint _is_deferrable_schema(self, dict content, Span span) except -1:
         """Whether a format is the arguments of a deferrable schema."""
         cdef bint strict = False, is_schema = False
         cdef str style = "json"
@@ -204,7 +230,7 @@ cdef class DeferrableCalls:
         if not judging.is_deferrable(<dict>schema, strict, self.written, span):
             return False
         if style != "json":
-            self.styles.add(style)
+            self.texts.update(markers_of(style))
         return True
 
     def rules(self, tags, dict names, RuleBook book not None, members):

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ...errors import GrammarError
+from ..analysis import productive_rules
+from ..ir import Literal, walk
 from ..json_schema.deferrable_schemas import Spelling
 from ..json_schema.formats import format_language
 from ..json_schema.raw_spelling import without
+from ..json_schema.simple_patterns import is_simple
+from ..regex import parse_regex
 from ..regular.patterns import ecma_search
 from .styles import GEMMA_MARK, GEMMA_SPECIAL, NAME_MARKS, STYLES
 
-__all__ = ["markers_of", "spelling_of"]
+__all__ = ["is_plain", "markers_of", "spelling_of"]
 
 # Characters of all texts that strings must not hold: beside so many states a length is certainly counted.
 _MOST_AVOIDED = 50
@@ -43,6 +48,20 @@ def spelling_of(style: str, excludes: tuple[str, ...]) -> Spelling | None:
         return language is None or without(language, avoid) is language
 
     return Spelling(avoid, special, closes_with_names, keeps_clear)
+
+
+@lru_cache(maxsize=1024)
+def is_plain(pattern: str) -> bool:
+    """Whether a regular expression certainly is one, matches something, and spells no text out that could be a token's
+    name."""
+    if not is_simple(pattern):
+        return False
+    try:
+        ir = parse_regex(pattern)
+    except GrammarError:
+        return False
+    parts = (node for rule in ir.rules.values() for node in walk(rule.body))
+    return ir.root in productive_rules(ir) and not any(isinstance(part, Literal) for part in parts)
 
 
 @lru_cache(maxsize=64)

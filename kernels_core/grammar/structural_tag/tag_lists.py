@@ -26,7 +26,6 @@ from ..ir import DeferredRule, Node, RuleRef
 from ..rulebook import RuleBook
 from .deferrable_calls import DeferrableCalls
 from .fields import Fields, pointer
-from .spelling import markers_of
 from .tokens import Spellings
 
 __all__ = ["ReadTag", "TagList"]
@@ -95,11 +94,10 @@ class TagList:
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:
-        """The same, and those in the markers of their arguments."""
-        if self._deferrable is None or not self._deferrable.styles:
+        """The same, and those in texts inside of them."""
+        if self._deferrable is None or not self._deferrable.texts:
             return self.tokens_around
-        markers = [text for style in sorted(self._deferrable.styles) for text in markers_of(style)]
-        return tuple(sorted({*self.tokens_around, *self._spellings.named(markers)}))
+        return tuple(sorted({*self.tokens_around, *self._spellings.named([*self._deferrable.texts])}))
 
     def begin(self, at: int) -> str | Node:
         """How the tag at a place begins."""

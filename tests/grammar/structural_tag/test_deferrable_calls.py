@@ -17,6 +17,7 @@ from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from kernels_core.grammar.printer import print_grammar
 from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules
 from kernels_core.grammar.structural_tag.deferrable_calls import CommonCalls, DeferrableCalls
+from kernels_core.grammar.structural_tag.styles import STYLES
 from tests.grammar.structural_tag.driver import ANY, INFO, Format, const, tag, token, whole
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
@@ -44,6 +45,51 @@ contents = st.one_of(
     st.sampled_from([arguments(OBJECT, style="qwen_xml"), arguments(OBJECT, order="declared"), ANY, const("ab")]),
     st.sampled_from([arguments(OBJECT, excludes=["x"]), arguments(OBJECT, excludes=[], style="json")]),
 )
+STYLED: list[Any] = [
+    OBJECT,
+    {"type": "object", "properties": {"b": {"enum": [1, "x"]}, "c": {"type": "boolean"}}, "required": ["b", "d"]},
+    {"type": "object", "properties": {"s": {"type": "string", "minLength": 2, "maxLength": 300}}},
+    {"type": "object", "properties": {"s": {"type": "string", "minLength": 200}}},
+    {"type": "object", "properties": {"s": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]}}},
+    {"type": "object", "properties": {"s": {"type": "array", "items": {"type": "string", "maxLength": 9}}}},
+    {"type": "object", "properties": {"s": {"enum": ["a</parameter>b", "<|close|>"]}, "t": {"const": "]<]minimax[>["}}},
+    {"type": "object", "properties": {"s": {"type": "string", "pattern": "^[a-z]+$"}}, "additionalProperties": False},
+    {"type": "object", "properties": {"s": {"type": "string", "pattern": "^<.*>$"}, "t": {"format": "date"}}},
+    {"type": "object", "properties": {"a b": True, " c": {"type": "null"}}},
+    {"type": "object", "properties": {"a<": {"type": "string"}, "b": {"type": "object", "properties": {'"': True}}}},
+    {"type": "object", "properties": {"a:": {"type": "string"}}, "required": ["a:"]},
+    {"type": "object", "properties": {"a": {"type": "null"}}, "additionalProperties": {"type": "integer"}},
+    {"type": "object", "required": ["x"]},
+    {"type": "object", "patternProperties": {"^a": {"type": "integer"}}},
+    {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"enum": ["<stop>", "n"]}}},
+    {"type": "object", "properties": {f"{at:0100}": True for at in range(30)}},
+    {"type": "string"},
+    {"properties": {"a": {"type": "string"}}},
+    {},
+]
+excluded = st.sampled_from([["<stop>"], ["x" * 40, "y" * 40], ["a"], []])
+styles = st.sampled_from(["json", "gemma", *STYLES, "yaml"])
+styled = st.builds(
+    lambda schema, style, excludes: arguments(schema, style=style, excludes=excludes),
+    st.sampled_from(STYLED),
+    styles,
+    excluded,
+)
+pieces = st.lists(
+    styled
+    | st.sampled_from(
+        [
+            const("x<call>"),
+            const(""),
+            {"type": "regex", "pattern": "[0-9]+"},
+            {"type": "regex", "pattern": "<call>"},
+            {"type": "regex", "pattern": "["},
+            ANY,
+        ]
+    ),
+    max_size=3,
+)
+contents = contents | styled | st.builds(lambda parts: {"type": "sequence", "elements": parts}, pieces)
 begins = st.sampled_from(["<", "<a", "<a>", "<ab>", "<b", "<call>", "<call>a", "<é>"])
 ends = st.sampled_from(["</a>", "", "</call>", "x</call>", ["</a>", "b"], ["", "a"]])
 tags = st.builds(tag, begins, contents, ends)
@@ -128,6 +174,23 @@ def test_late_is_what_at_once_is(form: Format) -> None:
 def test_what_is_wrong_is_said_at_once(form: Format) -> None:
     late, at_once = both(form)
     assert late == at_once
+
+
+@pytest.mark.parametrize("style", ["json", "gemma", *STYLES])
+def test_styles_are_late_where_nothing_can_be_wrong(style: str) -> None:
+    found = set()
+    for schema in STYLED:
+        for excludes in (["<stop>"], ["x" * 40, "y" * 40], []):
+            form = separated([tag("<a", arguments(schema, style=style, excludes=excludes), "</a>")])
+            late, at_once = both(form)
+            assert late == at_once, (schema, excludes)
+            read = read_structural_tag(whole(form))
+            tags = read.value["format"]["tags"]
+            assert read.written is not None
+            is_late = not DeferrableCalls(tags, ("",), read.written).others
+            assert not is_late or ":" not in at_once.split("\n")[0].split("::=")[0], "what is late is refused"
+            found.add(is_late)
+    assert found == {True, False}
 
 
 def waiting(grammar: Grammar) -> int:

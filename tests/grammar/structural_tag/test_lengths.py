@@ -226,7 +226,7 @@ def tools(count: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "model", ["qwen_3_5", "deepseek_v3_2", "glm_4_7", "minimax", "minimax_m3", "gemma", "hermes"]
+    "model", ["qwen_3_5", "deepseek_v3_2", "glm_4_7", "minimax", "minimax_m3", "kimi_k3", "gemma", "hermes"]
 )
 def test_sets_of_tools_are_not_read_before_they_are_called(model: str) -> None:
     made = get_model_structural_tag(model, tools=tools(40), tool_choice="auto")
