@@ -17,6 +17,7 @@ from urllib.parse import urldefrag, urljoin
 from weakref import WeakValueDictionary
 
 from ..clock import look
+from ..errors import NO_INSTANCE, SchemaProblem, UnsupportedSchemaError
 from .length import check_length
 
 __all__ = ["Form", "Resources", "reached"]
@@ -102,6 +103,8 @@ def reached(root: Any, resources: Mapping[str, Any], form: Form) -> Resources:
     """
     if isinstance(resources, Resources):
         return resources
+    if not isinstance(resources, Mapping):
+        raise TypeError(f"resources are a mapping from URIs to schemas, not {type(resources).__name__}")
     if not resources:
         return Resources({}, form)
     names = _Names(resources)
@@ -109,9 +112,23 @@ def reached(root: Any, resources: Mapping[str, Any], form: Form) -> Resources:
     copies: dict[str, _Copy] = {}
     while found := names.take():
         for uri in found:
-            copies[uri] = form.copy(resources[uri])
+            copies[uri] = _copied(uri, resources[uri], form)
             names.look(uri, copies[uri].document)
     return Resources({**resources, **copies} if names.missing() else copies, form)
+
+
+def _copied(uri: str, document: Any, form: Form) -> _Copy:
+    """A copy of the document called `uri`.  `UnsupportedSchemaError` where that is no schema."""
+    try:
+        copy = form.copy(document)
+    except TypeError as error:
+        reason = str(error)
+    else:
+        if isinstance(copy.document, dict | bool):
+            return copy
+        reason = f"a schema must be an object or a Boolean, not {type(copy.document).__name__}"
+    problem = SchemaProblem(f"{uri}#", "schema", f"the document that is given for it: {reason}", NO_INSTANCE, True)
+    raise UnsupportedSchemaError((problem,))
 
 
 class _Names:

@@ -48,8 +48,7 @@ contents = st.one_of(
 STYLED: list[Any] = [
     OBJECT,
     {"type": "object", "properties": {"b": {"enum": [1, "x"]}, "c": {"type": "boolean"}}, "required": ["b", "d"]},
-    {"type": "object", "properties": {"s": {"type": "string", "minLength": 2, "maxLength": 300}}},
-    {"type": "object", "properties": {"s": {"type": "string", "minLength": 200}}},
+    {"type": "object", "properties": {"s": {"type": "string", "minLength": 2, "maxLength": 9}}},
     {"type": "object", "properties": {"s": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]}}},
     {"type": "object", "properties": {"s": {"type": "array", "items": {"type": "string", "maxLength": 9}}}},
     {"type": "object", "properties": {"s": {"enum": ["a</parameter>b", "<|close|>"]}, "t": {"const": "]<]minimax[>["}}},
@@ -178,19 +177,38 @@ def test_what_is_wrong_is_said_at_once(form: Format) -> None:
 
 @pytest.mark.parametrize("style", ["json", "gemma", *STYLES])
 def test_styles_are_late_where_nothing_can_be_wrong(style: str) -> None:
-    found = set()
+    late = 0
     for schema in STYLED:
-        for excludes in (["<stop>"], ["x" * 40, "y" * 40], []):
-            form = separated([tag("<a", arguments(schema, style=style, excludes=excludes), "</a>")])
-            late, at_once = both(form)
-            assert late == at_once, (schema, excludes)
-            read = read_structural_tag(whole(form))
-            tags = read.value["format"]["tags"]
-            assert read.written is not None
-            is_late = not DeferrableCalls(tags, ("",), read.written).others
-            assert not is_late or ":" not in at_once.split("\n")[0].split("::=")[0], "what is late is refused"
-            found.add(is_late)
-    assert found == {True, False}
+        form = separated([tag("<a", arguments(schema, style=style, excludes=["<stop>"]), "</a>")])
+        read = read_structural_tag(whole(form))
+        assert read.written is not None
+        if not DeferrableCalls(read.value["format"]["tags"], ("",), read.written).others:
+            late += 1
+            late_text, at_once = both(form)
+            assert late_text == at_once
+            assert "root ::=" in at_once or "r0 ::=" in at_once, "what is late is not refused"
+    assert 8 <= late < len(STYLED)
+
+
+@pytest.mark.parametrize(
+    ("schema", "excludes", "late"),
+    [
+        ({"minLength": 100}, [], True),
+        ({"minLength": 101}, [], False),  # states would count
+        ({"minLength": 101, "maxLength": 60_000}, [], True),
+        ({}, ["x" * 10], True),
+        ({}, ["x" * 40], False),
+        ({"pattern": "^[a-z]*$"}, [], True),
+        ({"pattern": "^[a-z<>/]*$"}, [], False),  # may hold the end
+        ({"enum": ["</parameter>"]}, [], False),
+    ],
+)
+def test_what_is_late_certainly_can_be_written(schema: Any, excludes: list[str], late: bool) -> None:
+    whole_schema = {"type": "object", "properties": {"s": {"type": "string"} | schema}}
+    form = separated([tag("<a", arguments(whole_schema, style="qwen_xml", excludes=excludes), "</a>")])
+    read = read_structural_tag(whole(form))
+    assert read.written is not None
+    assert (not DeferrableCalls(read.value["format"]["tags"], ("",), read.written).others) == late
 
 
 def waiting(grammar: Grammar) -> int:
