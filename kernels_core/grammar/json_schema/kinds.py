@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..regular.dfa import TooManyStates, is_empty
+from ..regular.dfa import TooManyStates, is_empty, shortest
 from ..regular.languages import And, Language, Not, Words, complement, intersection, matches, union
 from .members import Values, names_of
 from .shapes import Members
@@ -133,34 +133,60 @@ def _others(algebra: SchemaAlgebra, members: Members, names: list[str]) -> list[
 def _cells(
     everything: Language, declared: frozenset[str], languages: list[Language]
 ) -> list[tuple[Language, frozenset[Language]]]:
-    """`everything` (all keys but `declared`) split into what `languages` tell apart: (keys, those that hold them)."""
-    cells: list[tuple[Language, frozenset[Language]]] = [(everything, frozenset())]
+    """`everything` (all keys but `declared`) split into what `languages` tell apart: (keys, those that hold them).
+
+    A key of a cell that is known shows without any automaton that what it is in is not empty.
+    """
+    some = "x" * (1 + max(map(len, declared), default=0))
+    cells: list[tuple[Language, frozenset[Language], str | None]] = [(everything, frozenset(), some)]
     decided: set[Language] = set()
+    looked_at: list[Language] = []
+
+    def known(inside: frozenset[Language], candidates: list[str | None]) -> str | None:
+        """A candidate that is a key of the cell `inside`."""
+        for key in candidates:
+            if (
+                key is not None
+                and key not in declared
+                and all(matches(other, key) == (other in inside) for other in looked_at)
+            ):
+                return key
+        return None
+
     # What is a condition on others ("no other pattern") comes behind those, and needs no look at strings.
     for language in sorted(languages, key=lambda keys: isinstance(keys, And | Not)):
         derived = _derived(language, declared, decided)
-        split: list[tuple[Language, frozenset[Language]]] = []
-        for cell, inside in cells:
+        split: list[tuple[Language, frozenset[Language], str | None]] = []
+        if derived is None:
+            looked_at.append(language)
+            least = shortest(language)
+        for cell, inside, key in cells:
             if derived is not None:
-                split.append((cell, inside | {language} if derived.isdisjoint(inside) else inside))
+                split.append((cell, inside | {language} if derived.isdisjoint(inside) else inside, key))
                 continue
             if any(_disjoint(other, language) for other in inside):
-                split.append((cell, inside))
+                split.append((cell, inside, key))
                 continue
+            both = None if key is None or least is None else key + least
+            key_within = known(inside | {language}, [key, least, both])
             within = intersection(cell, language)
-            if is_empty(within):
-                split.append((cell, inside))
+            if key_within is None and is_empty(within):
+                split.append((cell, inside, key))
                 continue
+            key_without = known(inside, [key])
             without = intersection(cell, complement(language))
-            if is_empty(without):
-                split.append((cell, inside | {language}))
+            if key_without is None and is_empty(without):
+                split.append((cell, inside | {language}, key_within))
                 continue
-            split += [(_without_idle(within, language), inside | {language}), (without, inside)]
+            split += [
+                (_without_idle(within, language), inside | {language}, key_within),
+                (without, inside, key_without),
+            ]
         cells = split
         decided.add(language)
         if len(cells) > MAX_KEY_CLASSES:
             raise TooManyStates(MAX_KEY_CLASSES)
-    return cells
+    return [(cell, inside) for cell, inside, _ in cells]
 
 
 def _derived(language: Language, declared: frozenset[str], decided: set[Language]) -> frozenset[Language] | None:

@@ -15,6 +15,7 @@ Read on: `keywords/`, `shapes.pyx`, `schema_algebra.py`; `evaluated.py` (`uneval
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -147,6 +148,31 @@ class Reader:
             return self.read_keyword(term, IN_PLACE["oneOf"], shape) or (shape, False)
         return self.algebra.meet(shape, self.algebra.shape(term)), self.algebra.is_exact(term)
 
+    def required_beside(self, place: Place, shape: Shape) -> tuple[str, ...]:
+        """Names that objects of `shape` have to have, also by what applies beside a `oneOf` and comes behind it."""
+        if not shape.objects:
+            return ()
+        found = dict.fromkeys(name for name in shape.objects[0].required if _all_require(shape, name))
+        behind = list(place.schema)
+        if "allOf" in behind[behind.index("oneOf") :]:
+            # What is wrong with it is said where it is read.
+            with suppress(Malformed, TooLarge, Circular):
+                for term in self.terms(place, "allOf", self.beside(place, "allOf", [])):
+                    other = self.algebra.shape(term)
+                    if self.algebra.is_exact(term) and other.objects:
+                        # The order of members is that of their declarations: of others, that in which they are named.
+                        declared = {keys.single for keys, _ in other.objects[0].rules}
+                        required = (name for name in other.objects[0].required if _all_require(other, name))
+                        found |= dict.fromkeys(name for name in required if name in declared)
+        return tuple(found)
+
+    def narrowed(self, term: Term, required: Shape) -> Term:
+        """A `oneOf` alone at what is `required`; other terms as they are."""
+        if not isinstance(term, Place) or self.algebra.is_known(term) or self.keywords(term) != ["oneOf"]:
+            return term
+        found = self.read_keyword(term, IN_PLACE["oneOf"], required)
+        return self.algebra.fixed(found[0]) if found is not None and found[1] else term
+
     # -- one schema -----------------------------------------------------------------------------------------------
 
     def read(self, place: Place) -> tuple[Shape, bool]:
@@ -268,3 +294,7 @@ class Reader:
             and "unevaluatedProperties" not in present
             and not present.isdisjoint(("properties", "patternProperties"))
         )
+
+
+def _all_require(shape: Shape, name: str) -> bool:
+    return all(name in members.required for members in shape.objects)

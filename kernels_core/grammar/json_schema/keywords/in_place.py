@@ -76,7 +76,14 @@ def _any_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch
 
 
 def _one_of(reader: Reader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
-    return reader.algebra.one_of(reader.terms(place, "oneOf", schemas), shape)
+    # A member that has to be there keeps most alternatives apart, wherever that is said, and inside of them, too.
+    terms = reader.terms(place, "oneOf", schemas)
+    needed = reader.required_beside(place, shape)
+    if needed:
+        required = replace(ANYTHING, objects=(Members(required=needed),))
+        shape = reader.algebra.meet(shape, required)
+        terms = [reader.narrowed(term, required) for term in terms]
+    return reader.algebra.one_of(terms, shape)
 
 
 def _one_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch]) -> list[Branch]:
