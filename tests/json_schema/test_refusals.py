@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -227,3 +228,83 @@ def test_any_order_of_many_members_where_some_member_must_be_something() -> None
     assert '[{"z": ""}]' not in found
     assert '[{"b": 1, "z": "", "a": 2}]' in found
     assert '[{"b": 1, "a": 2}]' not in found
+
+
+# -- messages name the place, the keyword and what to do --------------------------------------------------------------
+
+
+def reasons(schema: Any, **arguments: Any) -> list[str]:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema(schema, **arguments)
+    return [f"{problem.pointer}, {problem.keyword}: {problem.reason}" for problem in caught.value.problems]
+
+
+CROSSING = {f"{one}.*{two}": {"const": one + two} for one in "abcd" for two in "efg"}
+
+
+@pytest.mark.parametrize("arguments", [{}, {"order": "declared"}, {"order": "loose"}])
+def test_names_that_patterns_cannot_keep_apart(arguments: dict[str, Any]) -> None:
+    found = reasons({"properties": {"a": {"patternProperties": CROSSING}}}, **arguments)
+    assert found[-1].startswith("#/properties/a, patternProperties: its conditions on members take too many states; ")
+    assert found[-1].endswith("use patterns that have no name in common")
+
+
+def test_strings_and_numbers_and_items_of_too_many_states() -> None:
+    (string,) = reasons({"properties": {"s": {"pattern": "a.{12}b.{12}c", "minLength": 9_000}}})
+    assert string.startswith("#/properties/s, ")
+    assert "use a smaller length or a simpler pattern" in string
+    (number,) = reasons({"items": {"multipleOf": 1234567891}})
+    assert number.startswith("#/items, multipleOf: its remainders take too many states; use multiples of fewer digits")
+    (items,) = reasons({"type": "array", "prefixItems": [{"type": "integer"}] * 20_000})
+    assert items.startswith("#, prefixItems: its conditions on items take too many states; use smaller counts")
+
+
+CIRCLES = {"x": {"$ref": "#/$defs/x"}, "y": {"allOf": [{"$ref": "#/$defs/z"}]}, "z": {"$ref": "#/$defs/y"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({}, "5"),
+        ({"type": "object", "properties": {"a": {"type": "null"}}}, '{"a": null}'),
+        ({"type": "string", "items": CIRCLES["x"]}, '"a"'),
+        ({"type": "array", "items": {"type": "object", "properties": {"a": False}}}, "[{}]"),
+    ],
+)
+def test_a_circle_that_nothing_uses_is_no_problem(schema: Any, text: str) -> None:
+    assert text in texts(schema | {"$defs": CIRCLES})
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ({"properties": {"a": {"$ref": "#/$defs/x"}}}, "#/properties/a, $ref"),
+        ({"items": {"$ref": "#/$defs/y"}}, "#/items, $ref"),
+        ({"not": {"$ref": "#"}}, "#/not, $ref"),
+    ],
+)
+def test_a_circle_that_is_used_is_refused_where_it_is(schema: Any, place: str) -> None:
+    found = reasons(schema | {"$defs": CIRCLES})
+    assert any(one.split(":")[0] == place or "#/$defs" in one for one in found)
+    assert all("refers to itself" in one and "such as properties or items" in one for one in found)
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        (
+            {"$defs": [], "items": {"$ref": "#a"}},
+            "#/items, $ref: names of schemas cannot be collected: #/$defs must be",
+        ),
+        (
+            {"$defs": {"b": []}, "items": {"$ref": "#a"}},
+            "#/items, $ref: names of schemas .*: #/$defs/b must be a schema",
+        ),
+        ({"items": {"$ref": "#a"}, "allOf": {"$id": "#b"}}, "#, allOf: .*a list"),
+        ({"$defs": {"b": []}, "items": {"$ref": "#/$defs/b"}}, "#/items, $ref: a schema must be .*, not a list"),
+    ],
+)
+def test_schemas_that_are_lists(schema: Any, found: str) -> None:
+    problems = reasons(schema)
+    assert any(re.match(found.replace("$", r"\$"), one) for one in problems), problems
+    assert not any("object has no" in one for one in problems)

@@ -131,3 +131,24 @@ def test_identifiers_inside_each_other_take_no_time() -> None:
     for depth in range(50):
         schema = {"$id": f"d{depth}/", "allOf": [schema]}
     assert takes(schema, {"urn:a": {"const": 1}}, "1")
+
+
+@pytest.mark.parametrize("document", [[], "[]", 3, None, "1"])
+def test_a_document_that_is_no_schema_is_refused_by_its_name(document: Any) -> None:
+    with pytest.raises(UnsupportedSchemaError, match="urn:a#, schema: the document that is given for it: a schema"):
+        Grammar.from_json_schema({"items": {"$ref": "urn:a"}}, resources={"urn:a": document})
+
+
+@pytest.mark.parametrize("part", [{"$defs": []}, {"$defs": {"a": 3}}, {"properties": {"a": [1]}}])
+def test_what_is_malformed_in_a_document_is_named(part: Any) -> None:
+    with pytest.raises(
+        UnsupportedSchemaError, match=r"#/items, \$ref: names of schemas .*: urn:a#/\S+ must be"
+    ) as caught:
+        Grammar.from_json_schema({"items": {"$ref": "urn:a#b"}}, resources={"urn:a": part})
+    assert "has no attribute" not in str(caught.value)
+
+
+def test_resources_are_a_mapping() -> None:
+    resources: Any = [{"$id": "urn:a"}]
+    with pytest.raises(TypeError, match="resources are a mapping from URIs to schemas, not list"):
+        Grammar.from_json_schema({"items": {"$ref": "urn:a"}}, resources=resources)

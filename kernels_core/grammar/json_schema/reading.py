@@ -214,7 +214,10 @@ class Reader:
         except (TooLarge, ValueError) as error:
             reason, spent = str(error), isinstance(error, Spent)
         except Circular:
-            reason = "the schema refers to itself without going into the value, which says nothing"
+            reason = (
+                "the schema refers to itself without going into the value, so no value can be checked; say what it is, "
+                "or refer to it under a keyword that goes into the value, such as properties or items"
+            )
         except RecursionError:
             reason = "schemas are nested too deeply"
         self._failures += 1

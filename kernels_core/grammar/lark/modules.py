@@ -156,12 +156,12 @@ class Library:
         if len(self._modules) == _MOST_MODULES:
             self._refuse(f"more than {_MOST_MODULES} modules are imported", span)
         text = self._text_of(path, span)
-        check_length(text, self.text)
         self.used[path] = text
         outermost, self._within = self._within, self._within or span
         begin = len(self.text) + 1
         module = _Module(path, begin, text, self._within)
         self.text = f"{self.text}\n{text}"
+        check_length(self.text)
         self._modules[path] = module
         scope = parse(self.text, begin)
         self._resolve(scope)

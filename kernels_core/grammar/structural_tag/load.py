@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from ...clock import look
 from ...errors import GrammarNote, GrammarSyntaxError, InvalidStructuralTagError, SchemaProblem
 from ..canonical_json import CanonicalText, write
 from ..ir import GrammarIR
@@ -25,6 +26,8 @@ from .tokens import Vocabulary
 __all__ = ["CanonicalTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]
 
 _USUAL = CommonCalls()
+# Characters of JSON text that are read in a unit of work.
+_READ = 4
 
 
 def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapping[str, Any]:
@@ -34,7 +37,8 @@ def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapp
     """
     if isinstance(tag, str):
         try:
-            tag = json.loads(tag, parse_float=Decimal)
+            length, tag = len(tag), json.loads(tag, parse_float=Decimal)
+            look(length // _READ)
         except json.JSONDecodeError as error:
             raise GrammarSyntaxError(error.msg, tag, error.pos, language="JSON") from None
         except RecursionError:
