@@ -55,7 +55,8 @@ def _explain_type(value: Any, options: SchemaOptions) -> tuple[Status, str] | No
         return None
     if "number" in value:
         return None
-    return "approximated", "an integer has an exponent only behind all of its digits, as in 15e0 and never as in 1.5e1"
+    what = "an integer without other conditions has an exponent only behind all of its digits"
+    return "approximated", f"{what}, as in 15e0 and never as in 1.5e1"
 
 
 def _explain_constant(value: Any, options: SchemaOptions) -> tuple[Status, str] | None:
