@@ -232,3 +232,21 @@ def test_sets_of_tools_are_not_read_before_they_are_called(model: str) -> None:
     made = get_model_structural_tag(model, tools=tools(40), tool_choice="auto")
     grammar = COMPILERS["as it is"].compile_structural_tag(made).grammar
     assert len(grammar.lazy_ir.rules) < 10
+
+
+def test_what_is_shown_counts_as_the_parser_does() -> None:
+    """Nothing is read before the first character, so an item's counter is the number of characters."""
+    grammar = compiled(COMPILERS["as it is"], "qwen_xml", {"minLength": 2, "maxLength": 300})
+    matcher = GrammarMatcher(grammar)
+    for text, count in (("<c><parameter=s>a", 1), ("b", 2), ("</param", 9)):
+        assert matcher.accept_string(text)
+        items = [item for item in matcher.frontier().items if item.characters is not None]
+        assert {(item.characters, item.counter) for item in items} == {(count, count)}
+        shown = {item.state for item in matcher.frontier().items if item.scannable}
+        assert shown >= {state for state, _, _ in grammar.machine.set_items(matcher.set_number)}
+    (rule,) = (one for one in grammar.automaton().rules if one.lengths)
+    assert rule.lengths == (2, 300)
+    here = {state.id: state for state in rule.states}
+    assert not here[rule.start].accepting
+    assert not here[rule.start].ends_character
+    assert any(state.accepting and state.ends_character for state in rule.states)
