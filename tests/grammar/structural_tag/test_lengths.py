@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import CompiledGrammar, GrammarCompiler, GrammarError, GrammarMatcher, Options
+from kernels_core import CompiledGrammar, GrammarCompiler, GrammarError, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar.compact_body import Bounded
+from kernels_core.grammar.ir import DeferredRule
 from kernels_core.grammar.structural_tag.styles import STYLES
 from kernels_core.grammar.templates import get_model_structural_tag
+from kernels_core.laboratory import without
 from tests.engine.driver import follow, mask, tokenizer
 from tests.grammar.structural_tag.driver import ANY, Format, tag, whole
 from tests.grammar.structural_tag.test_styles import styled
@@ -250,3 +252,42 @@ def test_what_is_shown_counts_as_the_parser_does() -> None:
     assert not here[rule.start].accepting
     assert not here[rule.start].ends_character
     assert any(state.accepting and state.ends_character for state in rule.states)
+
+
+MARKS = [b"<|open|>", b"<|close|>", b"<|sep|>", b'<|"|>', "｜DSML｜".encode(), b"]<]minimax[>["]
+
+
+@pytest.mark.parametrize(
+    ("style", "front", "back"),
+    [
+        ("kimi_k3_xml", '<|open|>argument key="s" type="string"<|sep|>', "<|close|>argument<|sep|>"),
+        ("gemma", '{s:<|"|>', '<|"|>}'),
+        ("deepseek_xml", '<｜DSML｜parameter name="s" string="true">', "</｜DSML｜parameter>"),
+        ("minimax_m3_xml", f"{M3}<s>", f"{M3}</s>"),
+    ],
+)
+def test_markers_that_are_control_tokens(style: str, front: str, back: str) -> None:
+    """The markers of a call that is read late are tokens as they are where it is read at once."""
+    vocabulary = [*MARKS, *(bytes([byte]) for byte in range(256)), b"<stop>"]
+    last = len(vocabulary) - 1
+    info = TokenizerInfo(vocabulary, stop_token_ids=[last], special_token_ids=[*range(len(MARKS)), last])
+    schema = {"type": "object", "properties": {"s": {"type": "string", "minLength": 2, "maxLength": 3}}}
+    calls = [tag(f"<{name}>", styled(style, schema | {"required": ["s"]}), "</>") for name in ("a", "b")]
+    form = whole({"type": "tags_with_separator", "tags": calls, "separator": ",", "at_least_one": True})
+    late = GrammarCompiler(info).compile_structural_tag(form)
+    assert all(isinstance(late.grammar.lazy_ir.rules[name], DeferredRule) for name in "ab")
+    with without("deferrable calls"):
+        at_once = GrammarCompiler(info).compile_structural_tag(form)
+    pattern = re.compile(b"|".join(map(re.escape, MARKS)) + b"|.", re.DOTALL)
+    for text, ends in (("xy", True), ("xyz", True), ("x", False), ("", False)):
+        matchers = [GrammarMatcher(late), GrammarMatcher(at_once)]
+        for token in pattern.findall(f"<b>{front}{text}".encode()):
+            for matcher in matchers:
+                assert matcher.accept_token(vocabulary.index(token))
+        assert mask(matchers[0]) == mask(matchers[1])
+        taken = [
+            all(matcher.accept_token(vocabulary.index(token)) for token in pattern.findall(f"{back}</>".encode()))
+            for matcher in matchers
+        ]
+        assert taken == [ends, ends]
+        assert not ends or all(matcher.is_completed() for matcher in matchers)
