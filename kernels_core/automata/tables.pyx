@@ -250,14 +250,14 @@ cdef class Tables:
                 self.lock.unlock()
         return (room.missing - room.before, room.left - room.before, count > 0) if found else None
 
-    def characters(self, int state, int counter):
+    def characters(self, int state, counter):
         """How many characters were read at an item whose rule bounds them; None at any other."""
         cdef Room room
         cdef bint found = False
         if self.bounded:
             with nogil:
                 self.lock.lock()
-                found = self.room(state, counter, &room)
+                found = self.room(state, 0, &room)
                 self.lock.unlock()
         return max(0, counter - room.before) if found else None
 

@@ -81,13 +81,19 @@ def _join(base: str, reference: str) -> tuple[str, str]:
 @cache
 def _clocked(specification: Any) -> Any:
     """What a draft says about sub-schemas, with a look at the clock at each of them."""
-    from attrs import evolve
+    from referencing import Specification
 
     def parts(schema: Any) -> Any:
         look(200)
         return specification.subresources_of(schema)
 
-    return evolve(specification, subresources_of=parts)
+    return Specification(
+        name=specification.name,
+        id_of=specification.id_of,
+        subresources_of=parts,
+        anchors_in=lambda _, schema: specification.anchors_in(schema),
+        maybe_in_subresource=specification.maybe_in_subresource,
+    )
 
 
 def misplaced(document: Any, pointer: str) -> str:
