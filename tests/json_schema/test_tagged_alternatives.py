@@ -62,7 +62,8 @@ def test_many_of_them_are_read() -> None:
 
 def test_the_order_of_members_is_that_of_the_text() -> None:
     options = [{"required": ["x"], "properties": {"kind": {"const": 1}}}, {"properties": {"kind": {"const": 2}}}]
-    schema = {"type": "object", "oneOf": options, "allOf": [{"required": ["y"]}]}
-    found = Texts(Grammar.from_json_schema(schema))
+    closed = {"properties": {"kind": True, "x": True, "y": True}, "additionalProperties": False}
+    schema = {"type": "object", **closed, "oneOf": options, "allOf": [{"required": ["y"]}]}
+    found = Texts(Grammar.from_json_schema(schema, order="declared"))
     assert '{"kind": 1, "x": 0, "y": 0}' in found
     assert '{"kind": 1, "y": 0, "x": 0}' not in found
