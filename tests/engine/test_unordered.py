@@ -34,6 +34,7 @@ from kernels_core.grammar.ir import (
     Rule,
     RuleRef,
     Seq,
+    TokenSet,
     Unordered,
 )
 from tests.engine.driver import STOP, VARIANTS, compiled, follow, mask, some_variants, tokenizer
@@ -221,6 +222,28 @@ def test_each_name_comes_once(parser: str) -> None:
         assert (left and matcher.accept_token(2)) or not left
     assert matcher.accept_token(1)
     assert matcher.is_completed()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_token_that_ends_a_key_asks_which_member_may_come(variant: str) -> None:
+    tokens = [b"a", b"b", b"1", b".", b"<k>", b"</k>"]
+    begin, end = TokenSet((4,)), TokenSet((5,))
+    declared = [(nodes.seq((begin, Literal(name), end)), Literal(b"1"), False) for name in (b"a", b"ab")]
+    ir = GrammarIR({"root": Rule("root", nodes.unordered(declared, [], Empty(), Literal(b".")))}, "root")
+    matcher = GrammarMatcher(compiled(ir, tokens, VARIANTS[variant]))
+    for token, expected in (
+        (4, {0}),
+        (0, {1, 5}),
+        (5, {2}),
+        (2, {3, 4}),
+        (4, {0}),
+        (0, {1}),
+        (1, {5}),
+        (5, {2}),
+        (2, {3}),
+    ):
+        assert matcher.accept_token(token)
+        assert mask(matcher) == expected, matcher.text
 
 
 def test_a_finite_automaton_has_no_members() -> None:
