@@ -304,6 +304,14 @@ def test_a_cancelled_task_leaves_a_usable_result(tiny: LanguageModel) -> None:
     assert list(tokens) == []
 
 
+def test_a_schema_is_written_in_declared_order(tiny: LanguageModel) -> None:
+    constants = {"b": {"const": "x"}, "a": {"const": "y"}, "c": {"const": "z"}}
+    schema = {"type": "object", "properties": constants, "required": ["a", "b", "c"], "additionalProperties": False}
+    for seed in range(5):
+        text = "".join(generate(tiny, "fox", schema, seed=seed, max_tokens=200).text.split())
+        assert '{"b":"x","a":"y","c":"z"}'.startswith(text), text
+
+
 def test_a_generation_is_plain_data(tiny: LanguageModel) -> None:
     result = generate(tiny, "fox", PAIRS, seed=5, max_tokens=25)
     copy = pickle.loads(pickle.dumps(result))

@@ -428,6 +428,7 @@ def test_content_in_words(members: bytes, expected: str) -> None:
 )
 def test_what_is_forced_is_shown_wherever_it_is(text: str, forced: str, unforced: str) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    schema["additionalProperties"] = False
     session = Session(schema, "tekken").seek(text)
     state = session.next(seconds=10).state()
     assert (state["forced"], state["unforced"]) == (forced, unforced)

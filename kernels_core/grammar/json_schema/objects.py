@@ -166,10 +166,10 @@ class ObjectText:
 
     def _options(self, name: Node, kind: Kind) -> list[tuple[Node, Node, int]]:
         """The key of a member, what follows it, and which needs it meets then, a bit for each."""
-        key = self.parted(name, kind.term)[0]
+        key = name
         found: dict[Node, int] = {}
         for needs, term in kind.options:
-            value = self.parted(name, term)[1]
+            key, value = self.parted(name, term)
             found[value] = found.get(value, 0) | sum(1 << need for need in needs)
         if len(found) > 1 or any(found.values()):
             # Which of them it is, is told by the rule that is called.
@@ -177,7 +177,7 @@ class ObjectText:
                 value if isinstance(value, Never) else self.emitter.book.add(f"{self.name}_member", value): meets
                 for value, meets in found.items()
             }
-        return [(key, value, meets) for value, meets in found.items()]
+        return [(key, value, meets) for value, meets in found.items()] or [(key, Never(), 0)]
 
     def _loose(self) -> Node:
         """Members in any order, each any number of times, as many as there are required names."""

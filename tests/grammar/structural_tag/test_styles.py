@@ -122,6 +122,23 @@ def test_every_style(style: str) -> None:
     check(texts(style, CLOSED), ["", "\n"], ["x", s])
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_many_names_in_any_order(style: str) -> None:
+    """Some are the beginning of others; which came is kept in no state."""
+    kind = STYLES[style]
+
+    def element(name: str) -> str:
+        back = name.join(kind.back) if kind.back[1:] else kind.back[0]
+        return kind.front + name + "".join(kind.middles["number"]) + "7" + back
+
+    names = [f"n{number}" for number in range(40)]
+    schema = {"properties": {name: {"type": "integer"} for name in names}, "required": names[::2]}
+    found = texts(style, {"type": "object", **schema})
+    every = [element(name) for name in reversed(names)]
+    check(found, ["".join(every), "".join(every[1::2])], ["".join(every[2:]), "".join([*every, every[3]])])
+    assert ("".join([element("n"), *every]) in found) == (len(kind.back) == 1)
+
+
 def test_styles_are_those_that_are_tested_and_no_stop_overlaps_itself() -> None:
     """Then raw text without the stop, and the stop behind it, end at its first place."""
     assert set(STYLES) == set(WRITTEN)  # and gemma, which has no elements
