@@ -47,5 +47,4 @@ cdef cppclass MemberSet:
     vector[uint64_t] may_meet   # by kind
     # by NFA state
     vector[int32_t] guard
-    vector[int32_t] update      # the member that was read where one comes here; `count`: another one; above: an
-                                # option, as with guards; -1: none
+    vector[int32_t] update      # what was read where one comes here: a member, `count` for another, options above; or -1
