@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from json import JSONDecodeError
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 from weakref import WeakValueDictionary
@@ -65,7 +66,9 @@ class Resources(Mapping[str, Any]):
     __slots__ = ("_copies", "_form")
 
     def __init__(self, documents: Mapping[str, Any], form: Form) -> None:
-        self._copies = {uri: one if isinstance(one, _Copy) else form.copy(one) for uri, one in documents.items()}
+        self._copies = {
+            uri: one if isinstance(one, _Copy) else _copied(uri, one, form) for uri, one in documents.items()
+        }
         self._form = form
 
     @property
@@ -121,14 +124,30 @@ def _copied(uri: str, document: Any, form: Form) -> _Copy:
     """A copy of the document called `uri`.  `UnsupportedSchemaError` where that is no schema."""
     try:
         copy = form.copy(document)
+    except JSONDecodeError as error:
+        reason = f"it is no JSON: {error}"
+    except RecursionError:
+        reason = "it is nested too deeply"
     except TypeError as error:
-        reason = str(error)
+        reason = _KINDS.get(type(document)) or str(error)
     else:
         if isinstance(copy.document, dict | bool):
             return copy
-        reason = f"a schema must be an object or a Boolean, not {type(copy.document).__name__}"
+        reason = _KINDS.get(type(copy.document), _KINDS[float])
     problem = SchemaProblem(f"{uri}#", "schema", f"the document that is given for it: {reason}", NO_INSTANCE, True)
-    raise UnsupportedSchemaError((problem,))
+    raise UnsupportedSchemaError((problem,)) from None
+
+
+_KINDS: Mapping[type, str] = {
+    kind: f"a schema must be an object or a Boolean, not {name}"
+    for kind, name in (
+        (list, "a list"),
+        (str, "a string"),
+        (int, "a number"),
+        (float, "a number"),
+        (type(None), "null"),
+    )
+}
 
 
 class _Names:

@@ -133,10 +133,27 @@ def test_identifiers_inside_each_other_take_no_time() -> None:
     assert takes(schema, {"urn:a": {"const": 1}}, "1")
 
 
-@pytest.mark.parametrize("document", [[], "[]", 3, None, "1"])
-def test_a_document_that_is_no_schema_is_refused_by_its_name(document: Any) -> None:
-    with pytest.raises(UnsupportedSchemaError, match="urn:a#, schema: the document that is given for it: a schema"):
-        Grammar.from_json_schema({"items": {"$ref": "urn:a"}}, resources={"urn:a": document})
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ([], "a schema must be an object or a Boolean, not a list"),
+        ("[]", "a schema must be an object or a Boolean, not a list"),
+        (3, "a schema must be an object or a Boolean, not a number"),
+        ("1.5", "a schema must be an object or a Boolean, not a number"),
+        (None, "a schema must be an object or a Boolean, not null"),
+        ('"a"', "a schema must be an object or a Boolean, not a string"),
+        ("a", "it is no JSON: Expecting value"),
+        ("[" * 100_000, "it is nested too deeply"),
+        (object(), "a schema is a dict, a bool, JSON text or a pydantic model class, not object"),
+        ({"enum": [{1, 2}]}, "a schema holds {1, 2}, which is not JSON"),
+    ],
+)
+@pytest.mark.parametrize("reference", ["urn:a", "urn:nowhere"])
+def test_a_document_that_is_no_schema_is_refused_by_its_name(document: Any, reason: str, reference: str) -> None:
+    """Where a reference leads to nothing that is known, all documents are read."""
+    with pytest.raises(UnsupportedSchemaError, match="urn:a#, schema: the document that is given for it: ") as caught:
+        Grammar.from_json_schema({"items": {"$ref": reference}}, resources={"urn:a": document})
+    assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize("part", [{"$defs": []}, {"$defs": {"a": 3}}, {"properties": {"a": [1]}}])
