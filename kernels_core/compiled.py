@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from kernels_core.automata.inlining import named_tokens
 from kernels_core.automata.lazy_dfa import LazyTables
-from kernels_core.automata.lower import Lowering, refuse_token_limit
+from kernels_core.automata.lower import Lowering, refuse_restrictions
 from kernels_core.automata.tables import EagerTables, Tables
 from kernels_core.baselines.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.baselines.vocabulary_masks import FsmMasks, NaiveMasks
@@ -118,7 +118,7 @@ class CompiledGrammar:
         if options.parser == "pushdown":
             refuse_left_recursion(tables)
             for rule in tables.lowering.ir.rules.values():
-                refuse_token_limit(tables.lowering.ir, rule, options.parser)
+                refuse_restrictions(tables.lowering.ir, rule, options.parser)
             return PushdownMachine(tables, max_bytes=options.max_bytes, where=where, max_stacks=options.max_stacks)
         return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.mechanisms.memoize_sets)
 

@@ -1,5 +1,4 @@
-from kernels_core.earley.machine cimport Machine
-from kernels_core.earley.records cimport SetRec
+from kernels_core.repeats cimport Reading
 
 
-cdef bytes forced_text(Machine machine, SetRec* at, int most)
+cdef bytes forced_text(Reading reading, int most)

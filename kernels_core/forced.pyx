@@ -3,27 +3,24 @@
 
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Machine
-from kernels_core.earley.records cimport SetRec, known_step
+from kernels_core.earley.records cimport SetRec
+from kernels_core.repeats cimport Reading
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-cdef bytes forced_text(Machine machine, SetRec* at, int most):
-    """At most `most` bytes behind `at`; none where a whole token may be taken by its id.  The caller's clock runs."""
-    cdef SetRec* known
+cdef bytes forced_text(Reading reading, int most):
+    """At most `most` bytes that `reading` takes; none where a whole token may be taken by its id.
+
+    The caller's clock runs.
+    """
     cdef vector[char] text
     cdef int byte
-    while <int>text.size() < most and not at.completed and not at.tokens:
-        byte = _only_byte(at)
-        if byte < 0:
+    while <int>text.size() < most and not reading.at.completed and not reading.at.tokens:
+        byte = _only_byte(reading.at)
+        if byte < 0 or not reading.read(<unsigned char>byte):
             break
-        known = known_step(at, byte)
-        if known == NULL:
-            with nogil:
-                known = machine.advance_locked(at, byte)
-        at = known
         text.push_back(<char>byte)
     return text.data()[:text.size()] if text.size() else b""
 

@@ -8,6 +8,8 @@ from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec
 from kernels_core.masks.trie cimport TokenTrie
+from kernels_core.remembered cimport Remembered
+from kernels_core.repeats cimport Reading
 from kernels_core.steps cimport Step
 
 
@@ -21,6 +23,8 @@ cdef class GrammarMatcher:
     cdef bint _own_stops                # they are not the tokenizer's
     cdef readonly bint terminate_without_stop_token
     cdef readonly str on_dead_end
+    cdef Step _asked                    # where `_answer` is the mask without what would repeat an item
+    cdef MaskRec* _answer
     cdef object _chart
     cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
     cdef public CancelToken cancel_token
@@ -33,7 +37,12 @@ cdef class GrammarMatcher:
     cdef bint _move(self, MaskCache masks, size_t limit) except -1
     cdef SetRec* _crossed(self, SetRec* source, bint begins) except NULL
     cdef SetRec* _read(self, SetRec* at, const uint8_t* text, Py_ssize_t size) except NULL
-    cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1
+    cdef SetRec* _read_on(self, Reading reading, const uint8_t* text, Py_ssize_t size) except NULL
+    cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop,
+                   Remembered remembered) except -1
+    cdef Reading _reading(self)
+    cdef MaskRec* _mask_once(self) except NULL
+    cdef MaskRec* _without_repeats(self, MaskRec* mask) except NULL
     cdef bint _names(self, int token) except -1
     cdef bint _terminated(self) noexcept
     cdef bytes _forced(self, int most)
@@ -48,5 +57,6 @@ cdef class GrammarMatcher:
     cdef int _dead_end(self) except -1
     cdef void _start(self, Clock* clock) noexcept
     cdef const int* cancelled(self) noexcept
-    cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL
+    cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text,
+                             Reading reading) except NULL
     cdef object _kept_chart(self)

@@ -14,16 +14,24 @@ cimport cython
 
 from kernels_core.clock cimport Clock, rest, start_clock, stop_clock
 from kernels_core.drafts cimport DraftTree
-from kernels_core.earley.records cimport SPENT, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
+from kernels_core.earley.machine cimport Passage
+from kernels_core.earley.records cimport (
+    COUNTS, MARKED, SPENT, SetRec, ms_clock, is_live, known_step, ms_load, ms_store,
+)
 from kernels_core.earley.token_limits cimport crossed
 from kernels_core.forced cimport forced_text
 from kernels_core.masks.cache cimport MaskCache, ms_count
+from kernels_core.masks.item_ends cimport ItemEnds
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport BitmaskRows, needs_masking, open_rows, row_at
+from kernels_core.remembered cimport Remembered
+from kernels_core.repeats cimport Reading, reading_at
 from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_of
 
 from kernels_core.compiled import CompiledGrammar
-from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError
+from kernels_core.errors import (
+    BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError, UnsupportedFeatureError,
+)
 
 __all__ = ["GrammarMatcher"]
 
@@ -97,32 +105,43 @@ cdef class GrammarMatcher:
         cdef SetRec* source = here
         cdef SetRec* target = self._machine.dead
         cdef bint may_stop
+        cdef Reading reading = None
+        cdef Remembered remembered = None
         if not 0 <= token_id < self._trie.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary of {self._trie.vocab_size:,} ids")
         if self._terminated():
             return False
         cdef int32_t first = self._trie.spelling_first[token_id]
         cdef int32_t size = self._trie.spelling_first[token_id + 1] - first
-        if here.limits:
+        if here.limits & COUNTS:
             source = self._crossed(here, True)
+        if self._machine.marked:
+            reading = reading_at(self._machine, self._trie, self._last, source)
         if is_among(self._stops, token_id):
             may_stop = here.completed and not self.terminate_without_stop_token
             if here.tokens:
-                target = self._token_step(source, token_id, target, False)
+                target = self._token_step(source, token_id, target, False, reading)
+            if reading is not None:
+                remembered = reading.remembered
             if target != self._machine.dead:
-                self._push(target, token_id, None, size, may_stop or target.completed)
+                self._push(target, token_id, None, size, may_stop or target.completed, remembered)
                 return True
             if may_stop:
-                self._push(here, token_id, None, 0, True)
+                self._push(here, token_id, None, 0, True, self._last.remembered)
             return bool(may_stop)
         if (self._trie.everything[token_id >> 5] >> (token_id & 31)) & 1:
-            target = self._read(source, self._trie.spelling.data() + first, size)
+            if reading is None:
+                target = self._read(source, self._trie.spelling.data() + first, size)
+            else:
+                target = self._read_on(reading, self._trie.spelling.data() + first, size)
         if source.tokens:
             target = self._token_step(source, token_id, target,
-                                      (self._trie.spelt[token_id >> 5] >> (token_id & 31)) & 1)
+                                      (self._trie.spelt[token_id >> 5] >> (token_id & 31)) & 1, reading)
         if target == self._machine.dead:
             return False
-        self._push(target, token_id, None, size, False)
+        if reading is not None:
+            remembered = reading.remembered
+        self._push(target, token_id, None, size, False, remembered)
         return True
 
     def accept_string(self, text):
@@ -139,10 +158,18 @@ cdef class GrammarMatcher:
     cdef bint _accept_string(self, bytes spelling) except -1:
         if self._terminated():
             return not spelling
-        cdef SetRec* target = self._read(self._last.set, <const uint8_t*><const char*>spelling, len(spelling))
+        cdef Reading reading = None
+        cdef Remembered remembered = None
+        cdef SetRec* target
+        if self._machine.marked:
+            reading = reading_at(self._machine, self._trie, self._last, self._last.set)
+            target = self._read_on(reading, <const uint8_t*><const char*>spelling, len(spelling))
+            remembered = reading.remembered
+        else:
+            target = self._read(self._last.set, <const uint8_t*><const char*>spelling, len(spelling))
         if target == self._machine.dead:
             return False
-        self._push(target, -1, spelling, <int>len(spelling), False)
+        self._push(target, -1, spelling, <int>len(spelling), False, remembered)
         return True
 
     def rollback(self, int num_tokens=1):
@@ -244,6 +271,28 @@ cdef class GrammarMatcher:
         self._machine.step_hits_ += size - misses
         return at
 
+    cdef SetRec* _read_on(self, Reading reading, const uint8_t* text, Py_ssize_t size) except NULL:
+        """`_read` where items of some rule are to differ; what is to be remembered is then in `reading`."""
+        cdef Py_ssize_t i
+        cdef Clock clock
+        self._start(&clock)
+        try:
+            for i in range(size):
+                if i & 1023 == 1023:
+                    clock.began, clock.due = -1, 0
+                if not reading.read(text[i]):
+                    return self._machine.dead
+        finally:
+            stop_clock(&clock)
+        self._machine.step_hits_ += size
+        return reading.at
+
+    cdef Reading _reading(self):
+        """A reader of the next token's bytes."""
+        cdef SetRec* here = self._last.set
+        return reading_at(self._machine, self._trie, self._last,
+                          self._crossed(here, True) if here.limits & COUNTS else here)
+
     cdef void _start(self, Clock* clock) noexcept:
         """Let `clock` run for what one step, or one mask, may take."""
         start_clock(clock, self._masks.max_fill_ms, self.cancelled(), <PyObject*>self._machine.where)
@@ -252,25 +301,36 @@ cdef class GrammarMatcher:
         """What becomes 1 when the cancel token is used; NULL without one."""
         return <const int*>NULL if self.cancel_token is None else &self.cancel_token.flag
 
-    cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL:
-        """`Machine.token_step` from `source`."""
+    cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text,
+                             Reading reading) except NULL:
+        """`Machine.token_step` from `source`; `reading` has read the token's bytes, if it has any."""
         cdef SetRec* target
+        cdef Passage whole
         cdef Clock clock
         self._start(&clock)
         try:
             with nogil:
-                target = self._machine.token_step(source, token, spelt, has_text)
+                target = self._machine.token_step(source, token, spelt, has_text, &whole)
         finally:
             stop_clock(&clock)
+        if reading is not None and whole.target != self._machine.dead:
+            if spelt == self._machine.dead:
+                reading.rewind()
+            elif whole.marks != NULL or reading.remembered is not self._last.remembered:
+                raise UnsupportedFeatureError(
+                    "a token is read by its id and by its bytes where items are to differ; use another token")
+            reading.take_whole(whole.marks)
         return target
 
-    cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1:
+    cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop,
+                   Remembered remembered) except -1:
         cdef Step step = Step.__new__(Step)
         if target.limits & SPENT:
             target = self._crossed(target, False)
         step.set, step.parent, step.token, step.spelling, step.stop = target, self._last, token, spelling, stop
         step.position = self._last.position + length
         step.count = self._last.count + 1
+        step.remembered = remembered
         self._last = step
         return 0
 
@@ -314,6 +374,8 @@ cdef class GrammarMatcher:
         For those who look: nothing is made, and nothing is counted.
         """
         cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
+        if self._machine.marked and mask != NULL:
+            mask = self._answer if self._asked is self._last else NULL
         if mask == NULL or self._terminated():
             return False
         self._write(mask, bitmask, index)
@@ -387,28 +449,59 @@ cdef class GrammarMatcher:
 
     cdef MaskRec* _mask(self) except NULL:
         cdef MaskRec* mask
-        cdef const int* cancelled = self.cancelled()
         if self._tracing is not None:
             return self._traced_mask()
         mask = <MaskRec*>ms_load(&self._last.set.mask)
-        if mask != NULL:
+        if mask != NULL and not self._machine.marked:
             ms_count(&self._masks.mask_hits)
             return mask
         try:
             try:
-                if self._masks.held() > self._machine.max_bytes:
+                if mask == NULL and self._masks.held() > self._machine.max_bytes:
                     raise BudgetExceededError("bytes of parser states", self._machine.max_bytes, self._machine.where)
-                with nogil:
-                    mask = self._masks.mask_of(self._last.set, cancelled)
+                mask = self._mask_once()
             except BudgetExceededError as error:
                 self._renew(error)
-                with nogil:
-                    mask = self._masks.mask_of(self._last.set, cancelled)
+                mask = self._mask_once()
         except BudgetExceededError as error:
             raise BudgetExceededError(error.what, error.limit, f"mask {self._place()}") from error
         except OperationCancelledError as error:
             raise OperationCancelledError(f"mask {self._place()}: called off") from error
         return mask
+
+    cdef MaskRec* _mask_once(self) except NULL:
+        cdef MaskRec* mask
+        cdef const int* cancelled = self.cancelled()
+        with nogil:
+            mask = self._masks.mask_of(self._last.set, cancelled)
+        return self._without_repeats(mask) if self._machine.marked else mask
+
+    cdef MaskRec* _without_repeats(self, MaskRec* mask) except NULL:
+        """`mask` without the tokens that would repeat an item where items are to differ."""
+        cdef vector[int32_t] nothing, refused
+        cdef Reading reading
+        cdef MaskRec* left = mask
+        cdef Clock clock
+        if self._asked is self._last:
+            return self._answer
+        if self._masks.item_ends is None:
+            self._masks.item_ends = ItemEnds(self._trie, self._machine)
+        self._start(&clock)
+        try:
+            reading = self._reading()
+            for token in reading.repeated(self._masks.item_ends):
+                # It may still be taken by its id.
+                if not self._last.set.tokens or self._token_step(
+                        reading.source, token, self._machine.dead,
+                        (self._trie.spelt[<int>token >> 5] >> (<int>token & 31)) & 1, None) == self._machine.dead:
+                    refused.push_back(token)
+            if refused.size():
+                with nogil:
+                    left = self._masks.with_stops(mask, nothing, refused)
+        finally:
+            stop_clock(&clock)
+        self._asked, self._answer = self._last, left
+        return left
 
     cdef MaskRec* _traced_mask(self) except NULL:
         """`_mask`, with an event of how it was found; counters of other threads' fills may be in it."""
@@ -492,30 +585,41 @@ cdef class GrammarMatcher:
         if self._terminated():
             return []
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
-        cdef list found
+        cdef MaskRec* mask
         try:
-            found = self._masks.allowed_ids(self._last.set.number)
+            mask = self._mask_once()
         except BudgetExceededError as error:
             self._renew(error)
-            found = self._masks.allowed_ids(self._last.set.number)
+            mask = self._mask_once()
         stops = [token for token in self.stop_token_ids if may_stop or self._names(token)]
-        return sorted({*found} - {*self.stop_token_ids} | {*stops})
+        return sorted({*self._masks.ids_of(mask)} - {*self.stop_token_ids} | {*stops})
 
     def possible_bytes(self):
         """The bytes that can come next, as inclusive ranges; whole tokens named by id do not count."""
         cdef SetRec* here = self._last.set
+        cdef Reading reading = None
         cdef int byte, first = -1
         cdef list ranges = []
         if self._terminated():
             return ()
+        if here.limits & MARKED:
+            reading = reading_at(self._machine, self._trie, self._last, here)
         for byte in range(257):
-            if byte < 256 and is_live(here, byte):
+            if reading is not None:
+                reading.rewind()
+            if byte < 256 and is_live(here, byte) and (reading is None or reading.read(<uint8_t>byte)):
                 if first < 0:
                     first = byte
             elif first >= 0:
                 ranges.append((first, byte - 1))
                 first = -1
         return tuple(ranges)
+
+    def would_repeat(self, int byte):
+        """Whether the parser takes `byte` here, and the matcher does not: an item that ends with it is equal to one before
+        it, and items are to differ."""
+        return (0 <= byte < 256 and not self._terminated() and is_live(self._last.set, <uint8_t>byte)
+                and not any([low <= byte <= high for low, high in self.possible_bytes()]))
 
     # -- looking ahead --------------------------------------------------------------------------------------------
 
@@ -542,7 +646,7 @@ cdef class GrammarMatcher:
             return b""
         self._start(&clock)
         try:
-            return forced_text(self._machine, self._last.set, most)
+            return forced_text(reading_at(self._machine, self._trie, self._last, self._last.set), most)
         finally:
             stop_clock(&clock)
 

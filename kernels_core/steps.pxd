@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.trie cimport TokenTrie
+from kernels_core.remembered cimport Remembered
 
 
 cdef class Step:
@@ -14,9 +15,11 @@ cdef class Step:
     cdef int position     # bytes read, this step included
     cdef int count        # steps, this one included
     cdef bint stop        # a stop token: the text has ended
+    cdef Remembered remembered      # of items that differ, inside of texts that have any; else None
 
 
 cdef Step root(Machine machine)
+cdef bytes text_since(Step at, TokenTrie trie, int position)
 cdef bint is_among(const vector[int32_t]& stops, int32_t token) noexcept
 cdef bytes text_of(Step at, TokenTrie trie)
 cdef list history_of(Step at)

@@ -6,6 +6,8 @@ Whoever has the last step has the text, and can go back as far as it likes.  Rea
 
 cimport cython
 
+from kernels_core.remembered cimport at_the_start
+
 __all__ = []
 
 
@@ -21,6 +23,7 @@ cdef Step root(Machine machine):
     cdef Step step = Step.__new__(Step)
     step.set = machine.initial
     step.token = -1
+    step.remembered = at_the_start(machine)
     return step
 
 
@@ -34,14 +37,19 @@ cdef bint is_among(const vector[int32_t]& stops, int32_t token) noexcept:
 
 cdef bytes text_of(Step at, TokenTrie trie):
     """The bytes read up to `at`."""
+    return text_since(at, trie, 0)
+
+
+cdef bytes text_since(Step at, TokenTrie trie, int position):
+    """The bytes read up to `at`, from `position` on."""
     cdef list pieces = []
-    while at.parent is not None:
+    while at.parent is not None and at.position > position:
         if at.token < 0:
             pieces.append(at.spelling)
         elif at.position > at.parent.position:
             pieces.append(trie.token_bytes(at.token))
         at = at.parent
-    return b"".join(reversed(pieces))
+    return b"".join(reversed(pieces))[max(0, position - at.position):]
 
 
 cdef list history_of(Step at):

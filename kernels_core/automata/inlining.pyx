@@ -14,7 +14,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from kernels_core.automata.size_estimate cimport CALL, CALLED, INLINED, UNDECIDED, copies_in
-from kernels_core.grammar.rules cimport DeferredRule, Rule, token_limit
+from kernels_core.grammar.rules cimport DeferredRule, Rule, mark_of, token_limit
 from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Node, Repeat, TokenSet
 from kernels_core.laboratory cimport TEXT_COPIES, has
 
@@ -161,6 +161,9 @@ cdef class Inlining(SizeEstimates):
             rule = _lowered(callee.name, self.ir)
             if self.limits_tokens:
                 rule.max_tokens = token_limit(self.bodies[callee.name])
+            rule.mark = mark_of(self.bodies[callee.name])
+            if rule.mark and not self.marked:
+                raise RuntimeError(f"rule {callee.name!r} was made after the parser, which does not look at its items")
             self.rules.append(rule)
         return callee.number
 

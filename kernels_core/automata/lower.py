@@ -30,7 +30,7 @@ from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, R
 from kernels_core.grammar.nodes import fold
 from kernels_core.options import Options
 
-__all__ = ["AFTER", "LoweredRule", "Lowering", "Position", "refuse_token_limit"]
+__all__ = ["AFTER", "LoweredRule", "Lowering", "Position", "refuse_restrictions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,7 @@ class Lowering(Inlining):
                     self.ir.source,
                     rule.span.start if rule.span is not None else None,
                 )
-            if self.limits_tokens:
-                refuse_token_limit(self.ir, rule, "fsm")
+            refuse_restrictions(self.ir, rule, "fsm")
             self.set_cost(name, min(self._spelt_out(rule.body), _COUNTLESS))
         if self.cost(self.ir.root) > 4 * self.options.max_states:
             raise BudgetExceededError("automaton states", self.options.max_states, f"rule {self.ir.root!r}")
@@ -187,14 +186,20 @@ class Lowering(Inlining):
                 nfa.epsilon(state, target)
 
 
-def refuse_token_limit(ir: GrammarIR, rule: Rule, parser: str) -> None:
-    """`UnsupportedFeatureError` if `rule` limits its tokens, for a parser without frames that could count them."""
-    if any(note == "max_tokens" for note, _ in rule.notes):
+def refuse_restrictions(ir: GrammarIR, rule: Rule, parser: str) -> None:
+    """`UnsupportedFeatureError` if `rule` says what only frames can keep, for a parser without them."""
+    for note in _RESTRICTIONS.keys() & {note for note, _ in rule.notes}:
+        what = _RESTRICTIONS[note]
         raise UnsupportedFeatureError(
-            f'rule {rule.name!r} limits its tokens (max_tokens), which parser="{parser}" cannot; use parser="earley"',
+            f'rule {rule.name!r} {what} ({note}), which parser="{parser}" cannot; use parser="earley"',
             ir.source,
             rule.span.start if rule.span is not None else None,
         )
 
 
+_RESTRICTIONS = {
+    "max_tokens": "limits its tokens",
+    "distinct": "has items that differ",
+    "item": "is an item that differs from others",
+}
 _COUNTLESS = (1 << 31) - 1  # edges

@@ -51,7 +51,8 @@ cdef class SizeEstimates:
     cdef readonly Limits limits
     cdef dict bodies, made              # those of `ir`
     cdef dict callees                   # by name of the rule
-    cdef readonly bint limits_tokens    # whether some rule does: it is called, so that it has a frame of its own
+    # whether some rule does, or is `distinct` or an `item`: it is called, so that it has a frame of its own
+    cdef readonly bint limits_tokens, marked
     cdef int chain, empty_chain         # rules that are being looked into, each called by the one before
 
     cdef int _open(self, ir, options) except -1

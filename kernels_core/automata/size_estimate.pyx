@@ -11,7 +11,7 @@ cimport cython
 from libc.stdint cimport int8_t
 
 from kernels_core.grammar.plain_text cimport encloses
-from kernels_core.grammar.rules cimport DeferredRule, limits_tokens, token_limit
+from kernels_core.grammar.rules cimport DISTINCT, ITEM, DeferredRule, Rule, mark_of, restrictions, token_limit
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, ByteSet, CharSet, Choice, Empty, Literal, Never, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
 )
@@ -107,7 +107,8 @@ cdef class SizeEstimates:
     cdef int _open(self, ir, options) except -1:
         self.ir, self.options, self.limits, self.lock = ir, options, limits_of(options), ir.lock
         self.bodies, self.made = ir.rules, ir.made
-        self.limits_tokens = limits_tokens(self.bodies)
+        cdef int restricted = restrictions(ir.rules)
+        self.limits_tokens, self.marked = restricted & 4 != 0, restricted & (DISTINCT | ITEM) != 0
         self.callees = {}
         return 0
 
@@ -131,7 +132,8 @@ cdef class SizeEstimates:
         callee.cost = CALLED
         # A rule that was deferred is called ever after: what is lowered must not depend on when it was made.
         if (self.limits.inline_limit and self.chain < DEEPEST_CHAIN and not self.was_deferred(callee.name)
-                and not (self.limits_tokens and token_limit(self.bodies[callee.name]) >= 0)):
+                and not (self.limits_tokens and token_limit(self.bodies[callee.name]) >= 0)
+                and not (self.marked and mark_of(self.bodies[callee.name]))):
             self.chain += 1
             try:
                 self._estimate(callee, (<Rule?>self.bodies[callee.name]).made)

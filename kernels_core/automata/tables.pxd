@@ -74,6 +74,8 @@ cdef class Tables:
     cdef vector[int32_t] max_iterations          # -1: unbounded (or not counted)
     cdef vector[int32_t] max_tokens       # that may begin inside of its texts; -1: any number
     cdef bint limits_tokens               # whether some rule does (`../earley/token_limits.pyx`)
+    cdef vector[uint8_t] marks            # of `grammar.rules.Mark`
+    cdef bint marked                      # whether some rule has one (`../earley/marks.pyx`)
     cdef bint bounded                     # whether some rule bounds the length of its texts (`lengths.pxd`)
     # by token set: sorted ids, and whether they are the ones left out
     cdef vector[vector[int32_t]] token_ids

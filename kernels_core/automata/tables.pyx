@@ -33,7 +33,7 @@ cdef class Tables:
     cdef int _open(self, lowering) except -1:
         """The beginning of every subclass: pseudo-states, and the rules that were named."""
         self.lowering = lowering
-        self.limits_tokens = self.lowering.limits_tokens
+        self.limits_tokens, self.marked = self.lowering.limits_tokens, self.lowering.marked
         self.flags.reserve(ROOM)
         self.rule_of.reserve(ROOM)
         self.edge_first.reserve(ROOM)
@@ -78,6 +78,7 @@ cdef class Tables:
             self.min_iterations.push_back(rule.min_iterations)
             self.max_iterations.push_back(rule.max_iterations)
             self.max_tokens.push_back(rule.max_tokens)
+            self.marks.push_back(rule.mark)
             self.member_sets.push_back(NULL)
         for i in range(self.token_ids.size(), len(token_sets)):
             ids, negated = token_sets[i]

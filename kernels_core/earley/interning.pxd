@@ -8,6 +8,10 @@ from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.records cimport Boundary, FrameLimit, FrameRec, GroupRec, SetRec
 from kernels_core.earley.registers cimport Registers
 from kernels_core.earley.slots cimport Slot
+from kernels_core.grammar.rules cimport DISTINCT
+
+cdef enum:
+    MIXED = -2
 
 
 cdef class InternedStates:
@@ -20,7 +24,9 @@ cdef class InternedStates:
     cdef readonly size_t max_bytes
     cdef readonly str where
     cdef Registers registers
-    cdef readonly bint limited            # whether some rule limits its tokens; else the next two stay empty
+    # whether some rule limits its tokens or has a mark; else the next two stay empty
+    cdef readonly bint limited
+    cdef readonly bint marked             # the latter
     cdef vector[FrameLimit] frame_limits  # by number of frame
     cdef unordered_map[int32_t, Boundary*] boundaries    # by number of set
     cdef unordered_map[uint64_t, uint8_t] covers          # pairs of frames; `coverage.pyx`
@@ -35,9 +41,18 @@ cdef class InternedStates:
     cdef int check_budget(self) except -1 nogil
 
     cdef inline int32_t left_of(self, int32_t frame) noexcept nogil:
-        """Tokens that may yet begin in the rule that `frame` was predicted for; -1: any number."""
+        """Tokens that may yet begin in the rule that `frame` was predicted for; -1: any number; below: of a marked
+        rule, which nothing passes by."""
         return self.frame_limits[frame].left if self.limited else -1
 
     cdef inline int32_t left_in_slot(self, int32_t slot) noexcept nogil:
         """The same of the frame that is being made in `slot`."""
         return self.slot_left[slot] if self.limited else -1
+
+    cdef inline int mark_of(self, int32_t frame) noexcept nogil:
+        """The mark (`grammar.rules.Mark`) of the rule that `frame` was predicted for."""
+        return self.tables.marks[-2 - self.frame_limits[frame].left] if self.frame_limits[frame].left < -1 else 0
+
+    cdef inline int32_t scope_at(self, int32_t frame) noexcept nogil:
+        """The innermost `distinct` frame that this one is or is in; -1: none; MIXED."""
+        return frame if self.mark_of(frame) & DISTINCT else self.frame_limits[frame].scope

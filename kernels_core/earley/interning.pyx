@@ -13,11 +13,11 @@ from libc.string cimport memcmp, memcpy
 from kernels_core.automata.tables cimport ACCEPTING, TOKENS, members_at
 from kernels_core.clock cimport breathe
 from kernels_core.earley.items cimport hash_words, normalise
-from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, COUNTS, SPENT
+from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, COUNTS, MARKED, SPENT
 from kernels_core.earley.slots cimport after, put
 from kernels_core.earley.transitions cimport add_live
 
-from kernels_core.errors import BudgetExceededError
+from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
 __all__ = ["BOTTOM", "ROOT", "InternedStates"]
 
@@ -36,7 +36,8 @@ cdef class InternedStates:
         self.where = where
         self.arena = Arena()
         self.registers = Registers(self.arena)
-        self.limited = tables.limits_tokens
+        self.marked = tables.marked
+        self.limited = tables.limits_tokens or tables.marked
         # Small: many a grammar is compiled for a few steps, and clearing memory costs most at first.
         self.set_slots.assign(64, Slot(0, 0))
         self.frame_slots.assign(32, Slot(0, 0))
@@ -62,14 +63,29 @@ cdef class InternedStates:
         return record
 
     cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil:
-        """Keep what a new frame says of tokens; frames that are not made yet are left out (`left_recursion.pyx`)."""
-        cdef FrameLimit limit = FrameLimit(left, rule, 0)
-        cdef int32_t i
+        """Keep what a new frame says of tokens, and its mark.
+
+        Frames that are not made yet are left out (`left_recursion.pyx`).
+        """
+        cdef FrameLimit limit = FrameLimit(left, rule, -1, 0)
+        cdef int32_t i, scope
+        cdef bint first = True
         if left >= 0:
             limit.reach = COUNTS | (SPENT if left == 0 else 0)
+        elif left < -1:
+            limit.reach = MARKED
         for i in range(record.count):
-            if record.returns[i].frame < record.number:
-                limit.reach |= self.frame_limits[record.returns[i].frame].reach
+            if record.returns[i].frame >= record.number:
+                continue
+            limit.reach |= self.frame_limits[record.returns[i].frame].reach
+            scope = self.scope_at(record.returns[i].frame)
+            limit.scope = scope if first or scope == limit.scope else MIXED
+            first = False
+        if limit.reach & COUNTS and limit.reach & MARKED:
+            with gil:
+                raise UnsupportedFeatureError(
+                    f"{self.where}: a rule that limits its tokens (max_tokens) and one whose items differ (distinct) lie in "
+                    f"each other; frames of both cannot be followed")
         self.frame_limits.push_back(limit)
         return 0
 

@@ -1,12 +1,19 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.map cimport map as ordered_map
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from kernels_core.clock cimport Clock
 from kernels_core.earley.distinct cimport Distinct, Item
 from kernels_core.earley.interning cimport InternedStates
-from kernels_core.earley.records cimport FrameRec, KernelRec, SetRec, is_live, known_step
+from kernels_core.earley.records cimport FrameRec, KernelRec, Marks, SetRec, is_live, known_step
 from kernels_core.earley.slots cimport Slot
+
+
+cdef struct Passage:
+    # Where a byte leads, and what that does to marked nodes.
+    SetRec* target
+    const Marks* marks      # NULL: nothing
 
 
 cdef class Machine(InternedStates):
@@ -29,10 +36,20 @@ cdef class Machine(InternedStates):
     cdef vector[int32_t] slot_of_rule
     cdef Distinct met                    # items of long lists among these
     cdef vector[int32_t] include_into, include_from
+    # where rules have marks (`marks.pyx`): of this closure, and frames of items that may not end in it (-1: none may)
+    cdef vector[int32_t] ended, begun, kept_open
+    cdef Marks* closed_marks             # of the last closure; NULL: nothing was begun or ended
+    cdef Marks* first_marks              # before any text; NULL: nothing is begun
+    cdef ordered_map[vector[int32_t], Passage] kept_passages    # by set, byte and `kept_open`
 
     cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil
-    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL nogil
+    cdef int _scan(self, SetRec* source, uint8_t byte, int32_t* low, int32_t* high) except -1 nogil
+    cdef int passage(self, SetRec* source, uint8_t byte, const vector[int32_t]& kept_open,
+                     Passage* found) except -1 nogil
+    cdef bint _keeps_open(self, int32_t frame) except -1 nogil
+    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text,
+                            Passage* whole) except NULL nogil
     cdef SetRec* closed(self, SetRec* source) except NULL nogil
     cdef SetRec* part(self, SetRec* source, vector[uint8_t]& left_out) except NULL nogil
     cdef bint names(self, SetRec* source, int32_t token) except -1 nogil

@@ -17,7 +17,8 @@ Closing a kernel (`close`) is Earley's complete and predict:
 4. only items that can scan a byte or a token stay in the set: everything else has done its work.
 
 Three rules keep this small.  A call that returns to a *tail* (an accepting state without edges) passes on its caller's
-returns instead (Leo 1991), so right recursion does not grow, unless the caller counts tokens (`token_limits.pyx`).
+returns instead (Leo 1991), so right recursion does not grow, unless the caller counts tokens (`token_limits.pyx`) or
+has a mark (`marks.pyx`).
 Where a rule may end that was called in last place but for something optional, what its frame brings about by ending is
 remembered on the frame (`_end`); and items that others cover are dropped, of sets and of frames (`coverage.pyx`).  So an
 ambiguous text costs the same at each byte, however many operands or open rules come before.
@@ -35,6 +36,7 @@ Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` sh
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
+from libcpp.algorithm cimport find
 
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, Tables, members_at,
@@ -44,9 +46,11 @@ from kernels_core.earley.coverage cimport drop_covered
 from kernels_core.earley.distinct cimport add_new, forget
 from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.left_recursion cimport resolve_frames
-from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, known_step, ms_store
+from kernels_core.earley.marks cimport note_marks
+from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, Marks, is_live, known_step, ms_store
 from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport remember
+from kernels_core.grammar.rules cimport ITEM
 
 __all__ = ["Machine"]
 
@@ -88,14 +92,21 @@ cdef class Machine(InternedStates):
         self.intern_frame(returns, -1, 0)
         returns[0] = Item(C_ESCAPE, C_BOTTOM, 0)
         self.intern_frame(returns, -1, 0)
-        if tables.max_tokens[0] >= 0:
+        if tables.max_tokens[0] >= 0 or tables.marks[0]:
             returns[0] = Item(C_ACCEPT, C_ROOT, 0)
-            root = self.intern_frame(returns, tables.max_tokens[0], 0).number
+            root = self.intern_frame(returns, -2 if tables.marks[0] else tables.max_tokens[0], 0).number
         with nogil:
             self.lock.lock()            # an older machine on these tables may be at work
         try:
             add_item(self.kernel, tables.enter(0), root, 0)
             self.initial = self.close()
+            if self.closed_marks == NULL:
+                self.begun.clear()
+            if tables.marks[0]:                 # a rule that is called by nobody
+                self.begun.push_back(root)
+            self.kernel.clear()
+            self.ended.clear()
+            self.first_marks = note_marks(self, self.kernel, self.ended, self.begun)
         finally:
             self.lock.unlock()
 
@@ -107,26 +118,9 @@ cdef class Machine(InternedStates):
         Bytes between two ends of edges lead to one place.  Most sets are left by one way, so the first is remembered on
         the set itself; a few others in a list, many in a table.
         """
-        cdef int32_t i, k, low = 0, high = 255, counter
-        cdef Item item
-        cdef ByteEdge edge
+        cdef int32_t low = 0, high = 255
         self.check_budget()
-        self.kernel.clear()
-        for i in range(source.count):
-            item = source.items[i]
-            self.tables.need(item.state)
-            for k in range(self.tables.edge_first[item.state], self.tables.edge_past[item.state]):
-                edge = self.tables.edges[k]
-                if edge.high < byte:
-                    low = max(low, edge.high + 1)
-                elif edge.low > byte:
-                    high = min(high, edge.low - 1)
-                else:
-                    low, high = max(low, edge.low), min(high, edge.high)
-                    counter = item.counter
-                    if ((not self.tables.bounded or self.tables.count(edge.target, &counter))
-                            and self._enters(edge.target, &counter)):
-                        self.kernel.push_back(Item(edge.target, item.frame, counter))
+        self._scan(source, byte, &low, &high)
         cdef SetRec* target = self.close()
         if target == self.unlowered:
             return target
@@ -138,6 +132,58 @@ cdef class Machine(InternedStates):
         self.step_misses_ += 1
         return target
 
+    cdef int _scan(self, SetRec* source, uint8_t byte, int32_t* low, int32_t* high) except -1 nogil:
+        """Fill `kernel` with the items behind `byte`; the bytes from `low` to `high` lead to the same."""
+        cdef int32_t i, k, counter
+        cdef Item item
+        cdef ByteEdge edge
+        self.kernel.clear()
+        for i in range(source.count):
+            item = source.items[i]
+            self.tables.need(item.state)
+            for k in range(self.tables.edge_first[item.state], self.tables.edge_past[item.state]):
+                edge = self.tables.edges[k]
+                if edge.high < byte:
+                    low[0] = max(low[0], edge.high + 1)
+                elif edge.low > byte:
+                    high[0] = min(high[0], edge.low - 1)
+                else:
+                    low[0], high[0] = max(low[0], edge.low), min(high[0], edge.high)
+                    counter = item.counter
+                    if ((not self.tables.bounded or self.tables.count(edge.target, &counter))
+                            and self._enters(edge.target, &counter)):
+                        self.kernel.push_back(Item(edge.target, item.frame, counter))
+        return 0
+
+    cdef int passage(self, SetRec* source, uint8_t byte, const vector[int32_t]& kept_open,
+                     Passage* found) except -1 nogil:
+        """With the lock held: where `byte` leads if the items of the frames `kept_open` do not end there (-1: none
+        does), and what that does to marked nodes (`marks.pyx`)."""
+        cdef int32_t low = 0, high = 255
+        cdef vector[int32_t] key
+        found.target = self.dead
+        found.marks = NULL
+        if not is_live(source, byte):
+            return 0
+        if not kept_open.empty() and self.memoize:
+            key.push_back(source.number)
+            key.push_back(byte)
+            key.insert(key.end(), kept_open.begin(), kept_open.end())
+            if self.kept_passages.count(key):
+                found[0] = self.kept_passages[key]
+                return 0
+        self.check_budget()
+        self._scan(source, byte, &low, &high)
+        self.kept_open = kept_open
+        try:
+            found.target = self.close()
+            found.marks = self.closed_marks
+        finally:
+            self.kept_open.clear()
+        if not key.empty():
+            self.kept_passages[key] = found[0]
+        return 0
+
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil:
         """`advance` for a caller that holds no lock; another thread may have been quicker."""
         cdef SetRec* known
@@ -148,15 +194,16 @@ cdef class Machine(InternedStates):
         finally:
             self.lock.unlock()
 
-    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL nogil:
-        """The set after `token` was taken whole, joined with `spelt`, the set after its bytes; takes the lock.
+    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text,
+                            Passage* whole) except NULL nogil:
+        """The set after `token` was taken `whole`, joined with `spelt`, the set after its bytes; takes the lock.
 
         Joining keeps both readings: a token may match by its id and by its bytes.  Negated sets take a token only if
         it `has_text` and is no stop token.
         """
         cdef int32_t i, k, chosen, counter
         cdef Item item
-        cdef SetRec* whole
+        whole.target, whole.marks = self.dead, <const Marks*>NULL
         self.lock.lock()
         try:
             self.check_budget()
@@ -172,10 +219,11 @@ cdef class Machine(InternedStates):
                         self.kernel.push_back(Item(self.tables.tokens[k].target, item.frame, counter))
             if self.kernel.empty():
                 return spelt
-            whole = self.close()
+            whole.target = self.close()
+            whole.marks = <const Marks*>self.closed_marks
             if spelt == self.dead:
-                return whole
-            self.final.assign(whole.items, whole.items + whole.count)
+                return whole.target
+            self.final.assign(whole.target.items, whole.target.items + whole.target.count)
             for i in range(spelt.count):
                 self.final.push_back(spelt.items[i])
             return self.intern_set(self.final)
@@ -254,6 +302,7 @@ cdef class Machine(InternedStates):
     cdef SetRec* close(self) except NULL nogil:
         """The interned closure of `self.kernel`."""
         cdef int32_t only
+        self.closed_marks = NULL
         if self.kernel.size() == 1:
             only = self.kernel[0].state
             if not self.tables.flags[only] & (ACCEPTING | CALLS):
@@ -266,23 +315,28 @@ cdef class Machine(InternedStates):
         cdef uint32_t tag = <uint32_t>hash_words(self.kernel.data(), nbytes)
         cdef size_t at = tag & (self.kernel_slots.size() - 1)
         cdef KernelRec* known
-        while self.kernel_slots[at].number:          # without `memoize` there are none
+        while self.kernel_slots[at].number and self.kept_open.empty():       # without `memoize` there are none
             if self.kernel_slots[at].tag == tag:
                 known = self.kernels[self.kernel_slots[at].number - 1]
                 if known.count == count and not memcmp(known.items, self.kernel.data(), nbytes):
+                    self.closed_marks = known.marks
                     return known.result
             at = after(self.kernel_slots, at)
         self.items.assign(self.kernel.begin(), self.kernel.end())       # `=` would give its room away
         forget(&self.met)
         breathe(count)
+        self.ended.clear()
+        self.begun.clear()
         self._complete()
         if not self._predict():
             return self.unlowered
         cdef SetRec* result = self.intern_set(self.final)
-        if not self.memoize:
+        if self.ended.size() or self.begun.size():
+            self.closed_marks = note_marks(self, self.kernel, self.ended, self.begun)
+        if not self.memoize or self.kept_open.size():
             return result
         cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec) + nbytes)
-        record.count, record.result = count, result
+        record.count, record.result, record.marks = count, result, self.closed_marks
         record.items = <Item*>(record + 1)
         memcpy(record.items, self.kernel.data(), nbytes)
         self.kernels.push_back(record)
@@ -327,6 +381,8 @@ cdef class Machine(InternedStates):
                     add_new(&self.met, items, number, self.tables.start[rule], item.frame, iterations)
                 if item.counter >= 0 and iterations < self.tables.min_iterations[rule]:
                     continue
+            if self.marked and self.mark_of(item.frame) & ITEM and self._keeps_open(item.frame):
+                continue
             frame = self.frames[item.frame]
             if frame.chained and not frame.visited:
                 self._end(frame)
@@ -341,6 +397,13 @@ cdef class Machine(InternedStates):
                     done.resize(items.size(), 0)
                     done[items.size() - 1] = 1
         return 0
+
+    cdef bint _keeps_open(self, int32_t frame) except -1 nogil:
+        """Note that the item of `frame` may end; whether it may not, here."""
+        if find(self.ended.begin(), self.ended.end(), frame) == self.ended.end():
+            self.ended.push_back(frame)
+        return self.kept_open.size() and (
+            self.kept_open[0] < 0 or find(self.kept_open.begin(), self.kept_open.end(), frame) != self.kept_open.end())
 
     cdef int _end(self, FrameRec* frame) except -1 nogil:
         """Find what ending the rule of `frame` brings about, and first the same of frames that this leads to."""
@@ -393,7 +456,7 @@ cdef class Machine(InternedStates):
             self.slot_of_rule[rule] = slot
             self.slot_rule.push_back(rule)
             if self.limited:
-                self.slot_left.push_back(self.tables.max_tokens[rule])
+                self.slot_left.push_back(-2 - rule if self.tables.marks[rule] else self.tables.max_tokens[rule])
             if self.entries.size() <= <size_t>slot:
                 self.entries.resize(slot + 1)
             self.entries[slot].clear()
@@ -430,7 +493,7 @@ cdef class Machine(InternedStates):
                 if not self._enters(self.tables.calls[k].target, &counter):
                     continue
                 slot = self._slot(self.tables.calls[k].rule)
-                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_of(item.frame) < 0:
+                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_of(item.frame) == -1:
                     frame = self.frames[item.frame]
                     for m in range(frame.count):
                         add_new(&self.met, self.entries[slot], slot, frame.returns[m].state, frame.returns[m].frame,
@@ -449,7 +512,7 @@ cdef class Machine(InternedStates):
                 if not self._enters(self.tables.calls[k].target, &counter):
                     continue
                 slot = self._slot(self.tables.calls[k].rule)
-                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_in_slot(<int32_t>i) < 0:
+                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_in_slot(<int32_t>i) == -1:
                     if slot != <int32_t>i:
                         self.include_into.push_back(slot)
                         self.include_from.push_back(<int32_t>i)
@@ -475,6 +538,8 @@ cdef class Machine(InternedStates):
             state = self.tables.start[self.slot_rule[i]]
             if self.tables.flags[state] & (SCANNABLE | TOKENS):
                 self.final.push_back(Item(state, self.frame_of_slot[i], 0))
+            if self.marked and self.tables.marks[self.slot_rule[i]]:
+                self.begun.push_back(self.frame_of_slot[i])
         return True
 
     cdef bint _intern_in_order(self) except -1 nogil:

@@ -37,7 +37,7 @@ cdef struct SetRec:
     uint8_t first_low
     uint8_t first_high
     uint8_t arc_count
-    uint8_t limits          # of `Limits`: whether tokens that begin here count somewhere
+    uint8_t limits          # of `Limits`: what the rules around ask for
 
 
 cdef struct Arc:
@@ -62,12 +62,14 @@ cdef struct FrameRec:
 cdef enum Limits:
     COUNTS = 1              # some rule around limits its tokens (`token_limits.pyx`)
     SPENT = 2               # and has no token left
+    MARKED = 4              # some rule around has a mark (`marks.pyx`)
 
 
 cdef struct FrameLimit:
-    # Of the frame with that number; grammars without limits have none of these.
-    int32_t left            # tokens that may yet begin in the rule that was predicted; -1: any number
+    # Of the frame with that number; grammars without limits and marks have none of these.
+    int32_t left            # tokens that may yet begin in the rule that was predicted; -1: any number; below: marked
     int32_t rule            # which one, for frames that refer to each other
+    int32_t scope           # the innermost `distinct` frame that all it returns to are in; -1: in none; MIXED
     uint8_t reach           # `Limits` of the frame itself and of all it returns to
 
 
@@ -78,9 +80,25 @@ cdef struct Boundary:
     SetRec* unlimited
 
 
+cdef struct MarkedFrame:
+    int32_t frame
+    int32_t scope           # the `distinct` frame that an item is of; -1: of none
+    uint8_t mark            # `grammar.rules.Mark`
+
+
+cdef struct Marks:
+    # What the closure of a kernel does to nodes of rules with a mark.
+    MarkedFrame* ended      # items that may end
+    MarkedFrame* begun      # what is predicted
+    int32_t ended_count
+    int32_t begun_count
+    uint8_t ambiguous       # these nodes cannot be told from others (`marks.pyx`)
+
+
 cdef struct KernelRec:
     Item* items
     SetRec* result
+    Marks* marks            # NULL: nothing
     int32_t count
 
 

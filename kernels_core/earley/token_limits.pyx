@@ -24,7 +24,7 @@ from kernels_core.clock cimport breathe
 from kernels_core.earley.left_recursion cimport resolve_frames
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.machine cimport Machine
-from kernels_core.earley.records cimport SPENT, Boundary, FrameRec, SetRec
+from kernels_core.earley.records cimport COUNTS, SPENT, Boundary, FrameRec, SetRec
 
 
 cdef enum Mapping:
@@ -45,7 +45,7 @@ cdef SetRec* crossed(Machine machine, SetRec* source, bint begins) except NULL n
 cdef SetRec* begun(Machine machine, SetRec* source) except NULL nogil:
     """The set in which the bytes of a token are read that begins at `source`."""
     cdef Boundary* known
-    if not source.limits:
+    if not source.limits & COUNTS:
         return source
     known = _boundary(machine, source)
     if known.begun == NULL or not machine.memoize:
@@ -69,7 +69,7 @@ cdef SetRec* settled(Machine machine, SetRec* source) except NULL nogil:
 cdef SetRec* unlimited(Machine machine, SetRec* source) except NULL nogil:
     """`source` without limits: the tokens that may come next are the same."""
     cdef Boundary* known
-    if not source.limits:
+    if not source.limits & COUNTS:
         return source
     known = _boundary(machine, source)
     if known.unlimited == NULL or not machine.memoize:
@@ -138,7 +138,7 @@ cdef SetRec* _mapped(Machine machine, SetRec* source, Mapping how) except NULL n
 
 cdef bint _moves(Machine machine, unordered_map[int32_t, int32_t]& slot_of, Item* item) noexcept nogil:
     """Let `item` refer to the slot of its frame, if that has one; False if its frame is dropped."""
-    if not machine.frame_limits[item.frame].reach:
+    if not machine.frame_limits[item.frame].reach & COUNTS:
         return True
     if not slot_of.count(item.frame):
         return False
@@ -156,7 +156,7 @@ cdef int _find_limited(Machine machine, SetRec* source, vector[int32_t]& found) 
     cdef FrameRec* frame
     cdef int32_t i, number, other
     for i in range(source.count):
-        if machine.frame_limits[source.items[i].frame].reach and not cursor.count(source.items[i].frame):
+        if machine.frame_limits[source.items[i].frame].reach & COUNTS and not cursor.count(source.items[i].frame):
             stack.push_back(source.items[i].frame)
             cursor[stack.back()] = 0
         while not stack.empty():
@@ -169,7 +169,7 @@ cdef int _find_limited(Machine machine, SetRec* source, vector[int32_t]& found) 
                 continue
             other = frame.returns[cursor[number]].frame
             cursor[number] += 1
-            if machine.frame_limits[other].reach and not cursor.count(other):
+            if machine.frame_limits[other].reach & COUNTS and not cursor.count(other):
                 cursor[other] = 0
                 stack.push_back(other)
     return 0
@@ -194,7 +194,7 @@ cdef int _keep(Machine machine, vector[int32_t]& found, Mapping how,
             breathe(1)
             for i in range(machine.frames[number].count):
                 other = machine.frames[number].returns[i].frame
-                if not machine.frame_limits[other].reach or kept.count(other):
+                if not machine.frame_limits[other].reach & COUNTS or kept.count(other):
                     kept[number] = 1
                     changed = True
                     break

@@ -46,6 +46,7 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_NESTING",
     "MAX_NODES",
+    "begins_with_a_bracket",
     "call_graph",
     "check",
     "components",
@@ -239,6 +240,8 @@ def check(ir: GrammarIR) -> None:
             raise GrammarError(
                 f"in rule {name!r}: members in any order are the end of a rule, and there is one such end"
             )
+        if any(note == "distinct" for note, _ in rule.notes) and not begins_with_a_bracket(rule.body):
+            raise GrammarError(f'in rule {name!r}: a rule whose items differ begins with "[" or "{{"')
 
 
 def members_are_last(body: Node) -> bool:
@@ -250,6 +253,19 @@ def members_are_last(body: Node) -> bool:
         ends += isinstance(node, Unordered)
         stack += node.items[-1:] if isinstance(node, Seq) else node.items if isinstance(node, Choice) else ()
     return found == ends <= 1
+
+
+def begins_with_a_bracket(body: Node) -> bool:
+    """Whether `body` is written so that each of its texts begins with `[` or `{`."""
+    match body:
+        case Literal(value):
+            return value[:1] in (b"[", b"{")
+        case Seq(items):
+            return begins_with_a_bracket(items[0])
+        case Choice(items):
+            return all(map(begins_with_a_bracket, items))
+        case _:
+            return False
 
 
 def _is_grouped(parent: Node, child: Node) -> bool:

@@ -13,7 +13,12 @@
   was, but one that the parser reads (`../earley/token_limits.pyx`); N = 0 leaves the empty text.  Not with `lazy`,
   `suffix` or `stop`, whose end is a part of the rule.
 
-The first three work on regular rules, and on no rule that calls one with `max_tokens`.
+- `distinct`, `item`: no two items of one text of a `distinct` rule are equal as JSON values.  Its items are the texts of
+  rules with `item` that are read in it, each in the innermost `distinct` rule around it.  They must be told apart by the
+  bytes between them, and a `distinct` rule begins with `[` or `{`.  Notes too, which the parser reads
+  (`../earley/marks.pyx`).
+
+The first three work on regular rules, and on no rule that calls one with `max_tokens`, `distinct` or `item`.
 
 Read on: `ebnf.py` and `lark/lower.py` (how attributes are written), `regular/languages.py`.
 """
@@ -24,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import UnsupportedFeatureError
-from .analysis import components
+from .analysis import begins_with_a_bracket, components
 from .ir import Empty, GrammarIR, Rule
 from .regular.from_rules import grammar_language
 from .regular.languages import (
@@ -44,7 +49,7 @@ from .rulebook import RuleBook
 
 __all__ = ["NOTES", "Attribute", "Note", "at_most", "named", "shaped", "shortest"]
 
-NOTES = ("capture", "temperature", "trailing", "hidden", "stop_capture", "max_tokens")
+NOTES = ("capture", "temperature", "trailing", "hidden", "stop_capture", "max_tokens", "distinct", "item")
 
 Note = tuple[str, str | float | int | None]
 
@@ -91,6 +96,12 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
         if "lazy" in asked and "max_tokens" in asked:
             reason = "a rule that is lazy ends by itself, so it takes no max_tokens: give that to a rule that calls it"
             raise UnsupportedFeatureError(reason, ir.source, asked["max_tokens"].offset, language=language)
+        if "distinct" in asked and not begins_with_a_bracket(body):
+            reason = f"the rule {name!r} has items that differ (distinct), so it begins with \"[\" or \"{{\""
+            raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
+        if "distinct" in asked and {"lazy", "max_chars"} & asked.keys():
+            reason = "lazy and max_chars make a rule anew, without items that could differ (distinct)"
+            raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
         if "lazy" in asked or "max_chars" in asked:
             offset = min(asked[key].offset for key in ("lazy", "max_chars") if key in asked)
             try:

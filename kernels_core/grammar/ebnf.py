@@ -19,7 +19,8 @@ The dialect is XGrammar's, with a few additions (marked +):
   the token 12 and `!<[12]>` any other.  Tokens by their text, `<name>`, are refused.
 
 - `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"`, `temperature=x`,
-  `trailing="text"`, `hidden`, `stop_capture="name"` and `max_tokens=N`, as `attributes.py` has them.
+  `trailing="text"`, `hidden`, `stop_capture="name"`, `max_tokens=N`, `distinct` and `item`, as `attributes.py` has
+  them.
 
 Nothing may be nested deeper than `MAX_NESTING` groups.
 
@@ -36,7 +37,7 @@ from typing import NoReturn
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING, members_are_last
-from .attributes import Attribute, shaped
+from .attributes import NOTES, Attribute, shaped
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
 from .lexer import Tokens
 from .macros import Dispatch, call
@@ -48,7 +49,7 @@ __all__ = ["parse_ebnf"]
 _ATTRIBUTE = re.compile(
     r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
 )
-_ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "temperature", "trailing", "hidden", "stop_capture")
+_ATTRIBUTES = ("lazy", "max_chars", *NOTES)
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -172,7 +173,7 @@ class _Parser(Tokens):
     def _attribute_value(self, match: re.Match[str]) -> str | float | None:
         name, value, offset = match.group(1), match.group(2), match.start(1)
         match name:
-            case "lazy" | "hidden" if value is not None:
+            case "lazy" | "hidden" | "distinct" | "item" if value is not None:
                 self.fail(f"the attribute {name!r} takes no value", offset)
             case "max_chars" | "max_tokens":
                 digits = (value or "").lstrip("0") or ("0" if value else "")

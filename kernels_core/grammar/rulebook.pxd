@@ -9,4 +9,4 @@ cdef class RuleBook:
     cpdef str free_name(self, str hint)
     cdef RuleRef share_body(self, str key, str hint, body)
     cpdef bint adopt(self, RuleBook other) except -1
-    cpdef RuleRef define(self, str name, body)
+    cpdef RuleRef define(self, str name, body, tuple notes=*)

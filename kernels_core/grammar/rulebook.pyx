@@ -85,9 +85,9 @@ cdef class RuleBook:
         self.rules[name] = Rule(name, Never())
         return name
 
-    cpdef RuleRef define(self, str name, body):
-        """Give a reserved name its body."""
-        self.rules[name] = Rule(name, body)
+    cpdef RuleRef define(self, str name, body, tuple notes=()):
+        """Give a reserved name its body, and its notes."""
+        self.rules[name] = Rule(name, body, notes)
         return RuleRef(name)
 
     def defer(self, str hint not None, key not None, make not None):
@@ -102,14 +102,14 @@ cdef class RuleBook:
         """A new rule."""
         return self.define(self.free_name(hint), body)
 
-    def share(self, key, str hint not None, build):
+    def share(self, key, str hint not None, build, tuple notes not None=()):
         """The rule filed under `key`; made by `build` when it is first asked for."""
         found = self.shared.get(key)
         if found is None:
             name = self.reserve(hint)
             found = self.shared[key] = RuleRef(name)
             try:
-                self.define(name, build())
+                self.define(name, build(), notes)
             except BaseException:
                 del self.shared[key], self.rules[name]      # nobody has seen it
                 raise

@@ -12,7 +12,13 @@ cdef class DeferredRule(Rule):
     cdef object body_now(self, bint compact)
 
 
+cdef enum Mark:
+    DISTINCT = 1        # items in a text of the rule differ
+    ITEM = 2            # a text of the rule is an item
+
+
 cdef int32_t token_limit(Rule rule) except -2
-cdef bint limits_tokens(dict rules) except -1
+cdef int mark_of(Rule rule) except -1
+cdef int restrictions(dict rules) except -1
 cdef Rule rule_of(str name, object body, object span)
 cpdef object body_of(dict rules, dict made, str name, bint compact)

@@ -14,8 +14,8 @@ cdef class Rule:
     """A named rule.  `span` covers its definition (name and body) in the source.
 
     `notes` are marks for whoever drives a generation, as (name, value): `capture` and `temperature`, see
-    `attributes.py`.  They say nothing about the language.  One of them, `max_tokens`, is for the parser as well
-    (`../earley/token_limits.pyx`).
+    `attributes.py`.  They say nothing about the language, but for those that the parser reads: `max_tokens`
+    (`../earley/token_limits.pyx`), and `distinct` and `item` (`../earley/marks.pyx`).
     """
 
     def __init__(self, str name not None, body, tuple notes not None=(), *, span=None):
@@ -56,12 +56,24 @@ cdef int32_t token_limit(Rule rule) except -2:
     return -1
 
 
-cdef bint limits_tokens(dict rules) except -1:
-    """Whether some rule limits its tokens."""
+cdef int mark_of(Rule rule) except -1:
+    """`DISTINCT`, `ITEM`, both, or 0."""
+    cdef int mark = 0
+    for key, _ in rule.notes:
+        if key == "distinct":
+            mark |= DISTINCT
+        elif key == "item":
+            mark |= ITEM
+    return mark
+
+
+cdef int restrictions(dict rules) except -1:
+    """What rules say that no automaton can: the marks of all, and 4 if some limits its tokens."""
+    cdef int found = 0
     for rule in rules.values():
-        if (<Rule>rule).notes and token_limit(<Rule>rule) >= 0:
-            return True
-    return False
+        if (<Rule>rule).notes:
+            found |= mark_of(<Rule>rule) | 4 * (token_limit(<Rule>rule) >= 0)
+    return found
 
 
 cdef Rule rule_of(str name, object body, object span):

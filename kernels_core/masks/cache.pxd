@@ -64,6 +64,7 @@ cdef class MaskCache:
     cdef vector[Made] made                 # the token sets that were computed here, in order of time
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
+    cdef public object item_ends           # `item_ends.ItemEnds` where items are to differ, once it is asked for
     cdef readonly WholeSubtrees whole_subtrees        # None: every node is walked
     cdef readonly StringBodies string_bodies          # None: string bodies are walked like all else
     cdef Identities identities
@@ -95,6 +96,7 @@ cdef class MaskCache:
         self.state_misses += 1
 
     cdef size_t held(self) noexcept nogil
+    cdef list ids_of(self, MaskRec* mask)
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef bint _follow_items(self, SetRec* record) except -1 nogil

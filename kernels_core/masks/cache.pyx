@@ -19,7 +19,7 @@ from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables, members_at
 from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.distinct cimport Item
-from kernels_core.earley.records cimport FREE, ms_clock, ms_load, ms_store
+from kernels_core.earley.records cimport COUNTS, FREE, ms_clock, ms_load, ms_store
 from kernels_core.earley.token_limits cimport unlimited
 from kernels_core.laboratory cimport EXCLUDED_WORDS as EXCLUDED_WORDS_ON, has
 from kernels_core.masks.direct_walk cimport DirectWalk
@@ -105,7 +105,7 @@ cdef class MaskCache:
             if mask != NULL:
                 return mask
             self.machine.check_budget()
-            return self._compute_unlimited(record) if record.limits else self.compute(record)
+            return self._compute_unlimited(record) if record.limits & COUNTS else self.compute(record)
         finally:
             self.machine.end()
             self.machine.lock.unlock()
@@ -476,18 +476,22 @@ cdef class MaskCache:
     def allowed_ids(self, int set_number):
         """Ids that the mask of set `set_number` allows, ascending, stop tokens apart."""
         cdef SetRec* record
-        cdef vector[uint32_t] row
         cdef MaskRec* mask
-        cdef int word
-        cdef uint64_t bits
-        cdef list found = []
-        row.resize(self.trie.words)
         with nogil:
             self.machine.lock.lock()        # another thread may be making the list of sets longer
             record = self.machine.sets[set_number]
             self.machine.lock.unlock()
             mask = self.mask_of(record, NULL)
-            write_mask(mask, row.data(), self.trie.words)
+        return self.ids_of(mask)
+
+    cdef list ids_of(self, MaskRec* mask):
+        """Ids that `mask` allows, ascending."""
+        cdef vector[uint32_t] row
+        cdef int word
+        cdef uint64_t bits
+        cdef list found = []
+        row.resize(self.trie.words)
+        write_mask(mask, row.data(), self.trie.words)
         for word in range(self.trie.words):
             bits = row[word]
             while bits:

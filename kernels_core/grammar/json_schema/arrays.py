@@ -2,8 +2,9 @@
 
 Lengths alone are counted by the parser.  An array of distinct constants, and nothing more, is members in any order
 (`ir.Unordered`) that have a key alone: the parser remembers which were there.  `contains` (and what negations become)
-makes states of (position, counts), and of the values seen where items are distinct, or some equal, as well: exact where
-few scalars are allowed.  Elsewhere `uniqueItems` is refused: that two free strings differ is not context-free.
+makes states of (position, counts), and of the values seen where items are distinct, or some equal, as well, where few
+scalars are allowed.  That other items differ no grammar can say: their rules are marked `distinct` and `item`, and the
+matcher compares values (`../attributes.py`).  That some are equal is refused.
 
 Read on: `shapes.pyx` (`Items`), `items.py`, `steps.py` (the graph).
 """
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 from ...clock import look
 from ..ir import Empty, Never, Node
 from ..nodes import choice, repeat, seq, unordered
-from .shapes import Count, Items, Shape
+from ..regular.dfa import TooManyStates
+from .shapes import Count, Items, Shape, replace
 from .steps import Steps
 from .terms import FALSE, Term
 
@@ -38,11 +40,13 @@ _NESTED = 24
 
 
 class NotFinite(Exception):
-    """`uniqueItems` on items that are no constants, or too many for what else is said of them; the message is why."""
+    """What is said of equal items takes few constants, and these are others; the message is why."""
 
 
 class ArrayText:
     """Makes the node of one `Items` at one level of nesting."""
+
+    as_json = True  # that is how items are written, so that their values can be compared
 
     def __init__(self, emitter: Emitter, items: Items, level: int, name: str) -> None:
         self.emitter = emitter
@@ -51,9 +55,30 @@ class ArrayText:
         self.level = level
         self.inner = emitter.layout.inner(level)
         self.name = name
+        self.whole: Items | None = None  # what `items` are once it is left to the matcher that they differ
 
     def node(self) -> Node:
         """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
+        if not self._is_left_to_the_matcher():
+            return self._text()
+        if not (self.as_json and self.emitter.as_json):
+            raise NotFinite(f"in this style items can only differ if they are one of at most {MAX_DISTINCT:,} constants")
+        self.whole = self.items
+        self.items = replace(self.items, unique=None)
+        key = ("distinct", self.whole, self.level)
+        return self.emitter.book.share(key, self.name, self._text, (("distinct", None),))
+
+    def _is_left_to_the_matcher(self) -> bool:
+        """Whether items are to differ that are no constants, or too many to remember in the parser's states."""
+        if self.items.unique is not True or distinct_values(self.emitter.algebra, self.items) is not None:
+            return False
+        try:
+            item_steps(self.emitter.algebra, self.items)
+        except (NotFinite, TooManyStates):
+            return True
+        return False
+
+    def _text(self) -> Node:
         items, layout = self.items, self.layout
         opening, closing = layout.opening(b"[", self.level), layout.closing(b"]", self.level)
         values = distinct_values(self.emitter.algebra, items)
@@ -69,7 +94,11 @@ class ArrayText:
 
     def item(self, term: Term) -> Node:
         """One item with a value of `term`."""
-        return self.emitter.value(term, self.inner)
+        if self.whole is None:
+            return self.emitter.value(term, self.inner)
+        key = ("item", self.whole, self.level, term)
+        name = f"{self.name}_item"
+        return self.emitter.book.share(key, name, lambda: self.emitter.value(term, self.inner), (("item", None),))
 
     def distinct(self, term: Term) -> Node:
         """One item with the constant `term`; a call where what is behind it shows that it has ended."""
@@ -109,18 +138,12 @@ class ArrayText:
 
 
 def distinct_values(algebra: SchemaAlgebra, items: Items) -> list[Term] | None:
-    """The constants of which an array has some, each once at most; None where that is not all that is said of it.
-
-    Raises `NotFinite`.
-    """
+    """The constants of which an array has some, each once at most; None where there are others, where these are too
+    many, or where that is not all that is said of it."""
     if items.unique is not True or items.prefix or items.counts:
         return None
     scalars = algebra.scalars(items.rest, MAX_DISTINCT)
-    if scalars is None:
-        raise NotFinite(
-            f"that items differ can only be checked where they are one of at most {MAX_DISTINCT:,} constants"
-        )
-    return [algebra.fixed(one) for one in scalars]
+    return None if scalars is None else [algebra.fixed(one) for one in scalars]
 
 
 def needs_steps(items: Items) -> bool:

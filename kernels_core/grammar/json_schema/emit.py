@@ -51,6 +51,8 @@ _INLINE = 3
 class Emitter:
     """Writes the grammar of one term."""
 
+    as_json = True  # that is how values are written, so that they can be compared
+
     def __init__(
         self,
         algebra: SchemaAlgebra,

@@ -81,10 +81,9 @@ def grammar_language(ir: GrammarIR) -> Language:
     for group in components(ir):
         for name in group:
             rule = ir.rules[name]
-            if any(note == "max_tokens" for note, _ in rule.notes):
-                reason = (
-                    f"regular operations work on strings of characters; the rule {name!r} counts tokens (max_tokens)"
-                )
+            for note in {"max_tokens", "distinct", "item"} & {note for note, _ in rule.notes}:
+                what = "counts tokens" if note == "max_tokens" else "asks whether items differ"
+                reason = f"regular operations work on strings of characters; the rule {name!r} {what} ({note})"
                 raise UnsupportedFeatureError(reason, ir.source or None, rule.span.start if rule.span else None)
             body = _tree(ir.rules[name].body, known, ir)
             if name in recursive:

@@ -252,6 +252,7 @@ class _ArrayElements(ArrayText):
     """The items of an array as elements without a name."""
 
     emitter: ElementEmitter
+    as_json = False
 
     def __init__(self, emitter: ElementEmitter, items: Items, level: int, name: str, *, place: Place | None) -> None:
         super().__init__(emitter, items, level, name)

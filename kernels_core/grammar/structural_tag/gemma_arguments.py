@@ -64,6 +64,7 @@ class BareEmitter(CarefulEmitter):
     """Writes values in this layout; `spell` makes the node of the mark."""
 
     object_kind = _BareObject
+    as_json = False
 
     def __init__(
         self,

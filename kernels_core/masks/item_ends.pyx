@@ -1,0 +1,314 @@
+# distutils: language = c++
+"""Find the tokens in which an item of a `distinct` rule may end, so that they can be refused where it equals another.
+
+Each set that is inside of such a rule is looked at once.  A walk down the vocabulary's trie follows two parsers: one that
+reads on, and one in which no item ever ends.  A token that the first takes and the second does not is one that values
+decide; all others stay as the mask has them.  Inside of a string nearly every token keeps the parser where it is, so there
+the walk leaves out what is quiet: subtrees whose bytes all lead back to such a set.
+
+From a set outside of all such rules a token is decided by values only if it holds a whole beginning of an array or object
+with two equal items.  A vocabulary has a handful of tokens that could, and these alone are tried.
+
+Read on: `../repeats.pyx` (compares values), `../earley/marks.pyx`.
+"""
+
+from libcpp.algorithm cimport find
+
+from kernels_core.clock cimport breathe
+from kernels_core.earley.machine cimport Passage, step
+from kernels_core.earley.records cimport MARKED, Marks, is_live
+from kernels_core.earley.transitions cimport last_alike
+from kernels_core.json_values cimport value_of
+
+__all__ = ["ItemEnds"]
+
+cdef int32_t NEAR = 16          # bytes that quiet is looked for
+cdef int MOST_LAYERED = 256     # sets that are looked at for that
+
+
+cdef class Endings:
+    """Of the tokens in which one item ends that began before them."""
+
+    cdef dict by_value(self):
+        """By value of an item that nothing is read of: the bytes up to its end."""
+        if self.values is None:
+            self.values = {}
+            for text in self.tokens:
+                self.values.setdefault(value_of(text), []).append(text)
+        return self.values
+
+
+cdef class Ends:
+    """The tokens at one set that values decide."""
+
+
+cdef class ItemEnds:
+    """ItemEnds(trie, machine)
+
+    What is known of the sets of one machine.
+    """
+
+    def __init__(self, TokenTrie trie, Machine machine):
+        self.trie, self.machine = trie, machine
+        self.known, self.alike = {}, {}
+        if trie.holding_two_items is None:
+            trie.holding_two_items = _holding_two_items(trie)
+        self.within = trie.holding_two_items
+        self.everything.push_back(-1)
+        self.path.resize(trie.max_depth + 1)
+        self.kept.resize(trie.max_depth + 1)
+        self.ends.resize(trie.max_depth + 1)
+        self.frame.resize(trie.max_depth + 1)
+        self.length.resize(trie.max_depth + 1)
+        self.begun_size.resize(trie.max_depth + 1)
+
+    cdef Ends at(self, SetRec* record):
+        """The tokens at `record` that values decide; None: there are none.  The caller's clock runs."""
+        cdef vector[EndingToken] found
+        cdef vector[int32_t] within
+        if not record.limits & MARKED and not self.within:
+            return None
+        known = self.known.get(record.number, self)
+        if known is not self:
+            return <Ends>known
+        within = self.within
+        with nogil:
+            self.machine.lock.lock()
+            try:
+                self._find(record, within, found)
+            finally:
+                self.machine.lock.unlock()
+        ends = self._put_in_order(found)
+        if self.machine.memoize:
+            self.known[record.number] = ends
+        return ends
+
+    cdef object _put_in_order(self, const vector[EndingToken]& found):
+        cdef Ends ends
+        cdef Endings endings
+        cdef const char* spelling = <const char*>self.trie.spelling.data()
+        cdef size_t i
+        cdef int32_t first
+        if found.empty():
+            return None
+        key = (<const char*>found.data())[:found.size() * sizeof(EndingToken)]
+        known = self.alike.get(key)
+        if known is not None:
+            return known
+        ends = Ends.__new__(Ends)
+        ends.by_frame, ends.others = {}, []
+        for i in range(found.size()):
+            if found[i].frame < 0:
+                ends.others.append(found[i].token)
+                continue
+            endings = ends.by_frame.get(found[i].frame)
+            if endings is None:
+                endings = ends.by_frame[found[i].frame] = Endings.__new__(Endings)
+                endings.tokens = {}
+            first = self.trie.spelling_first[found[i].token]
+            endings.tokens.setdefault(spelling[first:first + found[i].length], []).append(found[i].token)
+        for endings in ends.by_frame.values():
+            endings.escaped = [text for text in endings.tokens if b"\\" in text]
+        self.alike[key] = ends
+        return ends
+
+    cdef int _find(self, SetRec* record, const vector[int32_t]& within, vector[EndingToken]& found) except -1 nogil:
+        """With the lock held: all such tokens at `record`, each once."""
+        cdef int32_t first, size, depth
+        cdef size_t i
+        self.path[0] = self.kept[0] = record
+        self.ends[0] = 0
+        self.begun_size[0] = 0
+        if record.limits & MARKED:
+            return self._walk(found)
+        for i in range(within.size()):
+            first = self.trie.spelling_first[within[i]]
+            size = self.trie.spelling_first[within[i] + 1] - first
+            depth = 1
+            while depth <= size and self._go(depth, self.trie.spelling[first + depth - 1]):
+                depth += 1
+            if depth > size:
+                self._take(size, within[i], found)
+        return 0
+
+    cdef int _walk(self, vector[EndingToken]& found) except -1 nogil:
+        cdef int32_t node = 1, past = self.trie.node_count, depth, k
+        while node < past:
+            depth = self.trie.nodes[node].depth
+            self.walked += 1
+            breathe(1)
+            if not self._go(depth, self.trie.nodes[node].byte):
+                node = self.trie.nodes[node].skip
+                continue
+            for k in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
+                self._take(depth, self.trie.ids[k], found)
+            node += 1
+            # Nothing has ended, and nothing will below.
+            while (node < past and self.trie.nodes[node].depth > depth
+                    and self.path[depth] == self.kept[depth] and self._is_quiet(self.path[depth], node)):
+                node = self.trie.nodes[node].skip
+        return 0
+
+    cdef bint _go(self, int32_t depth, uint8_t byte) except -1 nogil:
+        """Read a byte on both ways; False if the parser does not take it."""
+        cdef SetRec* source = self.path[depth - 1]
+        cdef SetRec* kept = self.kept[depth - 1]
+        cdef SetRec* target
+        cdef Passage passed, held
+        cdef int i
+        cdef size_t k
+        if not is_live(source, byte):
+            return False
+        self.begun.resize(self.begun_size[depth - 1])
+        self.ends[depth] = self.ends[depth - 1]
+        self.frame[depth], self.length[depth] = self.frame[depth - 1], self.length[depth - 1]
+        target = step(self.machine, source, byte)
+        if target == self.machine.dead:
+            return False
+        passed.marks = NULL
+        if (source.limits | target.limits) & MARKED:
+            self.machine.passage(source, byte, self.nothing, &passed)
+        if passed.marks != NULL:
+            for i in range(passed.marks.ended_count):
+                if passed.marks.ended[i].scope == -1:
+                    continue
+                self.ends[depth] += 1
+                if self.ends[depth] == 1:
+                    self.frame[depth], self.length[depth] = passed.marks.ended[i].frame, depth
+                    for k in range(self.begun.size()):
+                        if self.begun[k].frame == self.frame[depth]:
+                            self.frame[depth] = -1
+            for i in range(passed.marks.begun_count):
+                self.begun.push_back(Begun(passed.marks.begun[i].frame, depth))
+        self.begun_size[depth] = self.begun.size()
+        self.path[depth] = target
+        if kept == source and self.ends[depth] == self.ends[depth - 1]:
+            self.kept[depth] = target
+        elif kept.limits & MARKED:
+            self.machine.passage(kept, byte, self.everything, &held)
+            self.kept[depth] = held.target
+        else:
+            self.kept[depth] = step(self.machine, kept, byte)
+        return True
+
+    cdef void _take(self, int32_t depth, int32_t token, vector[EndingToken]& found) noexcept nogil:
+        """Note a token whose bytes were read, if values decide about it."""
+        cdef bint alone
+        if self.kept[depth] == self.machine.dead:
+            alone = self.ends[depth] == 1 and self.frame[depth] >= 0
+            found.push_back(EndingToken(token, self.frame[depth] if alone else -1, self.length[depth] if alone else 0))
+
+    # -- what is quiet --------------------------------------------------------------------------------------------
+
+    cdef bint _is_quiet(self, SetRec* at, int32_t node) except -1 nogil:
+        """Whether no item ends in the subtree of `node`, read from `at`."""
+        cdef Quiet* quiet
+        cdef int32_t below = self.trie.nodes[node].below
+        if below < 0 or self.trie.nodes[node].height >= NEAR:
+            return False
+        if not self.quiet.count(<size_t>at):
+            self._find_quiet(at, &self.quiet[<size_t>at])
+        quiet = &self.quiet[<size_t>at]
+        return (not self.trie.below[below].ascii[0] & ~quiet.ascii[0]
+                and not self.trie.below[below].ascii[1] & ~quiet.ascii[1]
+                and (quiet.beyond_ascii or not self.trie.below[below].beyond_ascii))
+
+    cdef int _find_quiet(self, SetRec* start, Quiet* quiet) except -1 nogil:
+        """Find the bytes that lead from `start` to sets like it, which differ in what is counted, for so many bytes."""
+        cdef vector[SetRec*] layer, following, met, characters
+        cdef SetRec* target
+        cdef int32_t length, byte, high, least, k
+        cdef size_t i, n
+        quiet.ascii[0] = quiet.ascii[1] = ~<uint64_t>0
+        quiet.beyond_ascii = True
+        layer.push_back(start)
+        met = layer
+        for length in range(NEAR):
+            following.clear()
+            for i in range(layer.size()):
+                # First the set itself, then those inside of characters that begin at it.
+                characters.clear()
+                characters.push_back(layer[i])
+                n = 0
+                while n < characters.size():
+                    least = 0 if n == 0 else 0x80
+                    byte = least
+                    while byte < 256:
+                        if not is_live(characters[n], <uint8_t>byte) or byte < 0x80 and not (
+                                quiet.ascii[byte >> 6] >> (byte & 63) & 1):
+                            byte += 1
+                            continue
+                        target = step(self.machine, characters[n], <uint8_t>byte)
+                        high = last_alike(characters[n], <uint8_t>byte)
+                        if byte < 0x80:
+                            high = min(high, 0x7F)
+                        if self._ends_an_item(characters[n], target, <uint8_t>byte):
+                            _strike(quiet, byte, high)
+                        elif _are_alike(start, target):
+                            if find(met.begin(), met.end(), target) == met.end():
+                                met.push_back(target)
+                                following.push_back(target)
+                        elif byte < 0x80 or target.live[0] | target.live[1] or n > 16:
+                            _strike(quiet, byte, high)
+                        elif find(characters.begin(), characters.end(), target) == characters.end():
+                            characters.push_back(target)
+                        byte = high + 1
+                    n += 1
+                if met.size() > <size_t>MOST_LAYERED:
+                    quiet.ascii[0] = quiet.ascii[1] = 0
+                    quiet.beyond_ascii = False
+                    return 0
+            if following.empty():
+                break
+            layer.swap(following)
+        return 0
+
+    cdef bint _ends_an_item(self, SetRec* source, SetRec* target, uint8_t byte) except -1 nogil:
+        cdef Passage passed
+        if not (source.limits | target.limits) & MARKED:
+            return False
+        self.machine.passage(source, byte, self.nothing, &passed)
+        return passed.marks != NULL and passed.marks.ended_count
+
+
+cdef void _strike(Quiet* quiet, int32_t low, int32_t high) noexcept nogil:
+    cdef int32_t byte
+    if high >= 0x80:
+        quiet.beyond_ascii = False
+    for byte in range(low, min(high, 0x7F) + 1):
+        quiet.ascii[byte >> 6] &= ~(<uint64_t>1 << (byte & 63))
+
+
+cdef bint _are_alike(SetRec* one, SetRec* other) noexcept nogil:
+    """Whether sets hold the same items but for what is counted."""
+    cdef int32_t i
+    if one.count != other.count:
+        return False
+    for i in range(one.count):
+        if one.items[i].state != other.items[i].state or one.items[i].frame != other.items[i].frame:
+            return False
+    return True
+
+
+cdef list _holding_two_items(TokenTrie trie):
+    """Tokens that have a bracket, and behind it what two equal JSON values are made of: a few of a vocabulary."""
+    cdef list found = []
+    cdef int32_t token
+    cdef bytes text
+    for token in range(trie.vocab_size):
+        if not trie.everything[token >> 5] >> (token & 31) & 1:
+            continue
+        text = trie.token_bytes(token)
+        opening = min([at for at in (text.find(b"["), text.find(b"{")) if at >= 0], default=-1)
+        if opening >= 0 and _may_hold_two(text[opening + 1:]):
+            found.append(token)
+    return found
+
+
+cdef bint _may_hold_two(bytes text) except -1:
+    if text.count(b'"') > 3 or sum([text.count(digit) for digit in b"0123456789"]) > 1:
+        return True
+    for word in (b"true", b"false", b"null"):
+        if text.count(word) > 1:
+            return True
+    return min(text.count(b"["), text.count(b"]")) > 1 or min(text.count(b"{"), text.count(b"}")) > 1
