@@ -19,6 +19,7 @@ from libc.string cimport memcpy
 from libcpp.algorithm cimport find
 from libcpp.unordered_set cimport unordered_set
 
+from kernels_core.automata.tables cimport TAIL
 from kernels_core.clock cimport breathe
 from kernels_core.earley.interning cimport MIXED
 from kernels_core.earley.records cimport MARKED, FrameRec, MarkedFrame
@@ -75,16 +76,30 @@ cdef bint _is_ambiguous(InternedStates states, const vector[Item]& kernel, const
 
 
 cdef int _look_up(InternedStates states, const vector[Item]& kernel, Open* open) except -1 nogil:
-    """Fill `open`: the frames of the kernel's items, and all that these return to."""
+    """Fill `open`: the frames that the kernel's items go on in, and all that these return to."""
+    cdef vector[Item] items             # a rule that can only end is not gone on in: what it returns to is
     cdef vector[int64_t] todo           # frames, shifted by one, with a bit: an item was passed since the last `distinct`
-    cdef unordered_set[int64_t] met
+    cdef unordered_set[int64_t] met     # the same; and frames whose rule ends, below 0
     cdef FrameRec* frame
+    cdef Item item
     cdef int64_t at
     cdef int32_t number, k
     cdef int mark
-    cdef size_t i
-    for i in range(kernel.size()):
-        todo.push_back(<int64_t>kernel[i].frame << 1)
+    items.assign(kernel.begin(), kernel.end())
+    while not items.empty():
+        item = items.back()
+        items.pop_back()
+        if not states.frame_limits[item.frame].reach & MARKED:
+            continue
+        if not states.tables.flags[item.state] & TAIL:
+            todo.push_back(<int64_t>item.frame << 1)
+        elif met.insert(-1 - item.frame).second:
+            frame = states.frames[item.frame]
+            if not states.mark_of(item.frame) & ITEM:
+                items.insert(items.end(), frame.returns, frame.returns + frame.count)
+                continue
+            for k in range(frame.count):            # an item ends: what goes on behind it was in it
+                todo.push_back(<int64_t>frame.returns[k].frame << 1 | 1)
     while not todo.empty():
         at = todo.back()
         todo.pop_back()

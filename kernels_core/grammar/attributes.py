@@ -13,9 +13,9 @@
   was, but one that the parser reads (`../earley/token_limits.pyx`); N = 0 leaves the empty text.  Not with `lazy`,
   `suffix` or `stop`, whose end is a part of the rule.
 
-- `distinct`, `item`: no two items of one text of a `distinct` rule are equal as JSON values.  Its items are the texts of
-  rules with `item` that are read in it, each in the innermost `distinct` rule around it.  They must be told apart by the
-  bytes between them, and a `distinct` rule begins with `[` or `{`.  Notes too, which the parser reads
+- `distinct`, `item`: no two items of one text of a `distinct` rule are equal as JSON values.  Its items are the texts
+  of rules with `item` that are read in it, each in the innermost `distinct` rule around it.  They must be told apart
+  by the bytes between them, and a `distinct` rule begins with `[` or `{`.  Notes too, which the parser reads
   (`../earley/marks.pyx`).
 
 The first three work on regular rules, and on no rule that calls one with `max_tokens`, `distinct` or `item`.
@@ -97,7 +97,7 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
             reason = "a rule that is lazy ends by itself, so it takes no max_tokens: give that to a rule that calls it"
             raise UnsupportedFeatureError(reason, ir.source, asked["max_tokens"].offset, language=language)
         if "distinct" in asked and not begins_with_a_bracket(body):
-            reason = f"the rule {name!r} has items that differ (distinct), so it begins with \"[\" or \"{{\""
+            reason = f'the rule {name!r} has items that differ (distinct), so it begins with "[" or "{{"'
             raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
         if "distinct" in asked and {"lazy", "max_chars"} & asked.keys():
             reason = "lazy and max_chars make a rule anew, without items that could differ (distinct)"

@@ -1,5 +1,7 @@
-"""Rules whose items differ (`distinct`, `item`): masks, steps and all that follows from them, as stacks that are written
-out one by one say (`tests/reference/distinct.py`)."""
+"""Rules whose items differ (`distinct`, `item`): masks, steps and all that follows from them.
+
+They are compared with stacks that are written out one by one (`tests/reference/distinct.py`).
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,8 @@ from kernels_core import (
     UnsupportedFeatureError,
     allocate_token_bitmask,
 )
-from kernels_core.grammar import nodes
-from kernels_core.grammar.analysis import normal_form
-from kernels_core.grammar.ir import GrammarIR, Literal, Node, Rule, RuleRef
-from tests.engine.driver import VARIANTS, compiled, mask, mask_row, tokenizer
+from kernels_core.grammar.ir import GrammarIR
+from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
 from tests.reference.distinct import DistinctStacks
 from tests.reference.token_limits import TooManyStacks
 
@@ -43,8 +43,32 @@ SCALARS = {
 PIECES = [
     *(bytes((byte,)) for byte in b'[]{},:"ab12.e0-\\u6 x'),
     *(b"1,", b"1]", b",1", b"1,1", b"[1,1]", b"[1,2", b"10", b".0", b".0,", b'","', b'"a"', b'a"', b'a",', b'"a","a"'),
-    *(b'["a"', b'b"]', b"\\u0061", b'\\u0061"', b"\\u00", b'\\"', b'[""', b'"",""', b"true", b"true,true", b"],[", b"[]"),
-    *("é".encode(), b"\xc3", b"\xa9", b'\xa9"', "é\",".encode(), b'{"a":1}', b'":1', b"},{", b'{"a":1,"b":2}', b"[[1],[1]]"),
+    *(
+        b'["a"',
+        b'b"]',
+        b"\\u0061",
+        b'\\u0061"',
+        b"\\u00",
+        b'\\"',
+        b'[""',
+        b'"",""',
+        b"true",
+        b"true,true",
+        b"],[",
+        b"[]",
+    ),
+    *(
+        "é".encode(),
+        b"\xc3",
+        b"\xa9",
+        b'\xa9"',
+        'é",'.encode(),
+        b'{"a":1}',
+        b'":1',
+        b"},{",
+        b'{"a":1,"b":2}',
+        b"[[1],[1]]",
+    ),
     *(b'{"b":2,"a":1}', b"[1, 1", b"e0", b"e-1", b"[[1,1", b"x[1", b"[2,1,2"),
 ]
 
@@ -76,7 +100,7 @@ def grammars(draw: st.DrawFn) -> GrammarIR:
         f'array[distinct] ::= "["{gap} (item ({gap} ","{gap} item){most})?{gap} "]"',
         f"item[item] ::= {item}",
         f'plain ::= "["{gap} (({item}) ("," ({item})){{0,2}})? "]"',
-        f'other[distinct] ::= "[" (other_item ("," other_item)*)? "]"',
+        'other[distinct] ::= "[" (other_item ("," other_item)*)? "]"',
         f"other_item[item] ::= {others}",
         "inner_item[item] ::= number | short",
         *(f"{name}{'[distinct]' * (name == 'inner')} ::= {body}" for name, body in SCALARS.items()),
@@ -121,8 +145,154 @@ def _compare(matcher: GrammarMatcher, oracle: DistinctStacks, variant: str, rand
         assert mask(other) == taken[-1][0]
 
 
-@given(grammars(), st.randoms(use_true_random=False))
-def test_printed_and_read_again(ir: GrammarIR, random: Random) -> None:
-    again = Grammar.from_ebnf(str(Grammar(ir))).ir
-    assert {name: rule.notes for name, rule in again.rules.items()} == {name: rule.notes for name, rule in ir.rules.items()}
-    assert again == ir
+@given(grammars())
+def test_printed_and_read_again(ir: GrammarIR) -> None:
+    again = Grammar.from_ebnf(str(Grammar(ir)))
+    assert again == Grammar(ir)
+    assert again.ir.rules["array"].notes == (("distinct", None),)
+
+
+def follows(grammar: str, vocabulary: list[bytes] | None = None) -> GrammarMatcher:
+    return GrammarMatcher(compiled(Grammar.from_ebnf(grammar).ir, vocabulary or PIECES))
+
+
+STRINGS = """
+root ::= array | "<" array ">"
+array[distinct] ::= "[" (item ("," item)*)? "]"
+item[item] ::= "\\"" [a-z]* "\\"" | [0-9]+
+"""
+
+
+def test_forks_share_what_they_read_and_part_behind_it() -> None:
+    matcher = follows(STRINGS)
+    assert matcher.accept_string('["a","b"')
+    forks = [matcher.fork() for _ in range(3)]
+    for fork, text in zip(forks, (',"c"', ',"d"', ',"e"'), strict=True):
+        assert fork.accept_string(text)
+    for fork, own in zip(forks, "cde", strict=True):
+        for letter in "abcde":
+            assert fork.fork().accept_string(f',"{letter}"') == (letter not in "ab" + own)
+        fork.rollback(1)
+        assert fork.accept_string(',"f"')
+    assert matcher.accept_string(',"c"')
+
+
+def test_batches_rows_and_drafts_have_the_same_masks() -> None:
+    vocabulary = [*(bytes((byte,)) for byte in b'[],"ab12'), b'"a"', b'a"', b'","a"', b'a",', b"1,1", b'"]']
+    made = compiled(Grammar.from_ebnf(STRINGS).ir, vocabulary)
+    texts = ["", "[", '["a', '["a","', '["a","b","', '["a",1', '["a",1,', '["b","', "[12,1"]
+    matchers = [GrammarMatcher(made) for _ in texts]
+    for matcher, text in zip(matchers, texts, strict=True):
+        assert matcher.accept_string(text)
+    alone = [mask(matcher.fork()) for matcher in matchers]
+    rows = allocate_token_bitmask(len(texts), len(vocabulary) + 1)
+    batch = BatchGrammarMatcher(max_threads=2)
+    batch.batch_fill_next_token_bitmask([matcher.fork() for matcher in matchers], rows)
+    bits = np.unpackbits(np.asarray(rows).view(np.uint8), axis=1, bitorder="little")
+    assert [set(np.flatnonzero(row).tolist()) for row in bits] == alone
+    read = batch.read_masks([matcher.fork() for matcher in matchers])
+    assert read.populations().tolist() == [len(one) for one in alone]
+    for matcher, expected in zip(matchers, alone, strict=True):
+        tokens = [0, *range(len(vocabulary))]  # a root, and each token behind it
+        children = [1 if len(vocabulary) else -1] + [-1] * len(vocabulary)
+        siblings = [-1, *range(2, len(vocabulary) + 1), -1]
+        tree = allocate_token_bitmask(len(tokens), len(vocabulary) + 1)
+        assert matcher.traverse_draft_tree(children, siblings, tokens, tree)
+        for number in range(len(vocabulary)):
+            fork = matcher.fork()
+            bits = np.unpackbits(np.asarray(tree)[number + 1].view(np.uint8), bitorder="little")
+            after = mask(fork) if fork.accept_token(number) else set()
+            assert (fork.history[len(matcher.history) :] == [number]) == (number in expected)
+            assert set(np.flatnonzero(bits).tolist()) == after
+
+
+def test_a_token_may_hold_the_whole_array() -> None:
+    matcher = follows(STRINGS, [*(bytes((byte,)) for byte in b"<[]>,1"), b"<[1,1", b"<[1,11]>", b'<["","",', b"[1,1]"])
+    assert mask(matcher) == {0, 1, 6, 7}
+    assert matcher.accept_token(0)
+    assert mask(matcher) == {1}
+
+
+def test_states_inside_of_arrays_are_interned() -> None:
+    """Values are no part of parser states: texts that differ in values alone lead to one set."""
+    made = compiled(Grammar.from_ebnf(STRINGS).ir, PIECES)
+    one, other = GrammarMatcher(made), GrammarMatcher(made)
+    assert one.accept_string('["aa","b",')
+    assert other.accept_string('["xx","yy",')
+    assert one.set_number == other.set_number
+    assert mask(one) == mask(other)
+    assert one.accept_string('"a')
+    assert other.accept_string('"a')
+    assert one.set_number == other.set_number
+    assert mask(other) - mask(one) == {PIECES.index(b'a"'), PIECES.index(b'a",')}
+
+
+def test_numbers_go_on_where_they_may_not_end() -> None:
+    matcher = follows(STRINGS)
+    assert matcher.accept_string("[1,1")
+    assert not matcher.fork().accept_string(",")
+    assert not matcher.fork().accept_string("]")
+    assert matcher.would_repeat(ord("1")) is False
+    assert matcher.accept_string("1]")
+    quoted = follows(STRINGS)
+    assert quoted.accept_string('["a","a')
+    assert quoted.would_repeat(ord('"'))
+    assert "equal to one before it" in str(quoted.explain('"'))
+
+
+def test_a_matcher_goes_on_in_new_parser_states() -> None:
+    grammar = Grammar.from_ebnf(
+        'root[distinct] ::= "[" item ("," item)* "]"\nitem[item] ::= "<" [a-z]{0,9000} ">" | [0-9]+'
+    )
+    made = GrammarCompiler(tokenizer(PIECES), options=Options(max_bytes=500_000)).compile_grammar(grammar)
+    matcher = GrammarMatcher(made)
+    assert matcher.accept_string("[0")
+    for number in range(1, 9):
+        assert matcher.accept_string(f",{number},<{'ab' * 500 * number}>")
+        assert not matcher.fork().accept_string(f",{number // 2},")
+        mask(matcher)
+    assert made.renewals
+    assert not matcher.accept_string(",5,")
+    assert matcher.accept_string(",55,")
+    assert pickle.loads(pickle.dumps(grammar)) == grammar
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        ("root[distinct] ::= item*\nitem[item] ::= [a-z]", "begins with"),
+        ('root[distinct, lazy] ::= "[" item*\nitem[item] ::= [a-z]', "lazy and max_chars"),
+        ('root[distinct] ::= "[" item "]"\nitem[item=3] ::= [a-z]', "takes no value"),
+        ('root[lazy] ::= "<" a\na[distinct] ::= "[" item "]"\nitem[item] ::= [a-z]', "asks whether items differ"),
+    ],
+)
+def test_what_is_refused(grammar: str, message: str) -> None:
+    with pytest.raises(GrammarError, match=message):
+        Grammar.from_ebnf(grammar)
+
+
+@pytest.mark.parametrize("parser", ["pushdown", "fsm"])
+def test_parsers_without_frames_refuse_it(parser: str) -> None:
+    with pytest.raises(UnsupportedFeatureError, match="differ"):
+        compiled(Grammar.from_ebnf(STRINGS).ir, PIECES, Options(parser=parser))
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        'root[distinct] ::= "[" item+ "]"\nitem[item] ::= [0-9]+',
+        'root[distinct] ::= "[" item [0-9]* "," item "]"\nitem[item] ::= [0-9]+',
+        'root ::= [^x]* array\narray[distinct] ::= "[" (item ",")* "]"\nitem[item] ::= [0-9]+ | "[" [0-9]+',
+    ],
+)
+def test_what_is_ambiguous_is_no_silent_guess(grammar: str) -> None:
+    matcher = follows(grammar)
+    with pytest.raises(UnsupportedFeatureError, match="ambiguous"):
+        matcher.accept_string("[[1[1[1,11,") if "array" in grammar else matcher.accept_string("[11,")
+
+
+def test_limits_in_tokens_around_it_are_refused() -> None:
+    with pytest.raises(UnsupportedFeatureError, match="max_tokens"):
+        follows('root ::= a\na[max_tokens=3] ::= b\nb[distinct] ::= "[" item "]"\nitem[item] ::= [0-9]').accept_string(
+            "[1"
+        )

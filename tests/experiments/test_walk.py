@@ -120,7 +120,7 @@ def test_a_refusal_is_a_result(bytes_tokenizer: Tokenizer) -> None:
     with pytest.raises(RefusedError):
         engine.compile_ebnf("root ::=")
     with pytest.raises(RefusedError, match="uniqueItems"):
-        engine.compile_schema('{"type": "array", "uniqueItems": true, "items": {"type": "object"}}')
+        engine.compile_schema('{"type": "array", "not": {"uniqueItems": true}, "items": {"type": "object"}}')
 
 
 def test_the_collector_is_off_while_it_is_quiet() -> None:

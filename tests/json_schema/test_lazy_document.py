@@ -191,8 +191,9 @@ def test_ways_that_lead_nowhere_are_no_rules() -> None:
 
 
 def test_what_surely_has_instances_and_cannot_be_written_is_found_when_compiling() -> None:
-    unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-    deep = {"not": {"properties": {"a": {"type": "object", "patternProperties": {"^a": unique}}}}}
+    differ = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    unique = {"type": "array", "items": {"type": "string"}, "not": {"uniqueItems": True}}
+    deep = {"not": {"properties": {"a": {"type": "object", "patternProperties": {"^a": differ}}}}}
     schema = {"type": "object", "properties": {"a": {"patternProperties": {"^b": unique}}, "b": {"type": "string"}}}
     for one in (schema, {"allOf": [schema, {"not": {"required": ["c"]}}]}):
         with pytest.raises(UnsupportedSchemaError, match="uniqueItems"):

@@ -59,7 +59,7 @@ def test_outcomes(tmp_path: Path) -> None:
     lines = [
         '{"schema": {"type": "integer"}, "tests": [{"data": 1, "valid": false}]}',
         '{"schema": {"type": "integer"}, "tests": [{"data": "a", "valid": true}]}',
-        '{"schema": {"uniqueItems": true, "type": "array"}, "tests": []}',
+        '{"schema": {"not": {"uniqueItems": true}, "type": "array"}, "tests": []}',
         '{"schema": {"type": "integer", "minimum": 2, "maximum": 1}, "tests": [{"data": 1, "valid": false}]}',
         '{"schema": {"properties": {"b": true, "a": true}}, "tests": [{"data": {"a": 1, "b": 2}, "valid": true}]}',
     ]
@@ -73,4 +73,4 @@ def test_outcomes(tmp_path: Path) -> None:
         "right",
         "right",
     ]
-    assert verdicts[2].reasons[0][:2] == ("#", "uniqueItems")
+    assert verdicts[2].reasons[0][:2] == ("#/not", "uniqueItems")

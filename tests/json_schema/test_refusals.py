@@ -34,7 +34,7 @@ def test_very_many_items_by_position_are_refused_by_name() -> None:
 def test_all_problems_are_listed() -> None:
     schema = {
         "properties": {
-            "a": {"type": "array", "uniqueItems": True},
+            "a": {"type": "array", "not": {"uniqueItems": True}},
             "b": {"pattern": "(?<=xx)y"},
             "c": {"$ref": "#/nowhere"},
             "d/e": {"type": "strin"},
@@ -43,7 +43,7 @@ def test_all_problems_are_listed() -> None:
         }
     }
     assert sorted(problems(schema)) == [
-        ("#/properties/a", "uniqueItems"),
+        ("#/properties/a/not", "uniqueItems"),
         ("#/properties/b", "pattern"),
         ("#/properties/c", "$ref"),
         ("#/properties/d~1e", "type"),
@@ -53,9 +53,10 @@ def test_all_problems_are_listed() -> None:
 
 
 def test_lenient_widens_and_says_so() -> None:
-    schema = {"properties": {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}}}
+    schema = {"properties": {"a": {"type": "array", "items": {"type": "string"}, "not": {"uniqueItems": True}}}}
     grammar = Grammar.from_json_schema(schema, lenient=True)
-    assert [(problem.pointer, problem.keyword) for problem in grammar.warnings] == [("#/properties/a", "uniqueItems")]
+    (lost,) = grammar.warnings
+    assert (lost.pointer, lost.keyword) == ("#/properties/a/not", "uniqueItems")
     assert '{"a": ["x", "x"]}' in texts(schema, lenient=True)
     assert '{"a": [1]}' not in texts(schema, lenient=True)
 
@@ -176,7 +177,7 @@ def test_budgets_end_in_a_refusal_and_not_in_a_hang(schema: Any) -> None:
 
 def test_errors_travel() -> None:
     with pytest.raises(UnsupportedSchemaError) as caught:
-        Grammar.from_json_schema({"uniqueItems": True})
+        Grammar.from_json_schema({"not": {"uniqueItems": True}})
     copy = pickle.loads(pickle.dumps(caught.value))
     assert copy.problems == caught.value.problems
     assert "lenient=True" in str(copy)
@@ -188,7 +189,8 @@ def test_explanations() -> None:
         "title": "T",
         "properties": {
             "a": {"type": "string", "format": "colour", "x-note": 1},
-            "b": {"uniqueItems": True},
+            "b": {"not": {"uniqueItems": True}},
+            "e": {"items": {"type": "object"}, "uniqueItems": True},
             "c": {"$ref": "#/$defs/d"},
             "h": {"format": "hostname"},
         },
@@ -197,11 +199,12 @@ def test_explanations() -> None:
     rows = {(row.pointer, row.keyword): row.status for row in explain_schema(schema)}
     assert rows["#", "type"] == rows["#", "properties"] == rows["#/$defs/d", "pattern"] == "exact"
     assert rows["#", "title"] == rows["#/properties/a", "format"] == rows["#/properties/a", "x-note"] == "annotation"
-    assert rows["#/properties/b", "uniqueItems"] == "refused"
+    assert rows["#/properties/b/not", "uniqueItems"] == "refused"
+    assert rows["#/properties/e", "uniqueItems"] == "exact"
     assert rows["#/properties/h", "format"] == "approximated"
     assert ("#/$defs/unused", "pattern") not in rows
     lenient = {(row.pointer, row.keyword): row.status for row in explain_schema(schema, lenient=True)}
-    assert lenient["#/properties/b", "uniqueItems"] == "approximated"
+    assert lenient["#/properties/b/not", "uniqueItems"] == "approximated"
     hopeless = explain_schema({"type": "string", "const": 1})
     assert [(row.keyword, row.status) for row in hopeless] == [("type", "exact"), ("const", "refused")]
 

@@ -15,13 +15,33 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, UnsupportedSchemaError
-from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
+from tests.engine.driver import VARIANTS, mask, tokenizer
 
 VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
 STRINGS: list[Any] = ["", "a", "b", "ab", 'a"', "é", "\\", "1"]
 NUMBERS: list[Any] = [0, 1, 10, 1.5, -1, 100]
-VALUES: list[Any] = [*STRINGS, *NUMBERS, True, False, None, [], [1], [1, 2], ["a"], {}, {"a": 1}, {"a": 1, "b": 2}, {"b": "x"}]
-SPELLINGS = {0: ("0", "-0", "0.0", "0e5"), 1: ("1", "1.0"), 10: ("10", "10.0"), 100: ("100", "100.00"), 1.5: ("1.5", "1.50")}
+VALUES: list[Any] = [
+    *STRINGS,
+    *NUMBERS,
+    True,
+    False,
+    None,
+    [],
+    [1],
+    [1, 2],
+    ["a"],
+    {},
+    {"a": 1},
+    {"a": 1, "b": 2},
+    {"b": "x"},
+]
+SPELLINGS = {
+    0: ("0", "-0", "0.0", "0e5"),
+    1: ("1", "1.0"),
+    10: ("10", "10.0"),
+    100: ("100", "100.00"),
+    1.5: ("1.5", "1.50"),
+}
 SCHEMAS: list[dict[str, Any]] = [
     {"type": "string"},
     {"type": "string", "maxLength": 3},
@@ -48,7 +68,11 @@ def spelt(value: Any, random: Random) -> str:
     if isinstance(value, dict):
         return "{" + ",".join(f"{json.dumps(name)}:{blank}{spelt(item, random)}" for name, item in value.items()) + "}"
     if isinstance(value, str):
-        return '"' + "".join(random.choice([json.dumps(c)[1:-1], c if c not in '"\\' else json.dumps(c)[1:-1]]) for c in value) + '"'
+        return (
+            '"'
+            + "".join(random.choice([json.dumps(c)[1:-1], c if c not in '"\\' else json.dumps(c)[1:-1]]) for c in value)
+            + '"'
+        )
     return json.dumps(value) if isinstance(value, bool) else random.choice(SPELLINGS.get(value, (json.dumps(value),)))
 
 
@@ -95,7 +119,6 @@ def test_as_the_validator_says(schema: dict[str, Any], variant: str, random: Ran
         array = [random.choice(some) for _ in range(random.randint(0, 4))]
         value: Any = {"x": array} if schema.get("type") == "object" else array
         text = spelt(value, random)
-        # The validator takes 1 and true for different values, as JSON does, but compares nested ones as Python does.
         expected = validator.is_valid(value)
         matcher = GrammarMatcher(made)
         taken = matcher.accept_string(text)
@@ -113,3 +136,138 @@ def _reads_byte_by_byte(made: Any, text: str, *, expected: bool) -> None:
             assert not expected, matcher.text
             return
     assert matcher.is_completed() == expected
+
+
+def takes(schema: Any, *texts: str, **arguments: Any) -> list[bool]:
+    made = GrammarCompiler(VOCABULARY).compile_grammar(Grammar.from_json_schema(schema, **arguments))
+    found = []
+    for text in texts:
+        matcher = GrammarMatcher(made)
+        found.append(matcher.accept_string(text) and matcher.is_completed())
+    return found
+
+
+MIXED = {"enum": ["north", "south", 1, None]}
+
+
+@pytest.mark.parametrize("other", [{"type": "object"}, {"type": "array"}, {"type": "boolean"}])
+def test_a_constant_among_others_is_not_begun_twice(other: dict[str, Any]) -> None:
+    schema = {"type": "array", "items": {"anyOf": [MIXED, other]}, "uniqueItems": True, "minItems": 1, "maxItems": 4}
+    made = GrammarCompiler(VOCABULARY).compile_grammar(Grammar.from_json_schema(schema))
+    for begun, allowed in [('["', "ns"), ('["north","', "s"), ("[1,", None), ('[null,"south",', None)]:
+        matcher = GrammarMatcher(made)
+        assert matcher.accept_string(begun)
+        letters = {chr(byte) for low, high in matcher.possible_bytes() for byte in range(low, high + 1)}
+        if allowed is not None:
+            assert letters == set(allowed)
+        assert ("1" in letters) == (begun == '[null,"south",')
+        assert ("n" in letters) == (begun not in ('["north","', '[null,"south",'))
+    texts = [
+        '["north",{},[],true,1]',
+        '["north",1,null,"south"]',
+        "[1,1.0]",
+        "[null,null]",
+        "[{},{}]",
+        "[[],[]]",
+        "[{},[]]",
+    ]
+    expected = [Draft202012Validator(schema).is_valid(json.loads(text)) for text in texts]
+    assert takes(schema, *texts) == expected
+
+
+def test_an_item_may_be_a_beginning_of_another_or_equal_in_another_spelling() -> None:
+    strings = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    texts = ['["a","ab","abc"]', '["ab","a"]', '["\\ud83d\\ude00","😀"]', '["\\ud83d","\\ud83e"]', '["é","\\u00e9"]']
+    assert takes(strings, *texts) == [True, True, False, takes({"type": "string"}, '"\\ud83d"')[0], False]
+    numbers = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}
+    assert takes(numbers, "[0,-0.0]", "[10,1e1]", "[1e99999,1e99998]", "[0.1,0.10]", "[1,10,100]") == [False] * 2 + [
+        True, False, True
+    ]  # fmt: skip
+    nested = {"type": "array", "items": {}, "uniqueItems": True}
+    texts = ['[{"a":1,"b":[2]},{"b":[2.0],"a":1}]', '[{"a":1},{"a":"1"}]', "[[1],[[1]]]", "[true,1]", "[[true],[1]]"]
+    assert takes(nested, *texts) == [False, True, True, True, True]
+    deep = "[" * 3_000 + "]" * 3_000
+    assert takes(nested, f"[{deep},{deep}]", f"[{deep},[{deep}]]") == [False, True]
+
+
+COUNTED = {"type": "object", "minProperties": 2, "additionalProperties": {"type": "integer"}}
+
+
+@pytest.mark.parametrize("any_order", [False, True])
+def test_names_that_are_counted_differ(*, any_order: bool) -> None:
+    texts = [
+        '{"x":1,"y":2}',
+        '{"x":1,"x":2}',
+        '{"x":1,"\\u0078":2}',
+        '{"x":1,"x":2,"y":3}',
+        '{"x":1}',
+        '{"x":1,"xx":1}',
+    ]
+    assert takes(COUNTED, *texts, any_order=any_order) == [True, False, False, False, False, True]
+    declared = {**COUNTED, "properties": {"a": {"type": "integer"}}, "minProperties": 3}
+    assert takes(declared, '{"a":1,"x":1,"y":2}', '{"a":1,"x":1,"x":2}', any_order=any_order) == [True, False]
+    inner = {"type": "object", "properties": {"o": COUNTED}, "required": ["o"], "minProperties": 2}
+    assert takes(inner, '{"o":{"x":1,"y":2},"o2":1}', '{"o":{"x":1,"x":2},"p":1}', any_order=any_order) == [True, False]
+    patterns = {"type": "object", "patternProperties": {"^a": {"type": "integer"}, "^b": True}, "minProperties": 2}
+    closed = {**patterns, "additionalProperties": False}
+    assert takes(closed, '{"a1":1,"b":2}', '{"a1":1,"a1":2}', '{"a":1,"b":1,"a":1}', any_order=any_order) == [
+        True, False, False
+    ]  # fmt: skip
+
+
+def test_a_name_that_meets_a_condition_comes_once() -> None:
+    some = {"type": "object", "not": {"additionalProperties": {"type": "string"}}}
+    assert takes(some, '{"x":1}', '{"x":"a"}', '{"x":1,"x":"a"}', '{"x":1,"y":"a"}') == [True, False, False, True]
+
+
+@given(st.booleans(), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False))
+def test_objects_with_names_that_are_counted(any_order: bool, variant: str, random: Random) -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "minProperties": random.choice([2, 3]),
+    }
+    schema |= random.choice(
+        [{}, {"required": ["a"]}, {"maxProperties": 3}, {"patternProperties": {"^x": {"type": "string"}}}]
+    )
+    grammar = Grammar.from_json_schema(schema, any_order=any_order)
+    made = GrammarCompiler(VOCABULARY, options=VARIANTS[variant]).compile_grammar(grammar)
+    for _ in range(20):
+        names = [random.choice(["b", "c", "x", "xy", "é"]) for _ in range(random.randint(0, 3))]
+        pairs = [(name, random.choice([1, 2, "s"])) for name in names]
+        pairs = random.choice([[("a", 1)], []]) + pairs
+        text = (
+            "{"
+            + ",".join(f"{json.dumps(name, ensure_ascii=random.random() < 0.5)}:{json.dumps(v)}" for name, v in pairs)
+            + "}"
+        )
+        once = len(dict(pairs)) == len(pairs)
+        expected = once and Draft202012Validator(schema).is_valid(dict(pairs))
+        counted = schema["minProperties"] - len(schema.get("required", ())) > 1
+        if once or counted:
+            _reads_byte_by_byte(made, text, expected=expected)
+
+
+def test_styles_that_are_no_json_refuse_it() -> None:
+    with pytest.raises(UnsupportedSchemaError, match="uniqueItems"):
+        Grammar.from_structural_tag(
+            {
+                "type": "structural_tag",
+                "format": {
+                    "type": "qwen_xml_parameter",
+                    "json_schema": {
+                        "type": "object",
+                        "properties": {"a": {"not": {"uniqueItems": True}, "type": "array"}},
+                    },
+                },
+            }
+        )
+
+
+@pytest.mark.parametrize("options", [Options(), Options(lazy_lowering=False)])
+def test_what_waits_may_call_what_is_compared(options: Options) -> None:
+    tags = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    schema = {"type": "object", "properties": {"name": {"type": "string"}, "tags": tags}, "additionalProperties": False}
+    made = GrammarCompiler(VOCABULARY, options=options).compile_grammar(Grammar.from_json_schema(schema))
+    for text, expected in [('{"name":"x","tags":["a","b"]}', True), ('{"tags":["a","a"]}', False)]:
+        _reads_byte_by_byte(made, text, expected=expected)

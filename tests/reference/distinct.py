@@ -1,8 +1,8 @@
 """What it means that items differ, as plainly as it can be said: a parser state is the set of all its stacks.
 
-Where a `distinct` rule was begun, a mark with the values of its items lies on the stack; where an item was, one with its
-text.  When an item ends, its value goes to the innermost mark of the first kind below, and if it is there already, this
-stack goes.  Nothing else is ever dropped, and nothing is merged.
+Where a `distinct` rule was begun, a mark with the values of its items lies on the stack; where an item was, one with
+its text.  When an item ends, its value goes to the innermost mark of the first kind below, and if it is there already,
+this stack goes.  Nothing else is ever dropped, and nothing is merged.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def test_warnings_stand_beside_the_usage(client: Client, fields: Any, place: str
     assert last["warnings"] == [warned]
 
 
-LABELS = {"type": "array", "items": {"type": "string", "maxLength": 3}, "maxItems": 3, "uniqueItems": True}
+LABELS = {"type": "array", "items": {"type": "string", "maxLength": 3}, "maxItems": 3, "not": {"uniqueItems": True}}
 LABELLED = {"type": "object", "properties": {"labels": LABELS}, "required": ["labels"], "additionalProperties": False}
 
 
@@ -93,14 +93,14 @@ def labelled(**more: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("fields", "place"),
     [
-        ({"tools": labelled()}, "tools.1.function.parameters.properties.labels.uniqueItems: "),
+        ({"tools": labelled()}, "tools.1.function.parameters.properties.labels.not.uniqueItems: "),
         (
             {"tools": labelled(), "response_format": {"type": "json_object"}},
-            "tools.1.function.parameters.properties.labels.uniqueItems: ",
+            "tools.1.function.parameters.properties.labels.not.uniqueItems: ",
         ),
         (
             {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": LABELLED}}},
-            "response_format.json_schema.schema.properties.labels.uniqueItems: ",
+            "response_format.json_schema.schema.properties.labels.not.uniqueItems: ",
         ),
         (
             {
@@ -109,7 +109,7 @@ def labelled(**more: Any) -> list[dict[str, Any]]:
                     "format": {"type": "json_schema", "json_schema": LABELLED},
                 }
             },
-            "response_format.format.json_schema.properties.labels.uniqueItems: ",
+            "response_format.format.json_schema.properties.labels.not.uniqueItems: ",
         ),
     ],
 )

@@ -66,7 +66,7 @@ def test_check_warns(tmp_path: Path) -> None:
 
 
 def test_check_names_no_cure_that_no_command_has() -> None:
-    result = run("check", '{"type": "array", "items": {"type": "string"}, "uniqueItems": true}')
+    result = run("check", '{"type": "array", "items": {"type": "string"}, "not": {"uniqueItems": true}}')
     assert result.exit_code == 1
     assert "uniqueItems" in result.stderr
     assert "lenient" not in result.stderr

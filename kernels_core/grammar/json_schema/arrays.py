@@ -4,7 +4,7 @@ Lengths alone are counted by the parser.  An array of distinct constants, and no
 (`ir.Unordered`) that have a key alone: the parser remembers which were there.  `contains` (and what negations become)
 makes states of (position, counts), and of the values seen where items are distinct, or some equal, as well, where few
 scalars are allowed.  That other items differ no grammar can say: their rules are marked `distinct` and `item`, and the
-matcher compares values (`../attributes.py`).  That some are equal is refused.
+matcher compares values (`../attributes.py`), but for constants among them.  That some are equal is refused.
 
 Read on: `shapes.pyx` (`Items`), `items.py`, `steps.py` (the graph).
 """
@@ -18,6 +18,9 @@ from ...clock import look
 from ..ir import Empty, Never, Node
 from ..nodes import choice, repeat, seq, unordered
 from ..regular.dfa import TooManyStates
+from ..regular.languages import NOTHING, Words
+from .numbers import NO_NUMBERS
+from .schema_algebra import Circular, TooLarge
 from .shapes import Count, Items, Shape, replace
 from .steps import Steps
 from .terms import FALSE, Term
@@ -62,7 +65,9 @@ class ArrayText:
         if not self._is_left_to_the_matcher():
             return self._text()
         if not (self.as_json and self.emitter.as_json):
-            raise NotFinite(f"in this style items can only differ if they are one of at most {MAX_DISTINCT:,} constants")
+            raise NotFinite(
+                f"in this style items can only differ if they are one of at most {MAX_DISTINCT:,} constants"
+            )
         self.whole = self.items
         self.items = replace(self.items, unique=None)
         key = ("distinct", self.whole, self.level)
@@ -87,7 +92,15 @@ class ArrayText:
             body = unordered(members, (), layout.comma(self.level), closing, items.least, items.most)
             closing = seq(())
         else:
-            body = self._graph() if needs_steps(items) else self._plain()
+            parts = self._parted()
+            if parts is None:
+                body = self._graph() if needs_steps(items) else self._plain()
+            else:
+                # An item that is listed is remembered by the parser, so that it is not begun twice.
+                members = [(self.distinct(term), Empty(), False) for term in parts[0]]
+                others = [(self.item(parts[1]), Empty())]
+                body = unordered(members, others, layout.comma(self.level), closing, items.least, items.most)
+                closing = seq(())
         filled = seq((opening, body, closing))
         may_be_empty = items.least == 0 and items.unique is not False and not any(c.least for c in items.counts)
         return choice((filled, layout.empty(b"[]"))) if may_be_empty else filled
@@ -106,6 +119,29 @@ class ArrayText:
         if not self.emitter.algebra.shape(term).numbers:
             return text
         return self.emitter.book.share(("distinct", text), "number", lambda: text)
+
+    def _parted(self) -> tuple[list[Term], Term] | None:
+        """Of items that are to differ, the constants, and all others; None where there are not both."""
+        algebra, items = self.emitter.algebra, self.items
+        if self.whole is None or items.prefix or items.counts:
+            return None
+        try:
+            shape = algebra.shape(items.rest)
+        except (TooLarge, Circular, RecursionError):
+            return None  # the item itself says so
+        listed, others = replace(shape, arrays=(), objects=()), replace(shape, null=False, booleans=frozenset())
+        if isinstance(shape.strings, Words):
+            others = replace(others, strings=NOTHING)
+        else:
+            listed = replace(listed, strings=NOTHING)
+        if shape.numbers.finite(MAX_DISTINCT) is not None:
+            others = replace(others, numbers=NO_NUMBERS)
+        else:
+            listed = replace(listed, numbers=NO_NUMBERS)
+        scalars = algebra.scalars(algebra.fixed(listed), MAX_DISTINCT)
+        if not scalars or others.is_void():
+            return None
+        return [algebra.fixed(one) for one in scalars], algebra.fixed(others)
 
     def _plain(self) -> Node:
         """One or more items; lengths only."""

@@ -28,7 +28,7 @@ from ...laboratory import has_mechanism
 from ..regular.dfa import TooManyStates
 from ..regular.languages import NOTHING, Language, Words
 from .arrays import NotFinite, distinct_values, item_steps, needs_steps
-from .kinds import Kinds
+from .kinds import Kinds, counts_others
 from .numbers import Numbers, Piece
 from .schema_algebra import Circular, SchemaAlgebra, TooLarge
 from .shapes import Items, Members
@@ -66,7 +66,8 @@ _NOTHING = _Look("no value is allowed", "no value is allowed", (), ())
 _STRINGS = ("its conditions on strings may take too many states", "its conditions on strings may leave no string")
 _MANY_STATES = "its conditions on members take too many states"
 _MISSING = "some alternative of it, or of a value in it, may have no instance"
-_ITEMS_DIFFER = "whether items differ may take too many states, or cannot be told"
+_ITEMS_DIFFER = "whether items differ is compared, or may take too many states"
+_NAMES_DIFFER = "it is compared whether names differ"
 _ITEM_STATES = "its conditions on items take too many states"
 _REMAINDERS = "its remainders may take too many states"
 _NUMBERS_LEFT = "its conditions on numbers may leave no number"
@@ -194,6 +195,8 @@ class DeferrableTerms:
             return _MANY_STATES, _MANY_STATES
         failing, doubt = _together([self._strings(kind.keys) for kind in kinds.others])
         in_order = is_ordered(self._order, kinds)
+        if counts_others(members, kinds):
+            failing = failing or _NAMES_DIFFER
         counted = members.least or members.most is not None
         if not members.needs and (not in_order or all(kinds.required) or not counted):
             # One node, of any number of members; what never occurs is left out of it.

@@ -23,7 +23,7 @@ from .terms import FALSE, Term
 if TYPE_CHECKING:
     from .schema_algebra import SchemaAlgebra
 
-__all__ = ["Kind", "Kinds", "Needs", "kinds_of"]
+__all__ = ["Kind", "Kinds", "Needs", "counts_others", "kinds_of"]
 
 # Classes of keys that patterns can tell apart.
 MAX_KEY_CLASSES = 64
@@ -66,6 +66,14 @@ def kinds_of(algebra: SchemaAlgebra, members: Members) -> Kinds:
             named.append(Kind(name, Words(frozenset((name,))), term, options))
             required.append(name in must)
     return Kinds(tuple(named), tuple(required), tuple(_others(algebra, members, names)))
+
+
+def counts_others(members: Members, kinds: Kinds) -> bool:
+    """Whether it matters that two members, neither of which is declared, have different names: one name that came twice
+    would be counted twice, or meet a need with a value that another one replaces."""
+    if not kinds.others:
+        return False
+    return members.least - sum(kinds.required) > 1 or any(meets for kind in kinds.others for meets, _ in kind.options)
 
 
 _NONE: Needs = frozenset()

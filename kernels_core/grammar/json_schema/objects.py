@@ -5,9 +5,10 @@ members there were and which needs they met ("some member lies in ...").  In dec
 required names, it is one expression; with needs, or with bounds on the number of members, it is a graph whose states
 are (place in the order, needs met, members counted); a member is an edge.
 
-A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  So a text
-with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
-were different keys (JSON parsers then keep the last).
+A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  Where it
+matters (`kinds.counts_others`) the matcher compares the names: they are marked `item`, and the object `distinct`
+(`../attributes.py`).  Elsewhere a text that repeats an additional key is judged as if the two were different keys (JSON
+parsers then keep the last).
 
 Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 """
@@ -24,7 +25,7 @@ from ..nodes import choice, repeat, seq, unordered
 from ..regular.dfa import TooManyStates
 from ..regular.languages import Language
 from ..rulebook import RuleBook
-from .kinds import Kind
+from .kinds import Kind, counts_others
 from .shapes import Members
 from .steps import MemberStep, member_steps
 from .terms import Term
@@ -43,6 +44,8 @@ MAX_NEEDS_IN_LITTLE_ROOM = 10
 class ObjectText:
     """Makes the node of one `Members` at one level of nesting, with declared members `in_order` or in any."""
 
+    as_json = True  # that is how names are written, so that they can be compared
+
     def __init__(self, emitter: Emitter, members: Members, level: int, name: str, *, in_order: bool) -> None:
         self.emitter = emitter
         self.layout = emitter.layout
@@ -52,17 +55,26 @@ class ObjectText:
         self.name = name
         self.in_order = in_order
         self.required: list[bool] = []
+        self.names_differ = False  # it is left to the matcher that names differ
         self._edges: dict[tuple[int, Term, bool], Node] = {}
         self.named: list[tuple[Node, Kind]] = []
         self.others: list[tuple[Node, Kind]] = []
 
     def node(self) -> Node:
         """The whole object, braces included.  Raises `TooManyStates`."""
+        as_json = self.as_json and self.emitter.as_json and self.emitter.order != "loose"
+        self.names_differ = as_json and counts_others(self.members, self.emitter.kinds(self.members))
+        if not self.names_differ:
+            return self._text()
+        key = ("distinct", self.members, self.level, self.in_order)
+        return self.emitter.book.share(key, self.name, self._text, (("distinct", None),))
+
+    def _text(self) -> Node:
         members, layout = self.members, self.layout
         kinds = self.emitter.kinds(members)
         self.named = [(self.declared_key(kind.name), kind) for kind in kinds.named if kind.name is not None]
         self.required = list(kinds.required)
-        self.others = [(self.other_key(kind.keys), kind) for kind in kinds.others]
+        self.others = [(self._compared_key(kind.keys), kind) for kind in kinds.others]
         opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
         if self.emitter.order == "loose" and not (self.in_order or members.needs):
             body = self._loose()
@@ -98,6 +110,13 @@ class ObjectText:
         empty = Never() if members.required else layout.empty(b"{}")
         colon, comma = layout.colon(self.level), layout.comma(self.level)
         return Listing(opening, tuple(items), more, colon, comma, closing, empty, self.in_order)
+
+    def _compared_key(self, keys: Language) -> Node:
+        """`other_key`, which is compared with others where that matters."""
+        if not self.names_differ:
+            return self.other_key(keys)
+        key = ("item", self.members, self.level, self.in_order, keys)
+        return self.emitter.book.share(key, f"{self.name}_name", lambda: self.other_key(keys), (("item", None),))
 
     def _value(self, term: Term) -> Node:
         return as_rule(self.emitter.value(term, self.inner), f"{self.name}_value", self.emitter.book)

@@ -212,6 +212,7 @@ class _ObjectElements(CarefulObject):
     """The members of an object as elements."""
 
     emitter: ElementEmitter
+    as_json = False
 
     def __init__(self, emitter: ElementEmitter, *rest: Any, **more: Any) -> None:
         super().__init__(emitter, *rest, **more)

@@ -43,6 +43,7 @@ class _Marked(RawSpeller):
 
 class _BareObject(CarefulObject):
     emitter: BareEmitter
+    as_json = False
 
     def can_write(self, name: str) -> bool:
         return matches(_NAMES, name) and super().can_write(name)

@@ -163,7 +163,7 @@ def test_malformed(marked: str, message: str) -> None:
         ("%import ».csv.row\nstart: /a/", "the folder of csv.lark"),
         ('»%llguidance {"no_forcing": true}\nstart: /a/', "%llguidance option 'no_forcing' is not supported"),
         ('start: »%json {"x-guidance": {}}', "x-guidance"),
-        ('start: »%json {"uniqueItems": true, "type": "array"}', "uniqueItems"),
+        ('start: »%json {"not": {"uniqueItems": true}, "type": "array"}', "uniqueItems"),
         ("start[lazy, »max_tokens=3]: /a/", "takes no max_tokens"),
         ('start[»max_tokens=3, suffix="b"]: /a/', "takes no max_tokens"),
         ('start: x\nx[max_tokens=3, max_chars=2]: /a/\ny[lazy]: »x "b"', "counts tokens"),

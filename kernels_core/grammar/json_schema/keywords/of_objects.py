@@ -70,15 +70,6 @@ def _explain_required(required: Any, options: SchemaOptions) -> tuple[Status, st
     return "annotation", "a Boolean requires nothing since draft 4: list the name in `required` of the object around it"
 
 
-def _explain_least(least: Any, options: SchemaOptions) -> tuple[Status, str] | None:
-    if at_least(least, "minProperties") < 2:
-        return None
-    return (
-        "approximated",
-        "a name that is not declared may come twice, and counts twice then",
-    )
-
-
 def _max_properties(reader: Reader, place: Place, most: int | None, members: Members) -> Members:
     return replace(members, most=most)
 
