@@ -486,6 +486,9 @@ cdef class GrammarMatcher:
             return self._answer
         if self._masks.item_ends is None:
             self._masks.item_ends = ItemEnds(self._trie, self._machine)
+        if not self._last.set.limits & MARKED and not self._masks.item_ends.within:
+            self._asked, self._answer = self._last, mask
+            return mask
         self._start(&clock)
         try:
             reading = self._reading()

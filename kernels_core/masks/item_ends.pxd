@@ -51,7 +51,9 @@ cdef class ItemEnds:
     cdef vector[size_t] begun_size
     cdef vector[Begun] begun
     cdef vector[int32_t] nothing, everything
-    cdef unordered_map[size_t, Quiet] quiet
+    cdef unordered_map[size_t, Quiet] quiet     # by set
+    cdef SetRec* quiet_at                   # the set that was looked up last, and what was found
+    cdef Quiet* quiet_there
 
     cdef Ends at(self, SetRec* record)
     cdef int _find(self, SetRec* record, const vector[int32_t]& within, vector[EndingToken]& found) except -1 nogil
@@ -59,6 +61,7 @@ cdef class ItemEnds:
     cdef bint _go(self, int32_t depth, uint8_t byte) except -1 nogil
     cdef void _take(self, int32_t depth, int32_t token, vector[EndingToken]& found) noexcept nogil
     cdef bint _is_quiet(self, SetRec* at, int32_t node) except -1 nogil
-    cdef bint _ends_an_item(self, SetRec* source, SetRec* target, uint8_t byte) except -1 nogil
+    cdef Quiet* _quiet(self, SetRec* at) except NULL nogil
+    cdef bint _is_marked(self, SetRec* source, SetRec* target, uint8_t byte) except -1 nogil
     cdef object _put_in_order(self, const vector[EndingToken]& found)
     cdef int _find_quiet(self, SetRec* start, Quiet* quiet) except -1 nogil

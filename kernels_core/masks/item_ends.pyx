@@ -165,6 +165,11 @@ cdef class ItemEnds:
         target = step(self.machine, source, byte)
         if target == self.machine.dead:
             return False
+        if byte < 0x80 and kept == source and source.limits & MARKED and (
+                self._quiet(source).ascii[byte >> 6] >> (byte & 63) & 1):
+            self.path[depth] = self.kept[depth] = target
+            self.begun_size[depth] = self.begun.size()
+            return True
         passed.marks = NULL
         if (source.limits | target.limits) & MARKED:
             self.machine.passage(source, byte, self.nothing, &passed)
@@ -206,12 +211,18 @@ cdef class ItemEnds:
         cdef int32_t below = self.trie.nodes[node].below
         if below < 0 or self.trie.nodes[node].height >= NEAR:
             return False
-        if not self.quiet.count(<size_t>at):
-            self._find_quiet(at, &self.quiet[<size_t>at])
-        quiet = &self.quiet[<size_t>at]
+        quiet = self._quiet(at)
         return (not self.trie.below[below].ascii[0] & ~quiet.ascii[0]
                 and not self.trie.below[below].ascii[1] & ~quiet.ascii[1]
                 and (quiet.beyond_ascii or not self.trie.below[below].beyond_ascii))
+
+    cdef Quiet* _quiet(self, SetRec* at) except NULL nogil:
+        """What is quiet at a set."""
+        if at != self.quiet_at:
+            if not self.quiet.count(<size_t>at):
+                self._find_quiet(at, &self.quiet[<size_t>at])
+            self.quiet_at, self.quiet_there = at, &self.quiet[<size_t>at]
+        return self.quiet_there
 
     cdef int _find_quiet(self, SetRec* start, Quiet* quiet) except -1 nogil:
         """Find the bytes that lead from `start` to sets like it, which differ in what is counted, for so many bytes."""
@@ -242,7 +253,7 @@ cdef class ItemEnds:
                         high = last_alike(characters[n], <uint8_t>byte)
                         if byte < 0x80:
                             high = min(high, 0x7F)
-                        if self._ends_an_item(characters[n], target, <uint8_t>byte):
+                        if self._is_marked(characters[n], target, <uint8_t>byte):
                             _strike(quiet, byte, high)
                         elif _are_alike(start, target):
                             if find(met.begin(), met.end(), target) == met.end():
@@ -263,12 +274,13 @@ cdef class ItemEnds:
             layer.swap(following)
         return 0
 
-    cdef bint _ends_an_item(self, SetRec* source, SetRec* target, uint8_t byte) except -1 nogil:
+    cdef bint _is_marked(self, SetRec* source, SetRec* target, uint8_t byte) except -1 nogil:
+        """Whether some item or array begins or ends with a byte."""
         cdef Passage passed
         if not (source.limits | target.limits) & MARKED:
             return False
         self.machine.passage(source, byte, self.nothing, &passed)
-        return passed.marks != NULL and passed.marks.ended_count
+        return passed.marks != NULL
 
 
 cdef void _strike(Quiet* quiet, int32_t low, int32_t high) noexcept nogil:
@@ -293,15 +305,14 @@ cdef bint _are_alike(SetRec* one, SetRec* other) noexcept nogil:
 cdef list _holding_two_items(TokenTrie trie):
     """Tokens that have a bracket, and behind it what two equal JSON values are made of: a few of a vocabulary."""
     cdef list found = []
-    cdef int32_t token
-    cdef bytes text
+    cdef int32_t token, at, past
     for token in range(trie.vocab_size):
-        if not trie.everything[token >> 5] >> (token & 31) & 1:
-            continue
-        text = trie.token_bytes(token)
-        opening = min([at for at in (text.find(b"["), text.find(b"{")) if at >= 0], default=-1)
-        if opening >= 0 and _may_hold_two(text[opening + 1:]):
-            found.append(token)
+        at, past = trie.spelling_first[token], trie.spelling_first[token + 1]
+        while at < past and trie.spelling[at] != c"[" and trie.spelling[at] != c"{":
+            at += 1
+        if past - at > 2 and trie.everything[token >> 5] >> (token & 31) & 1:
+            if _may_hold_two((<const char*>trie.spelling.data())[at + 1:past]):
+                found.append(token)
     return found
 
 

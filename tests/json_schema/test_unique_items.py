@@ -248,20 +248,21 @@ def test_objects_with_names_that_are_counted(any_order: bool, variant: str, rand
             _reads_byte_by_byte(made, text, expected=expected)
 
 
-def test_styles_that_are_no_json_refuse_it() -> None:
-    with pytest.raises(UnsupportedSchemaError, match="uniqueItems"):
-        Grammar.from_structural_tag(
-            {
-                "type": "structural_tag",
-                "format": {
-                    "type": "qwen_xml_parameter",
-                    "json_schema": {
-                        "type": "object",
-                        "properties": {"a": {"not": {"uniqueItems": True}, "type": "array"}},
-                    },
-                },
-            }
-        )
+@pytest.mark.parametrize("style", ["minimax_m3_xml", "cohere_xml"])
+def test_items_that_are_no_json_are_refused(style: str) -> None:
+    tags = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    schema = {"type": "object", "properties": {"tags": tags}}
+    with pytest.raises(UnsupportedSchemaError, match="in this style items can only differ"):
+        Grammar.from_structural_tag({"format": {"type": "json_schema", "json_schema": schema, "style": style}})
+
+
+def test_arrays_in_json_in_other_styles_are_compared() -> None:
+    tags = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    schema = {"type": "object", "properties": {"tags": tags}, "required": ["tags"], "additionalProperties": False}
+    tag = {"format": {"type": "json_schema", "json_schema": schema, "style": "qwen_xml"}}
+    made = GrammarCompiler(VOCABULARY).compile_grammar(Grammar.from_structural_tag(tag))
+    for text, expected in [('["a","b"]', True), ('["a","a"]', False)]:
+        _reads_byte_by_byte(made, f"<parameter=tags>{text}</parameter>", expected=expected)
 
 
 @pytest.mark.parametrize("options", [Options(), Options(lazy_lowering=False)])
