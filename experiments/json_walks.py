@@ -87,6 +87,8 @@ def write_text(compiled: CompiledGrammar, random: Random, *, words: Sequence[str
             if not (closing and end) and any(matcher.accept_string(word) for word in fresh or map(json.dumps, tried)):
                 continue
         allowed = [token for token in allowed if token != stop]
+        if not allowed:
+            return None  # where items are to differ, and there is no other
         chosen = (_closing if closing else _likely)(allowed, spelt, random, inside)
         if not matcher.accept_token(chosen):
             raise AssertionError(f"the mask allows {spelt[chosen]!r} after {matcher.text!r}, the matcher does not")

@@ -1,8 +1,8 @@
 """JSON text as a value that can be compared: numbers by what they are worth, objects without the order of members.
 
 A value is `bytes`, its first byte the kind: strings are `"` and their characters in UTF-8, numbers their digits and
-exponent, arrays and objects a digest of what is in them.  Of members with one name the last counts.  Text is fed in pieces, and
-a reader can be copied on the way: many ends of one value are tried.
+exponent, arrays and objects a digest of what is in them.  Of members with one name the last counts.  Text is fed in
+pieces, and a reader can be copied on the way: many ends of one value are tried.
 
 Read on: `remembered.pyx`.
 """

@@ -1,4 +1,4 @@
-"""What a text has said so far, inside of rules whose items differ (`distinct`): the values of items, and where others began.
+"""What a text has said so far where items differ (`distinct` rules): the values of items, and where others began.
 
 A step of a text holds what is remembered there and never changes it, so going back, forks and trees of drafts are the
 pointer that they are without it.  Values lie in one table that grows at its end: a fork that reads something else

@@ -1,12 +1,12 @@
 # distutils: language = c++
 """Read on where items are to differ (`distinct` rules), and say which tokens would repeat an item.
 
-The parser says which items end with a byte, and here their values are compared with those before them.  If one is equal,
-the byte leads to where that item does not end: nowhere, unless it may go on or the text has another reading.
+The parser says which items end with a byte, and here their values are compared with those before them.  If one is
+equal, the byte leads to where that item does not end: nowhere, unless it may go on or the text has another reading.
 
-For a mask, the parser's tokens in which an item may end are known of the set (`masks/item_ends.pyx`).  Most end one item
-that began before them.  What of it was read says which values it may yet have: of a string, those of the items that
-begin so.  So hardly any token has to be looked at, and these are compared by the value that they complete.
+For a mask, the parser's tokens in which an item may end are known of the set (`masks/item_ends.pyx`).  Most end one
+item that began before them.  What of it was read says which values it may yet have: of a string, those of the items
+that begin so.  So hardly any token has to be looked at, and these are compared by the value that they complete.
 
 Read on: `matcher.pyx` (asks), `remembered.pyx` (what is remembered), `json_values.pyx` (values).
 """
@@ -87,7 +87,7 @@ cdef class Reading:
             return 0
         for i in range(marks.ended_count):
             if marks.ended[i].scope != -1:
-                raise UnsupportedFeatureError("an item that is to differ from others ends in a token that is named by its id")
+                raise UnsupportedFeatureError("an item that is to differ ends in a token that is named by its id")
         self.remembered = nothing_yet() if self.remembered is None else self.remembered.copy()
         self.remembered.begin(marks, self.step.position + len(self.more))
         return 0
@@ -103,8 +103,8 @@ cdef class Reading:
         cdef int32_t i, scope
         if passed.marks.ambiguous:
             raise UnsupportedFeatureError(
-                f"after {self.step.position + len(self.more)} bytes it is ambiguous where an item that is to differ from "
-                f"others begins or ends; separate items by bytes that are in none of them")
+                f"after {self.step.position + len(self.more)} bytes it is ambiguous where an item that is to differ "
+                f"begins or ends; separate items by bytes that are in none of them")
         for i in range(passed.marks.ended_count):
             scope = passed.marks.ended[i].scope
             if scope < 0:

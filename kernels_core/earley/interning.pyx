@@ -84,8 +84,8 @@ cdef class InternedStates:
         if limit.reach & COUNTS and limit.reach & MARKED:
             with gil:
                 raise UnsupportedFeatureError(
-                    f"{self.where}: a rule that limits its tokens (max_tokens) and one whose items differ (distinct) lie in "
-                    f"each other; frames of both cannot be followed")
+                    f"{self.where}: a rule that limits its tokens (max_tokens) and one whose items differ (distinct) "
+                    f"lie in each other, which is not built: give the limit to a rule beside it")
         self.frame_limits.push_back(limit)
         return 0
 

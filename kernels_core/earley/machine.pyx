@@ -47,7 +47,9 @@ from kernels_core.earley.distinct cimport add_new, forget
 from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.left_recursion cimport resolve_frames
 from kernels_core.earley.marks cimport note_marks
-from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, Marks, is_live, known_step, ms_store
+from kernels_core.earley.records cimport (
+    C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, is_live, known_step, ms_store,
+)
 from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport remember
 from kernels_core.grammar.rules cimport ITEM
@@ -402,7 +404,7 @@ cdef class Machine(InternedStates):
         """Note that the item of `frame` may end; whether it may not, here."""
         if find(self.ended.begin(), self.ended.end(), frame) == self.ended.end():
             self.ended.push_back(frame)
-        return self.kept_open.size() and (
+        return self.kept_open.size() and self.frame_limits[frame].scope != -1 and (
             self.kept_open[0] < 0 or find(self.kept_open.begin(), self.kept_open.end(), frame) != self.kept_open.end())
 
     cdef int _end(self, FrameRec* frame) except -1 nogil:

@@ -1,15 +1,15 @@
 # distutils: language = c++
 """Say where texts of marked rules (`distinct`, `item`) begin and end, for those who compare the items' values.
 
-Parser states know no values: what they allow is what would be allowed if all items differed.  A frame of a marked rule is
-its own, whatever it returns to, and no call passes it by; so a byte that ends an item completes a known frame, and the
-closure of its kernel says which frames end and which begin (`Marks`).  Where the value of an item that ends is not allowed,
-the byte leads to the closure in which that frame does not end (`kept_open`): all other readings of the text go on, those
-in which this very item is longer as well.
+Parser states know no values: what they allow is what would be allowed if all items differed.  A frame of a marked
+rule is its own, whatever it returns to, and no call passes it by; so a byte that ends an item completes a known
+frame, and the closure of its kernel says which frames end and which begin (`Marks`).  Where the value of an item that
+ends is not allowed, the byte leads to the closure in which that frame does not end (`kept_open`): all other readings
+of the text go on, those in which this very item is longer as well.
 
 Where a node began is not in a frame.  It is the last place at which the frame was predicted, if no reading that began
-before is still in a node of that frame; likewise items of one text must not overlap.  A grammar of which that is not true
-is found out here (`ambiguous`), byte by byte, and is refused by whoever reads.
+before is still in a node of that frame; likewise items of one text must not overlap.  A grammar of which that is not
+true is found out here (`ambiguous`), byte by byte, and is refused by whoever reads.
 
 With the machine's lock held.  Read on: `../remembered.pyx` (keeps the values), `machine.pyx` (closes kernels).
 """
@@ -78,7 +78,8 @@ cdef bint _is_ambiguous(InternedStates states, const vector[Item]& kernel, const
 cdef int _look_up(InternedStates states, const vector[Item]& kernel, Open* open) except -1 nogil:
     """Fill `open`: the frames that the kernel's items go on in, and all that these return to."""
     cdef vector[Item] items             # a rule that can only end is not gone on in: what it returns to is
-    cdef vector[int64_t] todo           # frames, shifted by one, with a bit: an item was passed since the last `distinct`
+    # frames, shifted by one, with a bit: an item was passed since the last `distinct`
+    cdef vector[int64_t] todo
     cdef unordered_set[int64_t] met     # the same; and frames whose rule ends, below 0
     cdef FrameRec* frame
     cdef Item item

@@ -1,13 +1,13 @@
 # distutils: language = c++
 """Find the tokens in which an item of a `distinct` rule may end, so that they can be refused where it equals another.
 
-Each set that is inside of such a rule is looked at once.  A walk down the vocabulary's trie follows two parsers: one that
-reads on, and one in which no item ever ends.  A token that the first takes and the second does not is one that values
-decide; all others stay as the mask has them.  Inside of a string nearly every token keeps the parser where it is, so there
-the walk leaves out what is quiet: subtrees whose bytes all lead back to such a set.
+Each set that is inside of such a rule is looked at once.  A walk down the vocabulary's trie follows two parsers: one
+that reads on, and one in which no item ever ends.  A token that the first takes and the second does not is one that
+values decide; all others stay as the mask has them.  Inside of a string nearly every token keeps the parser where it
+is, so there the walk leaves out what is quiet: subtrees whose bytes all lead back to such a set.
 
-From a set outside of all such rules a token is decided by values only if it holds a whole beginning of an array or object
-with two equal items.  A vocabulary has a handful of tokens that could, and these alone are tried.
+From a set outside of all such rules a token is decided by values only if it holds a whole beginning of an array or
+object with two equal items.  A vocabulary has a handful of tokens that could, and these alone are tried.
 
 Read on: `../repeats.pyx` (compares values), `../earley/marks.pyx`.
 """
