@@ -207,6 +207,10 @@ def test_what_cannot_be_compiled_is_said(sglang_backend: Any, kind: str, text: s
         OverVllm().compile(kind, text)
 
 
+@pytest.mark.report(
+    "vllm-project/vllm#53777, vllm-project/vllm#53181",
+    "A draft is cut at the first token that the grammar refuses, and the request goes on from where it was.",
+)
 def test_choices_and_open_schemas() -> None:
     server = OverVllm()
     grammar = server.compile("choice", '["x", "1", "xq\\""]')

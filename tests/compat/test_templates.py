@@ -49,6 +49,7 @@ MARKERS = [
 ]
 
 
+@pytest.mark.report("mlc-ai/xgrammar#622", "A call of Kimi K2 outside a section is no text and no call.")
 @pytest.mark.parametrize(("model", "marker"), MARKERS)
 def test_free_text_holds_no_marker_unless_asked(model: str, marker: str) -> None:
     assert takes(model, "a b")

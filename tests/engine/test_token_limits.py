@@ -507,6 +507,9 @@ def test_lark(lark: str, steps: list[int | bytes], allowed: list[bytes]) -> None
     assert _mask_after(Grammar.from_lark(lark), steps, [*TOKENS, b" "]) == allowed
 
 
+@pytest.mark.report(
+    "guidance-ai/llguidance#236", "What has `max_tokens` 0 is the empty text, in Lark and EBNF as in tags."
+)
 @pytest.mark.parametrize(
     "grammar",
     [

@@ -118,6 +118,30 @@ def test_grammars_in_the_style_of_gbnf(name: str) -> None:
     assert [text for text in bad if recogniser.accepts(text.encode())] == []
 
 
+@pytest.mark.report(
+    "ggml-org/llama.cpp#7572, ggml-org/llama.cpp#27597, ggml-org/llama.cpp#18988, mlc-ai/xgrammar#125",
+    "Loops over what may be empty, `\\-` in a class, and comments behind a rule are read.",
+)
+@pytest.mark.parametrize(
+    ("source", "good", "bad"),
+    [
+        ('root ::= "a" ( "" | "b" )* "c"', ["ac", "abbc"], ["a", "abab"]),
+        ('root ::= (("a"*)*)+ "b"', ["b", "aaab"], ["a", "ba"]),
+        (r'root ::= "<" ([^\-<] | "-" [^\-<])* ">"', ["<a-b>", "<>"], ["<a-->", "<-<>"]),
+        ('root ::= a # "x" ::= y\na ::= "a"', ["a"], ["x", ""]),
+    ],
+)
+def test_loops_classes_and_comments(source: str, good: list[str], bad: list[str]) -> None:
+    recogniser = Recogniser(Grammar.from_ebnf(source).ir)
+    matcher = GrammarMatcher(
+        GrammarCompiler(TokenizerInfo([bytes([byte]) for byte in range(256)])).compile_grammar(source)
+    )
+    for text in (*good, *bad):
+        matcher.reset()
+        taken = matcher.accept_string(text) and matcher.is_completed()
+        assert taken == recogniser.accepts(text.encode()) == (text in good), text
+
+
 def test_tokens_in_the_style_of_gbnf() -> None:
     vocabulary = [b"a", b"b", b"<think>", b"</think>", b"</s>"]
     compiler = GrammarCompiler(TokenizerInfo(vocabulary, stop_token_ids=[4], special_token_ids=[2, 3]))

@@ -47,6 +47,10 @@ SPELT: list[tuple[Callable[[GrammarCompiler], CompiledGrammar], str]] = [
 ]
 
 
+@pytest.mark.report(
+    "dottxt-ai/outlines#1965, dottxt-ai/outlines#1771",
+    "A literal that spells a control token gives a warning: the model writes the token, and no literal means it.",
+)
 @pytest.mark.parametrize(("compiled", "way"), SPELT)
 def test_a_control_token_as_text(compiled: Callable[[GrammarCompiler], CompiledGrammar], way: str) -> None:
     with pytest.warns(GrammarWarning) as caught:
@@ -106,6 +110,10 @@ def test_a_rule_that_calls_itself_and_nobody_else_does() -> None:
     assert "loop" in str(note)
 
 
+@pytest.mark.report(
+    "guidance-ai/llguidance#163",
+    "A keyword that cannot be exact can be left out, with a warning, in a tag as in a schema.",
+)
 def test_a_structural_tag_can_be_read_leniently() -> None:
     tag = {
         "format": {"type": "tag", "begin": "<c>", "content": {"type": "json_schema", "json_schema": UNIQUE}, "end": "."}
@@ -125,6 +133,9 @@ def test_a_structural_tag_can_be_read_leniently() -> None:
         compiler.compile_structural_tag(tag)
 
 
+@pytest.mark.report(
+    "guidance-ai/llguidance#163", "A message names an option as a cure only where the caller has that option."
+)
 def test_no_message_names_a_cure_that_cannot_be_taken() -> None:
     with pytest.raises(UnsupportedFeatureError, match="uniqueItems") as lark:
         Grammar.from_lark('start: %json {"type": "array", "items": {"type": "string"}, "not": {"uniqueItems": true}}')

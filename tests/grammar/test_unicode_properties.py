@@ -26,6 +26,15 @@ def accepts(pattern: str, text: str) -> bool:
         (r"\p{Emoji}", "😀", "a"),
         (r"\p{Extended_Pictographic}", "❤", "1"),
         (r"\p{Emoji_Component}", "1", "a"),
+        pytest.param(
+            r"[\p{Extended_Pictographic}\p{Emoji_Component}]+",
+            "❤\ufe0f",
+            "❤a",
+            marks=pytest.mark.report(
+                "colinhacks/zod#2433, colinhacks/zod#6515",
+                "The properties in the pattern of `z.emoji()`, such as `Extended_Pictographic`, are read.",
+            ),
+        ),
         (r"\P{Alphabetic}", "1", "é"),
         (r"\p{IDC}", "_", "-"),  # the package takes this short name for that of a block
         (r"\p{VS}", "\U000e0100", "a"),  # and this one

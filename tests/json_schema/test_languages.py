@@ -141,6 +141,10 @@ def test_json_text(language: Language) -> None:
         assert inside or _escaped(text) not in plain
 
 
+@pytest.mark.report(
+    "mlc-ai/xgrammar#286, kekzl/imp#650",
+    "A string holds no raw control character, no half of a surrogate pair and no bytes that are not UTF-8.",
+)
 def test_free_strings() -> None:
     free = _spelt(ALL, any_spelling=False)
     for text in ['""', r'"\u0061"', r'"\/\b\f\n\r\t\"\\"', r'"\ud83d\ude00"', '"\x7f😀"', r'"\u0000"']:
@@ -148,7 +152,9 @@ def test_free_strings() -> None:
     for text in [
         '"\x01"',
         '"\n"',
+        '"\t"',
         r'"\ud800"',
+        r'"\ud800x"',
         r'"\ude00\ud83d"',
         r'"\x"',
         '"',
@@ -156,8 +162,18 @@ def test_free_strings() -> None:
         '"\\"',
         b'"\xff"',
         b'"\xc0\x80"',
+        b'"\xc0\xaf"',
+        b'"\xed\xa0\x80"',
     ]:
         assert text not in free, text
+
+
+@pytest.mark.report("kekzl/imp#650", "Two escapes that are a surrogate pair count as one character.")
+def test_a_surrogate_pair_is_one_character() -> None:
+    one = _spelt(ANY_CHARACTER, any_spelling=False)
+    assert r'"\ud83d\ude00"' in one
+    assert r'"\ud83d\ude00a"' not in one
+    assert '""' not in one
 
 
 @pytest.mark.parametrize(
@@ -258,6 +274,10 @@ FORMATS = {
 }  # fmt: skip
 
 
+@pytest.mark.report(
+    "sourcemeta/core#2520",
+    "Host names with labels in Punycode, such as `xn--bcher-kva.example`, have the format `hostname`.",
+)
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats(name: str) -> None:
     language = format_language(name)

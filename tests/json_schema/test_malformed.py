@@ -93,6 +93,10 @@ def test_a_wrong_value_inside_a_keyword_of_another_type_is_found() -> None:
         Grammar.from_json_schema({"type": "string", "properties": {"a": {"required": 1}}})
 
 
+@pytest.mark.report(
+    "NousResearch/hermes-agent#104796, MarkusPfundstein/mcp-gsuite#52",
+    "`required: true` in a property requires nothing whatever its type, and is told.",
+)
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_boolean_requires_nothing_and_is_told(kind: str | None) -> None:
     inner = {"required": True} if kind is None else {"type": kind, "required": True}
@@ -107,6 +111,9 @@ def test_a_boolean_requires_nothing_and_is_told(kind: str | None) -> None:
     assert "requires nothing" in found.message
 
 
+@pytest.mark.report(
+    "ggml-org/llama.cpp#14227", "A message about a keyword shows its value as JSON writes it: `null`, 5.5."
+)
 @pytest.mark.parametrize(
     ("schema", "said"),
     [

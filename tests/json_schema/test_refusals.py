@@ -16,6 +16,7 @@ from tests.json_schema.driver import judge, texts
 
 # A pattern and a length that no string has both of, where neither the root nor what it holds says so.
 NO_STRING = {"type": "string", "pattern": "^[a-z]{2,}$", "maxLength": 1}
+CLOSED = {"type": "object", "additionalProperties": False}
 NO_STRING_BELOW = {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": NO_STRING}}
 
 
@@ -92,7 +93,28 @@ def test_lenient_leaves_out_what_depends_on_a_keyword_that_could_not_be_read() -
         ({"type": "object", "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, ("#", "$ref"), "for ever"),
         (NO_STRING_BELOW, ("#", "$ref"), "for ever"),
         ({"type": "array", "minItems": 3, "maxItems": 2}, ("#", "maxItems"), ""),
-        ({"enum": []}, ("#", "enum"), "no value"),
+        pytest.param(
+            {"enum": []},
+            ("#", "enum"),
+            "no value",
+            marks=pytest.mark.report("mlc-ai/xgrammar#639", "An empty `enum` is refused with its place."),
+        ),
+        pytest.param(
+            {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            ("#", "exclusiveMaximum"),
+            "'exclusiveMinimum'",
+            marks=pytest.mark.report(
+                "guidance-ai/llguidance#206", "Bounds with no integer between them are refused, both by name."
+            ),
+        ),
+        pytest.param(
+            {"allOf": [{**CLOSED, "properties": {name: {}}, "required": [name]} for name in "ab"]},
+            ("#", "allOf"),
+            "no value",
+            marks=pytest.mark.report(
+                "colinhacks/zod#5702", "Two closed objects of which each requires a name of its own are refused."
+            ),
+        ),
     ],
 )  # fmt: skip
 def test_schemas_without_instances(schema: Any, place: tuple[str, str], words: str) -> None:

@@ -163,6 +163,15 @@ def test_one_of_many_names(alternative: Callable[[str], dict[str, Any]], count: 
         assert schema.accepts(value) == validator.is_valid(value), value
 
 
+@pytest.mark.report("mlc-ai/xgrammar#858", "`properties` and `additionalProperties` count beside `anyOf`.")
+def test_members_count_beside_any_of() -> None:
+    members = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "additionalProperties": False}
+    schema = {"type": "object", **members, "anyOf": [{"required": ["b"]}, {"required": ["a"]}]}
+    verdict, validator = judge(schema), Draft202012Validator(schema)
+    for value in (5, {}, {"a": ""}, {"b": ""}, {"a": "", "b": ""}, {"a": 1}, {"c": ""}, {"a": "", "c": ""}):
+        assert verdict.accepts(value) == validator.is_valid(value), value
+
+
 def test_negations_reach_inside() -> None:
     schema = judge({"not": {"properties": {"a": {"items": {"type": "string"}}}, "required": ["a"]}})
     for value, valid in [
@@ -342,6 +351,41 @@ def test_references_with_siblings_names_and_documents() -> None:
         assert schema.accepts(value) == valid, value
 
 
+LEAF = {"type": "string"}
+BRANCH = {"type": "object", "properties": {"l": {"$ref": "#/properties/t/anyOf/0"}}, "required": ["l"]}
+BRANCH["properties"]["r"] = {"$ref": "#/properties/t/anyOf/1"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "values"),
+    [
+        pytest.param(
+            {"type": "object", "properties": {"t": {"anyOf": [LEAF, BRANCH]}}, "required": ["t"]},
+            [{"t": "x"}, {"t": {"l": "x", "r": {"l": "y"}}}, {"t": {"l": {"l": "x"}}}, {"t": {"l": "x", "r": "y"}}, {}],
+            marks=pytest.mark.report(
+                "ggml-org/llama.cpp#16790", "A reference may lead into a list, as `#/properties/t/anyOf/1` does."
+            ),
+        ),
+        pytest.param(
+            {"type": "object", "properties": {"e": LEAF, "c": {"items": {"$ref": "#"}}}, "required": ["e"]},
+            [{"e": "x"}, {"e": "x", "c": [{"e": "y", "c": [{"e": "z"}]}]}, {"e": "x", "c": [{}]}, {"c": []}],
+            marks=pytest.mark.report("openai/openai-node#970", "A reference to `#` means the whole schema."),
+        ),
+        pytest.param(
+            {
+                "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/c"}, "c": {"enum": ["x", "y"]}},
+                "properties": {"e": {"$ref": "#/$defs/a", "default": "x"}},
+            },
+            [{"e": "x"}, {"e": "y"}, {"e": "z"}, {"e": {}}],
+            marks=pytest.mark.report("ggml-org/llama.cpp#8073", "A chain of references is followed to its `enum`."),
+        ),
+    ],
+)
+def test_references_into_the_schema_itself(schema: Any, values: list[Any]) -> None:
+    verdict, validator = judge(schema), Draft202012Validator(schema)
+    assert [verdict.accepts(value) for value in values] == [validator.is_valid(value) for value in values]
+
+
 def test_siblings_of_references_before_2019_are_ignored() -> None:
     body = {"properties": {"a": {"$ref": "#/definitions/n", "maximum": 3}}, "definitions": {"n": {"type": "integer"}}}
     assert judge({"$schema": "http://json-schema.org/draft-07/schema#", **body}).accepts({"a": 5})
@@ -392,6 +436,10 @@ def test_indentation_ends_in_the_depth() -> None:
     assert json.dumps(value[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0], indent=1) in layout
 
 
+@pytest.mark.report(
+    "vllm-project/vllm#38696, jundot/omlx#2990",
+    "White space in JSON ends: after 128 characters, or after as many as the caller says.",
+)
 def test_blanks_are_bounded() -> None:
     few = texts(OPEN, max_whitespace_cnt=2)
     assert '{  "b"\t\n:""}' in few

@@ -179,10 +179,27 @@ def test_a_text_that_is_no_call_may_hold_one() -> None:
         ({"type": "array"}, "[1, 2]", [1, 2]),
         ({"type": "string"}, "\ntwo\nlines\n", "two\nlines"),
         ({"enum": ["\nx"]}, "\nx", "\nx"),
-        ({}, "NaN", "NaN"),
+        pytest.param(
+            {},
+            "NaN",
+            "NaN",
+            marks=pytest.mark.report(
+                "vllm-project/vllm#55429, sgl-project/sglang#28797",
+                "A raw argument NaN or Infinity is read back as text, since JSON has no such number.",
+            ),
+        ),
+        ({"type": ["number", "string"]}, "-Infinity", "-Infinity"),
         ({"type": ["array", "string"]}, "[Infinity]", "[Infinity]"),
         ({"not": {"type": "number"}}, "5", "5"),
-        ({"anyOf": [{"type": "integer", "minimum": 10}, {"type": "string"}]}, "5", "5"),
+        pytest.param(
+            {"anyOf": [{"type": "integer", "minimum": 10}, {"type": "string"}]},
+            "5",
+            "5",
+            marks=pytest.mark.report(
+                "antirez/ds4#582, ggml-org/llama.cpp#14227",
+                "Of the readings of a raw argument, a number and a text, the one that the schema allows is taken.",
+            ),
+        ),
         ({"anyOf": [{"type": "integer", "minimum": 10}, {"type": "string"}]}, "12", 12),
         ({"if": {"type": "integer"}, "then": False}, "5", "5"),
         ({"format": "date", "type": ["string", "array"]}, "2026-01-31", "2026-01-31"),
@@ -196,6 +213,16 @@ def test_arguments_by_their_schema(schema: Any, text: str, value: Any) -> None:
     assert json.loads(found[0]) == {"a": value}
     assert written[found[1] :] == "</function>"
     assert read_arguments(written[:-3], "qwen_xml", whole, ("\n</function>",), False) is None
+
+
+@pytest.mark.report("vllm-project/vllm#48846", "A value of MiniMax keeps its white space, a last line feed too.")
+def test_white_space_of_minimax_is_the_value_s() -> None:
+    value = "    if x:\n        return 1\n"
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    written = f'<parameter name="a">{value}</parameter>E'
+    found = read_arguments(written, "minimax_xml", schema, ("E",), False)
+    assert found is not None
+    assert json.loads(found[0]) == {"a": value}
 
 
 def refuse(constant: str) -> None:

@@ -37,6 +37,14 @@ def accepted(source: str, texts: list[str]) -> list[str]:
         ('start: _x b-1\n_x: _Y\n_Y: "y"\nb-1: "b"', ["yb"], ["y"]),
         (r'start: "\u0041\x42\n\"\\\/é\ud83d\ude00"', ['AB\n"\\/é😀'], []),
         ('start: "aß"i', ["aß", "Aß", "Aẞ"], ["ass"]),
+        pytest.param(
+            'start: "#" A // c\n    | "a \\" b" | "don\'t" | "//"\nA: /[a-z]+/',
+            ["#a", 'a " b', "don't", "//"],
+            ["dont", "#", "a  b"],
+            marks=pytest.mark.report(
+                "vllm-project/vllm#57695", "`#`, `//` and quotation marks inside a string of Lark are its text."
+            ),
+        ),
         ('start: "a".."c" "é".."ü"', ["aé", "cü", "bê"], ["dé", "az"]),
         (r"start: /a+\/[b]/ /x/i", ["aa/bX", "a/bx"], ["abX"]),
         ("start: /./ /./s", ["a\n", "ab"], ["\na"]),

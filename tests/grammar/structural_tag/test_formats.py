@@ -269,3 +269,22 @@ def test_text_dict_and_pickle_are_one_grammar() -> None:
 def test_masks_of_free_text_leave_control_tokens_out() -> None:
     judge = Judge(ANY)
     assert judge.matcher.allowed_token_ids() == [0, 1, 2, 3, 8, 9]
+
+
+@pytest.mark.report("mlc-ai/xgrammar#701", "A stop token that may end a tag can be written, and the text has ended.")
+def test_a_stop_token_ends_a_tag() -> None:
+    judge = Judge(tag("a", ANY, ["</call>", "<stop>"]))
+    assert judge.accepts([0, 1, 7])
+    assert not judge.accepts([0, 1])
+    assert set(judge.matcher.allowed_token_ids()) >= {7, 8}
+    assert judge.matcher.accept_token(8)
+    assert judge.matcher.is_terminated()
+
+
+@pytest.mark.report(
+    "mlc-ai/xgrammar#535", "A tag without an end, of free text with excludes, can be the one that has to come."
+)
+def test_a_required_tag_without_an_end() -> None:
+    free = tag("<a", ANY | {"excludes": ["bb"]}, "")
+    form = {"type": "triggered_tags", "triggers": ["<a"], "tags": [free], "at_least_one": True}
+    check(form, ["<a", "<aab < ", "<a<a"], ["", "a", "<", "b<a"])
