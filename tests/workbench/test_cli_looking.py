@@ -52,6 +52,9 @@ def test_check_a_grammar(schema: str) -> None:
     assert "a grammar: JSON Schema" in result.stdout
 
 
+@pytest.mark.report(
+    "dottxt-ai/outlines-core#186", "A keyword that is misspelt, `oneof` for `oneOf`, is told by `check`."
+)
 def test_check_warns(tmp_path: Path) -> None:
     misspelt = '{"type": "object", "additionalProperites": false}'
     result = run("check", misspelt)
@@ -59,6 +62,7 @@ def test_check_warns(tmp_path: Path) -> None:
     assert "warning: line 1, column 20 (#/additionalProperites)" in result.stdout
     (warned,) = data(run("check", misspelt, "--json", "--text", "{}"))["warnings"]
     assert warned["cure"] == "did you mean `additionalProperties`?"
+    assert "`oneOf`?" in run("check", '{"properties": {"v": {"oneof": [true]}}}').stdout
     rules = run("check", 'root ::= [digit]\ndigit ::= "1"\n')
     assert "warning: line 1, column 10: [digit] is one of these characters" in rules.stdout
     assert "warning: line 2, column 1: nothing calls the rule digit" in rules.stdout
