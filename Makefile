@@ -94,6 +94,10 @@ bench: build ## time compiling, masks and token steps beside the peers that are 
 docs: build ## write the pages and the API reference to build/docs
 	$(PY) tools/build_docs.py build/docs
 
+.PHONY: real-inputs
+real-inputs: $(VENV)/.stamp ## write docs/real-inputs.md from the marks of the tests
+	$(PY) tools/real_inputs.py
+
 .PHONY: screenshot
 screenshot: build ## let the browser tests make the documentation's pictures anew
 	$(PY) -m pytest -m browser tests/browser/test_panels.py
