@@ -61,9 +61,15 @@ def constraint_of(
     tool_format: str | None,
     max_blanks: int,
     cancel: CancelToken,
+    *,
+    alone: bool = False,
 ) -> Constraint:
-    """The grammar of the answer; `RequestError` with the places of what is wrong."""
-    maker = _Maker(request, body, compiler, tool_format, max_blanks, cancel)
+    """The grammar of the answer; `RequestError` with the places of what is wrong.
+
+    alone: where one tool must be called and no other may be, the model was told to write its arguments and nothing
+    around them.  (A model that was trained on calls writes a whole call into them.)
+    """
+    maker = _Maker(request, body, compiler, tool_format, max_blanks, cancel, alone=alone)
     tools = maker.tools()
     kind = maker.kind()
     if tools is not None and maker.forced_tool is not None:
@@ -93,6 +99,8 @@ class _Maker:
         tool_format: str | None,
         max_blanks: int,
         cancel: CancelToken,
+        *,
+        alone: bool,
     ) -> None:
         self._request, self._body, self._compiler = request, body, compiler
         self._tool_format, self._cancel = tool_format, cancel
@@ -104,7 +112,7 @@ class _Maker:
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
         )
-        self.forced_tool: Any = forced_tool(request)
+        self.forced_tool: Any = forced_tool(request) if alone else None
 
     def warned(self) -> tuple[str, ...]:
         """What there is to warn of in what was compiled, each once."""

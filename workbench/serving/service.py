@@ -176,7 +176,13 @@ class Service:
             raise body.wrong(field_name, f"an answer has at most {self.limits.max_tokens:,} tokens here")
         one.prompt = "\n".join(f"{turn['role']}: {turn['content']}" for turn in request.turns)[-SHOWN:]
         one.constraint = constraint_of(
-            request, body, self.compiler, self.tool_format, self.limits.max_blanks, one.cancel
+            request,
+            body,
+            self.compiler,
+            self.tool_format,
+            self.limits.max_blanks,
+            one.cancel,
+            alone=self.teller.tells_tools,
         )
         prompt = self._encoded(body, request)
         info = self.model.tokenizer.info
