@@ -23,8 +23,8 @@ from typing import Any
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, UnsupportedSchemaError
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.json_schema.steps import Order
+from workbench.cli.doctor import data_folder
 
-from .datasets import data_folder
 from .json_judge import byte_vocabulary
 
 __all__ = ["judge", "main"]
@@ -57,9 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--order", choices=("any", "declared"), default="any", help="of members")
     chosen = parser.parse_args(arguments)
-    file: Path = chosen.file or data_folder() / "schemastore" / "schemas.jsonl.gz"
-    if not file.is_file():
-        print(f"there is no file {file}", file=sys.stderr)
+    folder = data_folder()
+    file: Path | None = chosen.file or (folder and folder / "schemastore" / "schemas.jsonl.gz")
+    if file is None or not file.is_file():
+        print(f"there is no file {file or 'with schemas, and no data folder'}", file=sys.stderr)
         return 2
     with gzip.open(file, "rt") as lines:
         found = Counter(what for line in lines for what in judge(json.loads(line), chosen.order))

@@ -40,6 +40,7 @@ from .ir import (
     walk,
 )
 from .names import is_name, undefined
+from .needs import complaint
 from .nodes import MAX_REPEAT, fold, rebuild
 
 __all__ = [
@@ -293,6 +294,7 @@ def _problem(node: Node, ir: GrammarIR) -> str | None:
             needed = max(1, least, sum(required))
             if (most is not None and most < needed) or (not other_keys and len(keys) < needed):
                 return "members in any order that can never be enough; write Never()"
+            return complaint(node) or None
         case TagDispatch(tags, contents, _, excludes, stops):
             if len(tags) != len(contents):
                 return f"{len(tags)} tags, but {len(contents)} contents"

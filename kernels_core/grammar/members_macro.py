@@ -13,12 +13,12 @@ Read on: `ebnf.py` (reads the expressions), `macros.py` (the other macros).
 from __future__ import annotations
 
 from . import nodes
-from .ir import Empty, Node, Span
+from .ir import Empty, Node, Span, Unordered
 from .lexer import Tokens
+from .needs import MAX_NEEDS, complaint
 
-__all__ = ["MAX_NEEDS", "Members"]
+__all__ = ["Members"]
 
-MAX_NEEDS = 64
 _NAMED = ("others", "separator", "closing", "least", "most", "needs")
 
 
@@ -30,6 +30,7 @@ class Members:
         self.start = tokens.starts[name]
         self._members: list[tuple[Node, Node, bool, int]] = []
         self._others: list[tuple[Node, Node, int]] = []
+        self._meets: list[int] = []
         self._texts: dict[str, Node] = {}
         self._bounds: dict[str, int] = {}
         self._given: set[str] = set()
@@ -65,6 +66,7 @@ class Members:
             if not required or tokens.kinds[i + 2] != ")":
                 tokens.fail('expected ")" or ", required)" here', tokens.starts[i])
             i += 2
+        self._meets.append(meets)
         if self._at:
             self._others.append((self._key, node, meets))
         else:
@@ -127,6 +129,9 @@ class Members:
         least, most = self._bounds.get("least", 0), self._bounds.get("most")
         span = Span(self.start, end)
         needs = self._bounds.get("needs", 0)
-        if any(entry[-1] >> needs for entry in (*self._members, *self._others)):
+        if any(meets >> needs for meets in self._meets):
             self._tokens.fail(f"a member meets a need beyond the {needs} that there are", self.start)
-        return nodes.unordered(self._members, self._others, separator, closing, least, most, span, needs)
+        made = nodes.unordered(self._members, self._others, separator, closing, least, most, span, needs)
+        if isinstance(made, Unordered) and (wrong := complaint(made)):
+            self._tokens.fail(wrong, self.start)
+        return made

@@ -15,12 +15,11 @@ Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
 from ..compact_body import Item, Listing
 from ..ir import Choice, Literal, Never, Node, RuleRef, Unordered
+from ..needs import can_be_met, too_many
 from ..nodes import choice, repeat, seq, unordered
 from ..regular.dfa import TooManyStates
 from ..regular.languages import Language
@@ -34,11 +33,6 @@ if TYPE_CHECKING:
     from .emit import Emitter
 
 __all__ = ["ObjectText"]
-
-# Needs of one object in any order; and those where not every member may come that meets some, or one meets some with
-# one value, some with another (`automata/unordered.pyx`).
-MAX_NEEDS = 64
-MAX_NEEDS_IN_LITTLE_ROOM = 10
 
 
 class ObjectText:
@@ -181,7 +175,11 @@ class ObjectText:
             pairs = [(key, value) for key, value, _ in others]
             return unordered([member[:3] for member in named], pairs, comma, closing, members.least, members.most)
         made = unordered(named, others, comma, closing, members.least, members.most, None, len(members.needs))
-        return made if isinstance(made, Unordered) and _can_be_met(made) else Never()
+        if not isinstance(made, Unordered):
+            return made
+        if most := too_many(made):
+            raise TooManyStates(most)
+        return made if can_be_met(made) else Never()
 
     def _options(self, name: Node, kind: Kind) -> list[tuple[Node, Node, int]]:
         """The key of a member, what follows it, and which needs it meets then, a bit for each."""
@@ -253,27 +251,3 @@ def as_rule(node: Node, hint: str, book: RuleBook) -> Node:
     """`node`, in a rule of its own if it is more than fixed texts: parts of compact bodies are in no body."""
     parts = node.items if isinstance(node, Choice) else (node,)
     return node if all(isinstance(part, Literal | RuleRef | Never) for part in parts) else book.add(hint, node)
-
-
-def _can_be_met(node: Unordered) -> bool:
-    """Whether some members meet all needs.  Raises `TooManyStates` where the parser could not say that."""
-    if node.needs > MAX_NEEDS:
-        raise TooManyStates(MAX_NEEDS)
-    everything, count = (1 << node.needs) - 1, len(node.keys)
-    tops = [reduce(or_, options) for options in node.options]
-    if reduce(or_, tops) != everything:
-        return False
-    if node.most is None and all(top in found for top, found in zip(tops[:count], node.options, strict=False)):
-        return True
-    if node.needs > MAX_NEEDS_IN_LITTLE_ROOM:
-        raise TooManyStates(MAX_NEEDS_IN_LITTLE_ROOM)
-    fewest = {0: 0}  # members besides those that are required, by the needs that they meet together
-    for number, options in enumerate(node.options):
-        required = number < count and node.required[number]
-        behind = {} if required else dict(fewest)
-        for met, members in fewest.items():
-            for meets in options:
-                here = members + (not required)
-                behind[met | meets] = min(behind.get(met | meets, here), here)
-        fewest = behind
-    return everything in fewest and (node.most is None or fewest[everything] + sum(node.required) <= node.most)

@@ -56,7 +56,7 @@ class _BareObject(CarefulObject):
         names = without(intersection(keys, _NAMES), emitter.avoid)
         return emitter.outside.stand_in(emitter.names.texts(names, f"{self.name}_name"), emitter.book)
 
-    def parted(self, key: Node, term: Term) -> tuple[Node, Node] | None:
+    def parted(self, key: Node, term: Term) -> tuple[Node, Node]:
         # A name may be the beginning of another, but a name and a colon may not.
         return nodes.seq((key, self.layout.colon(self.level))), self.emitter.value(term, self.inner)
 
