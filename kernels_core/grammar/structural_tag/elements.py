@@ -7,8 +7,8 @@ written (a constant with the closing marker in it, a name that would end the mar
 Where a style does not tell types apart, a text is accepted if one way to read it fits: `12` is a number or a string.
 A style with `lines` leaves open whether a line feed directly inside a marker belongs to the value.
 
-The rest is as in JSON (`../json_schema/objects.py`): members in declared order or in any, then others; required names,
-bounds, and everything else that a schema says of an object.
+The rest is as in JSON (`../json_schema/objects.py`): the order of members, required names, bounds, and everything else
+that a schema says of an object.
 
 Read on: `styles.py` (the markers), `../json_schema/raw_spelling.py`, `../json_schema/emit.py`.
 """
