@@ -23,6 +23,10 @@ OPEN = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type":
 CLOSED = {**OPEN, "additionalProperties": False}
 
 
+@pytest.mark.report(
+    "mlc-ai/xgrammar#831, guidance-ai/llguidance#187",
+    "A declared name may come late in an object that allows other names.",
+)
 @pytest.mark.parametrize("order", ["any", "declared"])
 def test_open_objects_have_no_order(order: Any) -> None:
     schema = texts(OPEN, order=order)

@@ -231,6 +231,19 @@ def test_tools_are_called(client: Client, choice: Any) -> None:
 
 
 @pytest.mark.report(
+    "ddalcu/mlx-serve#172", "Arguments come in the order that the model means; no name is bent to keep another order."
+)
+def test_names_are_not_bent_to_keep_the_order(client: Client) -> None:
+    place = {"type": "object", "properties": {"unit": {"type": "string"}, "city": {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": place}}]
+    asked = [{"role": "user", "content": "weather in Lund in celsius"}]
+    for seed in range(3):
+        told = message(client.chat(messages=asked, tools=tools, tool_choice="required", seed=seed, max_tokens=150))
+        (call,) = told["message"]["tool_calls"]
+        assert json.loads(call["function"]["arguments"]).keys() == {"city", "unit"}
+
+
+@pytest.mark.report(
     "vllm-project/vllm#55080, vllm-project/vllm#9426",
     "With tools and `tool_choice` none the answer is text, without a call and without its marker.",
 )
