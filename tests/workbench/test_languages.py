@@ -303,3 +303,24 @@ def test_arguments_stand_alone_where_one_tool_must_be_called() -> None:
     for choice in ("auto", "required"):
         with pytest.raises(ToolsError, match="arguments stand alone where one tool must be called"):
             Source.of(TOOLS, "tools", tool_choice=choice, arguments_alone=True).grammar()
+
+
+def test_a_model_writes_members_in_order_and_numbers_in_their_shortest_spelling() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"why": {"type": "string"}, "sure": {"type": "number", "minimum": 0, "maximum": 1}},
+        "additionalProperties": False,
+    }
+    source = Source.of(schema)
+    written = source.for_a_model()
+    texts = ['{"why": "x", "sure": 0.5}', '{"sure": 0.5, "why": "x"}', '{"sure": 0.50}', '{"sure": 5e-1}']
+    found = []
+    for one in (source, written, Source.of(schema, order="any", canonical_numbers=False).for_a_model()):
+        matcher = GrammarMatcher(GrammarCompiler(BYTES).compile_grammar(one.grammar()))
+        found.append([])
+        for text in texts:
+            matcher.reset()
+            found[-1].append(matcher.accept_string(text) and matcher.is_completed())
+    assert found == [[True] * 4, [True, False, False, False], [True] * 4]
+    assert Source.of(TOOLS, "tools").for_a_model().options == {"order": "declared"}
+    assert Source.of(GRAMMAR).for_a_model().options == {}

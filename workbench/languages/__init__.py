@@ -9,13 +9,14 @@ from workbench.languages.draft import NOTHING, Draft
 from workbench.languages.guess import LANGUAGES, TITLES, Language
 from workbench.languages.mistakes import Mistake
 from workbench.languages.positions import JsonSyntaxError, JsonText, child, parts_of, read_json
-from workbench.languages.source import OPTIONS, Option, Source
+from workbench.languages.source import OPTIONS, WRITTEN, Option, Source
 
 __all__ = [
     "LANGUAGES",
     "NOTHING",
     "OPTIONS",
     "TITLES",
+    "WRITTEN",
     "Draft",
     "JsonSyntaxError",
     "JsonText",

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from kernels_core import CompiledGrammar, Grammar, TokenizerInfo
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.ir import GrammarIR
-from kernels_core.grammar.json_schema import SchemaOptions
+from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.templates import model_templates
 from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, path_of
 from workbench.languages.layout import lay_out
@@ -35,7 +35,7 @@ from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["OPTIONS", "Option", "Source"]
+__all__ = ["OPTIONS", "WRITTEN", "Option", "Source"]
 
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
@@ -53,6 +53,8 @@ class Option:
 
 
 ORDERS: Final = ("any", "declared")
+WRITTEN: Final[SchemaArguments] = {"order": "declared", "canonical_numbers": True}
+"""How JSON of a schema is spelt where a model writes it."""
 OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
     "ebnf": (Option("root_rule_name", "text", "root", "the rule that a whole text matches"),),
     "lark": (Option("start", "text", "start", "the rule that a whole text matches"),),
@@ -211,13 +213,17 @@ class Source:
         return next((option.default for option in OPTIONS[self.language] if option.name == name), None)
 
     def for_a_model(self) -> Source:
-        """The source as a model is to write it: members in declared order, unless an order was said.
+        """The source as a model is to write it, where the options say nothing else: members in declared order, and
+        numbers in their shortest spelling.
 
-        What a schema declares first is often what the rest follows from, such as reasons before an answer.
+        What a schema declares first is often what the rest follows from, such as reasons before an answer.  And behind
+        7, where 1 is the most, only a point or an exponent may come: small models then write digits without end.
         """
-        if self.language not in ("json_schema", "tools") or "order" in self.options:
-            return self
-        return replace(self, options={**self.options, "order": "declared"})
+        if self.language == "json_schema":
+            return replace(self, options={**WRITTEN, **self.options})
+        if self.language == "tools":
+            return replace(self, options={"order": WRITTEN["order"], **self.options})
+        return self
 
     def with_text(self, text: str) -> Source:
         """The same language and options over an edited text."""

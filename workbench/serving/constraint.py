@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
-from workbench.languages import Source
+from workbench.languages import WRITTEN, Source
 from workbench.languages.tools import ToolsError
 from workbench.languages.warnings import doubts, misspelt
 from workbench.serving.body import Body, dotted
@@ -105,9 +105,12 @@ class _Maker:
         self._request, self._body, self._compiler = request, body, compiler
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
-        # Small models love to write blanks and noughts behind a point; there is an instance without them.  What a
-        # schema declares first is often what the rest follows from.
-        self._layout: SchemaArguments = {"max_whitespace_cnt": max_blanks, "plain_integers": True, "order": "declared"}
+        # Small models love to write blanks and noughts behind a point; there is an instance without them.
+        self._layout: SchemaArguments = {
+            "max_whitespace_cnt": max_blanks,
+            "plain_integers": True,
+            "order": WRITTEN["order"],
+        }
         choice = request.tool_choice
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
@@ -283,7 +286,7 @@ class _Maker:
         return "#/response_format/json_schema/schema"
 
     def _compile_schema(self, text: str, *, lenient: bool = False) -> CompiledGrammar:
-        options: SchemaArguments = {**self._layout, "lenient": lenient}
+        options: SchemaArguments = {**WRITTEN, **self._layout, "lenient": lenient}
         return self._compiler.compile_json_schema(text, **options, cancel=self._cancel)
 
     # -- compiling --------------------------------------------------------------------------------------------------
