@@ -6,6 +6,7 @@ Constants are in `test_distinct.py`; what the parser and the matcher do is in `t
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, UnsupportedSchemaError
 from tests.engine.driver import VARIANTS, mask, tokenizer
+from workbench.tokenizers import load_tokenizer
 
 VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
 STRINGS: list[Any] = ["", "a", "b", "ab", 'a"', "é", "\\", "1"]
@@ -275,3 +277,43 @@ def test_what_waits_may_call_what_is_compared(options: Options) -> None:
     made = GrammarCompiler(VOCABULARY, options=options).compile_grammar(Grammar.from_json_schema(schema))
     for text, expected in [('{"name":"x","tags":["a","b"]}', True), ('{"tags":["a","a"]}', False)]:
         _reads_byte_by_byte(made, text, expected=expected)
+
+
+@pytest.mark.data
+def test_a_real_vocabulary(data_dir: Path) -> None:
+    """Masks allow what is taken, of 128,000 tokens: all that are near, and a sample of the others."""
+    file = data_dir / "tokenizers" / "llama3.tiktoken"
+    if not file.is_file():
+        pytest.skip("the data folder has no tokenizers/llama3.tiktoken")
+    info = load_tokenizer(str(file)).info
+    random, tokens = Random(3), info.decoded_vocab
+    ids = {bytes(token): number for number, token in enumerate(tokens) if token}
+    near = [number for text, number in ids.items() if text[:1] in b'",]}0123456789[{' or b'"' in text]
+    compiler = GrammarCompiler(info)
+    for items, values in [
+        ({"type": "string"}, ["blue", "blueberry", "Blue", "b", "", "red", "blue, red"]),
+        ({"type": ["integer", "string"], "maxLength": 12}, [1, 11, 111, "1", "11", 100, 10]),
+        ({"type": "object"}, [{"id": 1}, {"id": 1, "n": "x"}, {"n": "x", "id": 2}, {}, {"id": 10}]),
+    ]:
+        schema = {"type": "array", "items": items, "uniqueItems": True}
+        made = compiler.compile_grammar(Grammar.from_json_schema(schema))
+        assert made.masks.item_ends is None
+        text, at = json.dumps(random.sample(values, len(values))).encode(), 0
+        matcher = GrammarMatcher(made)
+        refused = 0
+        while at < len(text):
+            allowed = set(matcher.allowed_token_ids())
+            parser_allows = set(made.masks.allowed_ids(matcher.set_number))
+            assert allowed - {*matcher.stop_token_ids} <= parser_allows
+            refused += len(parser_allows - allowed)
+            for number in {
+                *random.sample(near, 60),
+                *(parser_allows - allowed),
+                *random.sample(range(len(tokens)), 30),
+            }:
+                assert matcher.fork().accept_token(number) == (number in allowed), (matcher.text, tokens[number])
+            size = max(size for size in range(1, 12) if bytes(text[at : at + size]) in ids)
+            assert matcher.accept_token(ids[bytes(text[at : at + size])])
+            at += min(size, len(text) - at)
+        assert matcher.is_completed()
+        assert refused
