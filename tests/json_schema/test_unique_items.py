@@ -6,6 +6,7 @@ Constants are in `test_distinct.py`; what the parser and the matcher do is in `t
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -317,3 +318,43 @@ def test_a_real_vocabulary(data_dir: Path) -> None:
             at += min(size, len(text) - at)
         assert matcher.is_completed()
         assert refused
+
+
+TAGS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"l": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}},
+    "required": ["l"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("schema", [TAGS, COUNTED], ids=["items", "names"])
+@pytest.mark.parametrize("around", ["lark", "lark, ignoring blanks", "tags", "sequence", "union", "concat", "pickle"])
+def test_grammars_around_a_schema_keep_what_differs(schema: dict[str, Any], around: str) -> None:
+    alone = Grammar.from_json_schema(schema)
+    front, back = "", ""
+    if around.startswith("lark"):
+        front, back = "<", ">"
+        ignore = "\n%ignore / +/" if "ignoring" in around else ""
+        grammar = Grammar.from_lark(f'start: "<" x ">" | y\nx: %json {json.dumps(schema)}\ny: /[a-z]+/{ignore}')
+    elif around in ("tags", "sequence"):
+        content = {"type": "json_schema", "json_schema": schema}
+        tags = [{"begin": f"<f={name}>", "content": content, "end": "</f>"} for name in "ab"]
+        form: dict[str, Any] = {"type": "triggered_tags", "triggers": ["<f="], "tags": tags}
+        if around == "sequence":
+            form = {"type": "sequence", "elements": [{"type": "const_string", "value": "<f=a>"}, content, content]}
+        grammar = Grammar.from_structural_tag({"format": form})
+        front, back = "<f=a>", "</f>" if around == "tags" else '{"l":["a"]}' if schema is TAGS else '{"a":1,"b":2}'
+    elif around == "union":
+        grammar = Grammar.union(Grammar.from_ebnf('root ::= "x"'), alone)
+    elif around == "concat":
+        grammar, front = Grammar.concat(Grammar.from_ebnf('root ::= "x" | "y"'), alone), "y"
+    else:
+        grammar = pickle.loads(pickle.dumps(alone))
+    made = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
+    for text, same in (
+        [('{"l":["a","b"]}', '{"l":["a","a"]}')] if schema is TAGS else [('{"a":1,"b":2}', '{"a":1,"a":2}')]
+    ):
+        for one, expected in ((text, True), (same, False)):
+            matcher = GrammarMatcher(made)
+            assert (matcher.accept_string(front + one + back) and matcher.is_completed()) == expected

@@ -48,7 +48,9 @@ def embedded(
         bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
     for name, body in bodies.items():
         book.define(names[name], body)
-        if notes is not None and ir.rules[name].notes:
+        if ir.rules[name].notes:
+            if notes is None:
+                raise ValueError(f"the notes of rule {name!r} have no place to go")
             notes[names[name]] = named(ir.rules[name].notes, name)
     return RuleRef(names[ir.root], span=span)
 

@@ -289,7 +289,7 @@ class _Rules:
             raise UnsupportedFeatureError(
                 reason, self.lowering.source, expression.span.start, language=LANGUAGE
             ) from error
-        return embedded(ir, self.lowering.book, "json", expression.span)
+        return embedded(ir, self.lowering.book, "json", expression.span, notes=self.lowering.notes)
 
     def _external(self, name: str, span: Span) -> Node:
         if name not in self.lowering.grammars:

@@ -310,7 +310,7 @@ class Builder:
             return nodes.rebuild(node.with_span(None), below)
 
         bodies = tuple(nodes.fold(body, numbered) for body in group.values())
-        key = (bodies, *notes.values())
+        key = (bodies, *map(notes.get, group))
         try:
             shared = self._groups.get(key)
         except RecursionError:  # too deep to compare
