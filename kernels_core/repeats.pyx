@@ -52,7 +52,8 @@ cdef class Reading:
         cdef Passage passed
         if not is_live(source, byte):
             return False
-        self.more.append(byte)
+        if machine.marked:
+            self.more.append(byte)
         target = known_step(source, byte)
         if target == NULL:
             with nogil:

@@ -299,3 +299,28 @@ def test_limits_in_tokens_around_it_are_refused() -> None:
         follows('root ::= a\na[max_tokens=3] ::= b\nb[distinct] ::= "[" item "]"\nitem[item] ::= [0-9]').accept_string(
             "[1"
         )
+
+
+def test_limits_in_tokens_beside_it_are_kept() -> None:
+    """A limit on a rule that is not around: frames that count and frames with a mark lie in one set."""
+    grammar = """
+root ::= (think | array) array
+think[max_tokens=2] ::= ("a" | "b" | "[" think "]")+
+array[distinct] ::= "[" item ("," item)* "]"
+item[item] ::= [ab] | [0-9]+
+"""
+    vocabulary = [*(bytes((byte,)) for byte in b"ab[],12"), b"1,", b"1]", b"[1", b",1]"]
+    matcher = follows(grammar, vocabulary)
+    for token in (b"[", b"1", b",", b"2", b"]", b"[", b"1", b","):
+        assert matcher.accept_token(vocabulary.index(token))
+    assert mask(matcher) == {vocabulary.index(token) for token in (b"a", b"b", b"1", b"2")}
+    assert matcher.accept_token(vocabulary.index(b"1"))
+    assert mask(matcher) == {vocabulary.index(token) for token in (b"1", b"2", b"1,", b"1]")}
+    limited = follows(grammar, vocabulary)
+    for token in (b"a", b"b"):
+        assert limited.accept_token(vocabulary.index(token))
+    assert mask(limited) == {vocabulary.index(token) for token in (b"[", b"[1")}
+    for token in (b"[1", b",1]"):
+        assert limited.fork().accept_token(vocabulary.index(token)) == (token == b"[1")
+    assert limited.accept_token(vocabulary.index(b"[1"))
+    assert vocabulary.index(b",1]") not in mask(limited)
