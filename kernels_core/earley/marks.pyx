@@ -15,7 +15,6 @@ With the machine's lock held.  Read on: `../remembered.pyx` (keeps the values), 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
 from libcpp.algorithm cimport find
 from libcpp.unordered_set cimport unordered_set
 

@@ -16,7 +16,7 @@ from libcpp.algorithm cimport find
 
 from kernels_core.clock cimport breathe
 from kernels_core.earley.machine cimport Passage, step
-from kernels_core.earley.records cimport MARKED, Marks, is_live
+from kernels_core.earley.records cimport MARKED, is_live
 from kernels_core.earley.transitions cimport last_alike
 from kernels_core.json_values cimport value_of
 
@@ -228,13 +228,13 @@ cdef class ItemEnds:
         """Find the bytes that lead from `start` to sets like it, which differ in what is counted, for so many bytes."""
         cdef vector[SetRec*] layer, following, met, characters
         cdef SetRec* target
-        cdef int32_t length, byte, high, least, k
+        cdef int32_t byte, high, least
         cdef size_t i, n
         quiet.ascii[0] = quiet.ascii[1] = ~<uint64_t>0
         quiet.beyond_ascii = True
         layer.push_back(start)
         met = layer
-        for length in range(NEAR):
+        for _ in range(NEAR):
             following.clear()
             for i in range(layer.size()):
                 # First the set itself, then those inside of characters that begin at it.
