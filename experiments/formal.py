@@ -165,8 +165,10 @@ def _compared(definitions: Definitions, matcher: GrammarMatcher, text: bytes, id
         items = [
             Item(item.rule, item.state, item.origin, item.counter)
             for item in matcher.frontier().items
-            if (item.state, item.counter) == (entry.state, entry.counter)
+            if (item.state, 0 if item.seen is not None else item.counter) == (entry.state, entry.counter)
         ]
+        if len({item.counter for item in items}) > 1:
+            continue  # different members were read, and the entry does not say which
         kinds = np.array(definitions.kinds(items[0], tokens))
         uncertain = np.isin(at, entry.uncertain.ids)
         ours = np.where(np.isin(at, entry.accepted), "accepted", np.where(uncertain, "uncertain", "rejected"))
