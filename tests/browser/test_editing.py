@@ -22,6 +22,7 @@ SCHEMA = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "mode": {"enum": MODES}, "kind": {"const": "the only kind there is"}},
     "required": ["name", "mode", "kind"],
+    "additionalProperties": False,
 }
 END = f',"mode":"{MODES[0]}","kind":"the only kind there is"}}'
 # Whether the whole of the caret's line is inside the editor.
@@ -38,7 +39,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         browser,
         lab,
         "editing.ipynb",
-        f"import workbench as wb\nsession = wb.Session({SCHEMA!r}, 'tekken')\n"
+        f"import workbench as wb\nsession = wb.Session({SCHEMA!r}, 'tekken', order='declared')\n"
         'session.set_prefix(\'{"name": "Ada"\')\nwb.explore(session)',
     ) as desk:
         yield desk

@@ -252,7 +252,7 @@ class TestFollowing:
 
     @pytest.fixture
     def opened(self, page: Page) -> Iterator[Opened]:
-        session = Session(SCHEMA, "tekken")
+        session = Session(SCHEMA, "tekken", order="declared")
         session.set_prefix("{" + ", ".join(f'"{noun}": null' for noun in NOUNS[:36]))
         desk = Desk(session)
         yield Opened(Bridge(page, desk.host), desk)

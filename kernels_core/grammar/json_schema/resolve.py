@@ -81,13 +81,15 @@ def _join(base: str, reference: str) -> tuple[str, str]:
 @cache
 def _clocked(specification: Any) -> Any:
     """What a draft says about sub-schemas, with a look at the clock at each of them."""
-    from referencing import Specification
+    import referencing
+
+    make: Any = referencing.Specification  # mypy does not see what its constructor takes
 
     def parts(schema: Any) -> Any:
         look(200)
         return specification.subresources_of(schema)
 
-    return Specification(
+    return make(
         name=specification.name,
         id_of=specification.id_of,
         subresources_of=parts,
