@@ -434,7 +434,7 @@ def read_by(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def texts_of(engine: Engine, prompts: list[list[int]], **options: Any) -> list[list[int]]:
-    rows = [engine.admit(prompt, seed=number, **options) for number, prompt in enumerate(prompts)]
+    rows = [engine.admit(prompt, **({"seed": number} | options)) for number, prompt in enumerate(prompts)]
     for _ in engine:
         pass
     return [row.tokens for row in rows]
@@ -498,6 +498,12 @@ def test_texts_that_begin_alike_read_it_once(tiny: LanguageModel, monkeypatch: p
     few = Engine.of(tiny, rows=2, prompt_piece=16, prefix_bytes=3 * block)
     assert texts_of(few, prompts, max_tokens=6) == expected
     assert few._prefixes.nbytes == 3 * block
+    # Of a text that has no room its beginning is kept, so that it is found again.
+    pieces = read_by(few, monkeypatch)
+    assert texts_of(few, [LONG, LONG], max_tokens=6) == [
+        texts_of(anew, [LONG], seed=n, max_tokens=6)[0] for n in (0, 1)
+    ]
+    assert sum(pieces) == 149 + 149 - 3 * 16
     none = Engine.of(tiny, rows=2, prompt_piece=16, prefix_bytes=block - 1)
     assert texts_of(none, prompts, max_tokens=6) == expected
     assert none._prefixes.nbytes == 0
