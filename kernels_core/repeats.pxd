@@ -1,4 +1,5 @@
 from libc.stdint cimport int32_t, uint8_t
+from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, Passage
 from kernels_core.earley.records cimport Marks, SetRec
@@ -23,6 +24,7 @@ cdef class Reading:
     cdef bint read_token(self, int32_t token) except -1
     cdef int take_whole(self, const Marks* marks) except -1
     cdef SetRec* _compare(self, uint8_t byte, Passage passed) except NULL
+    cdef int _pass(self, uint8_t byte, const vector[int32_t]& kept_open, Passage* found) except -1
     cdef bytes _text(self, int32_t frame)
     cdef list repeated(self, ItemEnds item_ends)
     cdef list _ending(self, int32_t frame, Endings endings)

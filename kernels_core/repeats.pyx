@@ -59,12 +59,7 @@ cdef class Reading:
             with nogil:
                 target = machine.advance_locked(source, byte)
         if (source.limits | target.limits) & MARKED:
-            with nogil:
-                machine.lock.lock()
-                try:
-                    machine.passage(source, byte, NOTHING, &passed)
-                finally:
-                    machine.lock.unlock()
+            self._pass(byte, NOTHING, &passed)
             if passed.marks != NULL:
                 target = self._compare(byte, passed)
         if not target.limits & MARKED:
@@ -97,8 +92,6 @@ cdef class Reading:
         """Where a byte leads with which items begin or end."""
         cdef vector[int32_t] kept_open
         cdef Remembered remembered = nothing_yet() if self.remembered is None else self.remembered.copy()
-        cdef Machine machine = self.machine
-        cdef SetRec* source = self.at
         cdef Seen seen
         cdef bytes value
         cdef int32_t i, scope
@@ -116,16 +109,21 @@ cdef class Reading:
                 value = None
             remembered.seen[scope] = seen.ending(value)
         if kept_open.size():
-            with nogil:
-                machine.lock.lock()
-                try:
-                    machine.passage(source, byte, kept_open, &passed)
-                finally:
-                    machine.lock.unlock()
+            self._pass(byte, kept_open, &passed)
         if passed.marks != NULL:
             remembered.begin(passed.marks, self.step.position + len(self.more))
         self.remembered = remembered
         return passed.target
+
+    cdef int _pass(self, uint8_t byte, const vector[int32_t]& kept_open, Passage* found) except -1:
+        """`Machine.passage` from where the reader is."""
+        with nogil:
+            self.machine.lock.lock()
+            try:
+                self.machine.passage(self.at, byte, kept_open, found)
+            finally:
+                self.machine.lock.unlock()
+        return 0
 
     cdef bytes _text(self, int32_t frame):
         """What was read of the item of `frame`."""
