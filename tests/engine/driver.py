@@ -32,12 +32,14 @@ from kernels_core.grammar.ir import GrammarIR
 from tests.covering import covering_rows
 
 __all__ = [
+    "EVERYWHERE",
     "FOLLOWING",
     "STOP",
     "TOKEN_SETS",
     "VARIANTS",
     "Settings",
     "compiled",
+    "everywhere",
     "follow",
     "in_turn",
     "mask",
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 STOP = b"<stop>"
+EVERYWHERE: Final[Settings] = {"direct_limit": 0, "differential_from": 0}  # token sets at every state
 NOISE = 0x5A5A5A5A
 Settings = dict[str, Any]
 # Ways to follow a text, and ways to make the token sets that masks are put together from: a line is a mechanism.
@@ -147,6 +150,23 @@ def some_variants() -> st.SearchStrategy[dict[str, Options]]:
     return st.lists(st.sampled_from(list(VARIANTS)), min_size=2, max_size=4, unique=True).map(
         lambda names: {name: VARIANTS[name] for name in names}
     )
+
+
+def everywhere(info: TokenizerInfo) -> dict[str, GrammarCompiler]:
+    """Compilers whose masks are put together from token sets at every state, by what each of them leaves out."""
+    return {
+        "as it is": GrammarCompiler(info),
+        "token sets everywhere": GrammarCompiler(info, options=Options.laboratory(**EVERYWHERE)),
+        "no pool": GrammarCompiler(info, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False)),
+        "no walk shortcuts": GrammarCompiler(info, options=Options.laboratory(**EVERYWHERE, walk_shortcuts=False)),
+        "no iteration sets": GrammarCompiler(info, options=Options.laboratory(**EVERYWHERE, iteration_profiles=False)),
+        "no differences": GrammarCompiler(info, options=Options.laboratory(direct_limit=0, differential_masks=False)),
+        "nothing remembered": GrammarCompiler(info, options=Options.laboratory(direct_limit=0, memoize_sets=False)),
+        "nothing inlined": GrammarCompiler(
+            info, options=Options.laboratory(**EVERYWHERE, inline_limit=0, unroll_limit=0)
+        ),
+        "naive": GrammarCompiler(info, options=Options(parser="naive")),
+    }
 
 
 def tokenizer(vocab: Sequence[bytes]) -> TokenizerInfo:

@@ -24,7 +24,7 @@ from kernels_core.grammar.regular.languages import ANY_CHARACTER, intersection, 
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.regular.spans import spans
 from kernels_core.grammar.rulebook import RuleBook
-from tests.engine.driver import follow, mask, tokenizer
+from tests.engine.driver import EVERYWHERE, everywhere, follow, mask, tokenizer
 from tests.strategies import examples
 
 PIECES = ["a", "b", "7", "ab", "a7", "aaaa", "b7b7a", "é", "éa", " ", "\\n", '\\"a', "\\u00e9", "\\ud83d\\ude00", "😀b"]
@@ -39,18 +39,7 @@ VOCABULARY = [
     b'": "',
 ]
 INFO = tokenizer(sorted(set(VOCABULARY)))
-EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
-COMPILERS = {
-    "as it is": GrammarCompiler(INFO),
-    "token sets everywhere": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE)),
-    "no pool": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False)),
-    "no walk shortcuts": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, walk_shortcuts=False)),
-    "no iteration sets": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, iteration_profiles=False)),
-    "no differences": GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0, differential_masks=False)),
-    "nothing remembered": GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0, memoize_sets=False)),
-    "nothing inlined": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
-    "naive": GrammarCompiler(INFO, options=Options(parser="naive")),
-}
+COMPILERS = everywhere(INFO)
 WHOLE = GrammarCompiler(INFO, options=Options(parser="naive", lazy_lowering=False))
 PATTERNS = [
     "[a7]",

@@ -8,12 +8,11 @@ this stack goes.  Nothing else is ever dropped, and nothing is merged.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 from kernels_core.grammar.ir import GrammarIR, Node, RuleRef
-from tests.reference.token_limits import END, MOST_STACKS, Stack, Stacks, TooManyStacks
+from tests.reference.token_limits import END, Stack, Stacks
 
 __all__ = ["DistinctStacks", "comparable"]
 
@@ -52,38 +51,12 @@ class DistinctStacks(Stacks):
                 below = ("distinct", frozenset(), below)
         return super()._begun(node, below)
 
-    def _waiting(self, stacks: Iterable[Stack]) -> frozenset[Stack]:
-        found: set[Stack] = set()
-        seen: set[Stack] = set()
-        work = list(stacks)
-        while work:
-            stack = work.pop()
-            if stack in seen:
-                continue
-            seen.add(stack)
-            if len(seen) > MOST_STACKS:
-                raise TooManyStacks
-            kind, what, below = stack
-            if kind == "item":
-                value = comparable(what)
-                left = below if value is None else _with(below, value)
-                work += [] if left is None else [left]
-            elif kind == "distinct":
-                work.append(below)
-            elif kind in ("node", "times"):
-                work += self._begun(what, below) if kind == "node" else _iterations(what, below)
-            else:
-                found.add(stack)
-        return frozenset(found)
-
-
-def _iterations(what: Any, below: Stack) -> list[Stack]:
-    item, least, most = what
-    found = [below] if least == 0 else []
-    if most is None or most > 0:
-        more = (item, max(0, least - 1), None if most is None else most - 1)
-        found.append(("node", item, ("times", more, below)))
-    return found
+    def _passed(self, kind: str, what: Any, below: Stack) -> list[Stack] | None:
+        if kind == "item":
+            value = comparable(what)
+            left = below if value is None else _with(below, value)
+            return [] if left is None else [left]
+        return [below] if kind == "distinct" else super()._passed(kind, what, below)
 
 
 def _longer(stack: Stack, byte: int) -> Stack:

@@ -113,23 +113,27 @@ class Stacks:
             seen.add(stack)
             if len(seen) > MOST_STACKS:
                 raise TooManyStacks
-            kind, what, below = stack
-            if kind == "mark":
-                work.append(below)
-            elif kind == "times":
-                item, least, most = what
-                if least == 0:
-                    work.append(below)
-                if most is None or most > 0:
-                    more = (item, max(0, least - 1), None if most is None else most - 1)
-                    work.append(("node", item, ("times", more, below)))
-            elif kind == "node":
-                work += self._begun(what, below)
-            else:
-                found.add(stack)
-                if kind == "free":
-                    work.append(below)
+            instead = self._passed(*stack)
+            if instead is not None:
+                work += instead
+                continue
+            found.add(stack)
+            if stack[0] == "free":
+                work.append(stack[2])
         return frozenset(found)
+
+    def _passed(self, kind: str, what: Any, below: Stack) -> list[Stack] | None:
+        """What a stack is one step nearer to a byte; None if it waits for one, or has ended."""
+        if kind == "mark":
+            return [below]
+        if kind == "times":
+            item, least, most = what
+            found = [below] if least == 0 else []
+            if most is None or most > 0:
+                more = (item, max(0, least - 1), None if most is None else most - 1)
+                found.append(("node", item, ("times", more, below)))
+            return found
+        return self._begun(what, below) if kind == "node" else None
 
     def _begun(self, node: Node, below: Stack) -> list[Stack]:
         match node:

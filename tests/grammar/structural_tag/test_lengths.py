@@ -21,7 +21,7 @@ from kernels_core.grammar.ir import DeferredRule
 from kernels_core.grammar.structural_tag.styles import STYLES
 from kernels_core.grammar.templates import get_model_structural_tag
 from kernels_core.laboratory import without
-from tests.engine.driver import follow, mask, tokenizer
+from tests.engine.driver import everywhere, follow, mask, tokenizer
 from tests.grammar.structural_tag.driver import ANY, Format, tag, whole
 from tests.grammar.structural_tag.test_styles import styled
 from tests.reference.masks import mask_at
@@ -49,17 +49,7 @@ VOCABULARY = sorted(
     }
 )
 INFO = tokenizer(VOCABULARY)
-EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
-COMPILERS = {
-    "as it is": GrammarCompiler(INFO),
-    "token sets everywhere": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE)),
-    "no pool": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False)),
-    "no walk shortcuts": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, walk_shortcuts=False)),
-    "no differences": GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0, differential_masks=False)),
-    "nothing remembered": GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0, memoize_sets=False)),
-    "nothing inlined": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
-    "naive": GrammarCompiler(INFO, options=Options(parser="naive")),
-}
+COMPILERS = everywhere(INFO)
 WHOLE = GrammarCompiler(INFO, options=Options(parser="naive", lazy_lowering=False))
 PATTERNS = [None, "^[ab]+$", "a7|b7b", "^[^b]*<", "é", "^a*$", "7$"]
 
