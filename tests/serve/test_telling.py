@@ -14,8 +14,9 @@ from workbench.serving.body import Body
 from workbench.serving.fields import read_request
 from workbench.serving.telling import Teller
 
-PLAIN = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
-WITHOUT_SYSTEM = "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}" + PLAIN[26:]
+TURN = "[{{ m.role }}]{{ m.content }}"
+PLAIN = f"{{% for m in messages %}}{TURN}{{% endfor %}}"
+WITHOUT_SYSTEM = PLAIN.replace(TURN, "{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}" + TURN)
 READS_TOOLS = "{% for t in tools %}{{ t | tojson }}{% endfor %}" + PLAIN
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOL = {"type": "function", "function": {"name": "weather", "description": "Weather of a city", "parameters": CITY}}

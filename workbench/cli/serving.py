@@ -32,7 +32,7 @@ def serve(
     ] = None,
     tool_format: Annotated[
         str | None,
-        typer.Option(help="How the model writes calls: qwen_3, llama, ...; guessed by its family.", show_default=False),
+        typer.Option(help="How the model writes calls: qwen_3, llama, ...; by its chat template.", show_default=False),
     ] = None,
     tell_schema: Annotated[
         bool, typer.Option(help="Tell the model the schema that its answer must fit, where no tools are sent.")
