@@ -28,9 +28,9 @@ KINDS = {
 }
 INTRODUCTION = """# Inputs from reports
 
-People reported these inputs to other engines, servers and tokenizers. A row links the reports, says what is right, and
-names the test that holds it: that test gives Maskscope an input of this kind, and fails unless Maskscope does what is
-right. `make real-inputs` writes the page from the marks of the tests.
+People reported these inputs to other engines, servers and tokenizers. Each entry says what is right, links the reports,
+and names the test that holds it: that test gives Maskscope an input of this kind, and fails unless Maskscope does what
+is right. `make real-inputs` writes the page from the marks of the tests.
 """
 
 
@@ -66,7 +66,7 @@ def claim(call: ast.Call, name: str) -> tuple[str, str]:
 
 def page() -> str:
     """The page as it follows from the tests."""
-    tables: dict[str, list[str]] = {kind: [] for kind in KINDS.values()}
+    lists: dict[str, list[str]] = {kind: [] for kind in KINDS.values()}
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         text, name = file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix()
         if "mark.report(" not in text:
@@ -76,10 +76,8 @@ def page() -> str:
             if kind is None:
                 raise SystemExit(f"{name}: give its folder a kind in tools/real_inputs.py")
             links = SOURCE.sub(r"[\g<0>](https://github.com/\1/issues/\2)", sources)
-            cell = what.replace("|", "\\|")
-            tables[kind].append(f"| {links} | {cell} | `{test}` in [{name}](../{name}) |\n")
-    head = "| reported | what is right | test |\n| --- | --- | --- |\n"
-    return INTRODUCTION + "".join(f"\n## {kind}\n\n{head}{''.join(rows)}" for kind, rows in tables.items() if rows)
+            lists[kind].append(f"- {what}  \n  {links}; `{test}` in [{name}](../{name})\n")
+    return INTRODUCTION + "".join(f"\n## {kind}\n\n{''.join(found)}" for kind, found in lists.items() if found)
 
 
 if __name__ == "__main__":
