@@ -113,7 +113,7 @@ def judge_case(name: CaseName, judging: Judging = Judging()) -> Verdict:
         started = time.perf_counter()
         grammar = Grammar.from_json_schema(case.schema, lenient=judging.lenient, order=judging.order)
         verdict.grammar_ms = (time.perf_counter() - started) * 1e3
-        verdict.rules = len(grammar.ir.rules)
+        verdict.rules = len(grammar.lazy_ir.rules)  # others are made when a text needs them
         if judging.instances:
             _judge_instances(case, grammar, verdict)
         if judging.walks and verdict.outcome == "right":
