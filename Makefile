@@ -53,7 +53,7 @@ ROOM ?= $(shell tools/changed_rooms.sh | sed 's,tests/,,')
 .PHONY: check
 check: build ## in two minutes: format, style, types, and the tests of what changed (or of ROOM=engine) but those in a browser
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target style types
-	$(PYTEST) -q -m "not browser" $(ROOM:%=tests/%) $(ARGS)
+	$(PYTEST) -q -m "not browser" --hypothesis-profile=check $(ROOM:%=tests/%) $(ARGS)
 
 .PHONY: test
 test: build ## run the test suite, notebooks and browser tests included

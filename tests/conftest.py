@@ -1,7 +1,8 @@
 """Fixtures and sizes shared by all tests.
 
 `make test` leaves out the tests marked `long` and draws the same random examples in every run (hypothesis's profile
-`ci`); `make test-long` (`pytest --long`) runs all of them and draws new and more examples (`long`).
+`ci`); `make test-long` (`pytest --long`) runs all of them and draws new and more examples (`long`).  `make check` draws
+the first few of those of `make test` (`pytest --hypothesis-profile=check`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ LONG_NOTEBOOKS = ("ablation.ipynb", "reproduce_the_paper.ipynb")
 
 # No deadline and no complaint about slow data: both depend on how busy the machine is.
 BY_LOAD = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("check", derandomize=True, max_examples=15, print_blob=True, **BY_LOAD)
 settings.register_profile("ci", derandomize=True, max_examples=60, print_blob=True, **BY_LOAD)
 settings.register_profile("long", max_examples=1_000, print_blob=True, **BY_LOAD)
 
@@ -33,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("long" if config.getoption("--long") else "ci")
+    settings.load_profile("long" if config.getoption("--long") else config.getoption("--hypothesis-profile") or "ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
