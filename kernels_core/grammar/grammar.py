@@ -172,6 +172,7 @@ class Grammar:
         separators: tuple[str, str] | None = None,
         strict_mode: bool = False,
         max_whitespace_cnt: int | None = None,
+        whitespace_before_separators: bool = True,
         order: Literal["any", "declared", "loose"] = "any",
         lenient: bool = False,
         canonical_numbers: bool = False,
@@ -184,13 +185,15 @@ class Grammar:
 
         schema: a dict or bool, JSON text, or a pydantic model class.
         any_whitespace, max_whitespace_cnt: blanks between tokens, and how many in one place (128 if None).
+        whitespace_before_separators: False leaves out those in front of `,` and `:`, where nobody writes any.
         indent, separators: the fixed layout without `any_whitespace`, as in `json.dumps`.
         strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
         order: of members, each of which comes at most once.  "any": as JSON has it.  "declared": the schema's, where it
             forbids other names than those that it declares (else any): a model writes reasons before what follows from
             them.  "loose": any, each any number of times, and as many as there are required names, whichever they are.
         lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
-        canonical_numbers: only the shortest spelling of a number, without exponent.
+        canonical_numbers: only the shortest spelling of a number, without exponent, in at most 20 digits before the
+            point and 15 behind it (more only where a range holds nothing else): no number runs on for ever.
         plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.
         any_spelling: also redundant escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
         formats: enforce the known values of `format`.
@@ -205,6 +208,7 @@ class Grammar:
             separators=separators,
             strict_mode=strict_mode,
             max_whitespace_cnt=max_whitespace_cnt,
+            whitespace_before_separators=whitespace_before_separators,
             order=order,
             lenient=lenient,
             canonical_numbers=canonical_numbers,
@@ -252,7 +256,7 @@ class Grammar:
 
         JSON is text, and structural tags know their control tokens.
         """
-        language = None if self._recipe is None else self.made_from[0]
+        language = None if self._recipe is None else _language(self._recipe[0])
         if language not in ("ebnf", "regex", "lark"):
             return self
         notes = control_texts(self._ir, vocabulary, language)
@@ -355,7 +359,7 @@ class Grammar:
         if self._recipe is None:
             return "ebnf", self._printed, {"root_rule_name": self._ir.root}
         make, (text, *others) = self._recipe
-        language = make.__name__.removeprefix("_from_")
+        language = _language(make)
         options = _ARGUMENTS[language](*others)
         return language, text, {name: value for name, value in options.items() if value != _DEFAULTS.get(name)}
 
@@ -406,6 +410,10 @@ def _hashable(value: object) -> object:
     return (type(value).__name__, value)
 
 
+def _language(make: Callable[..., Grammar]) -> str:
+    return make.__name__.removeprefix("_from_")
+
+
 _ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "ebnf": lambda root: {"root_rule_name": root},
     "regex": lambda flags, match: {"flags": flags, "match": match},
@@ -430,6 +438,7 @@ _DEFAULTS: dict[str, Any] = {
     "resources": {},
     "order": "any",
     "any_whitespace": True,
+    "whitespace_before_separators": True,
     "formats": True,
     **dict.fromkeys(
         ("strict_mode", "lenient", "canonical_numbers", "plain_integers", "any_spelling", "trailing_skip"),

@@ -52,6 +52,7 @@ objects = st.fixed_dictionaries(
 layouts = st.sampled_from(
     [
         SchemaOptions(max_whitespace_cnt=1, order="declared"),
+        SchemaOptions(max_whitespace_cnt=1, whitespace_before_separators=False, order="declared"),
         SchemaOptions(any_whitespace=False, order="declared"),
         SchemaOptions(any_whitespace=False, indent=1, order="declared"),
         SchemaOptions(any_spelling=True, any_whitespace=False, separators=(",", ":"), order="declared"),

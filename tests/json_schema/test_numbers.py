@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import jsonschema
 import pytest
@@ -264,6 +267,39 @@ def test_large_bounds_are_no_burden() -> None:
     assert "0." + "0" * 299 + "11" in found
     assert "9" * 300 in found
     assert "1" + "0" * 300 not in found
+
+
+@given(sets, st.lists(decimals, min_size=5, max_size=25))
+def test_numbers_of_few_digits_stay(pair: tuple[Numbers, Membership], values: list[Fraction]) -> None:
+    numbers, inside = pair
+    few = numbers.of_few_digits()
+    for value in values:
+        for pieces in (few.whole, few.pointed):
+            assert any(value in piece for piece in pieces) == inside(value)
+
+
+# Of a range that holds no number of few digits all spellings stay; others end.
+@pytest.mark.parametrize(
+    ("schema", "longest", "kept"),
+    [
+        ({"type": "number"}, ["9" * 20 + "." + "9" * 15, "-0." + "0" * 14 + "1"], []),
+        ({"type": "number", "minimum": 0, "maximum": 1}, ["0." + "9" * 15, "0." + "0" * 14 + "1"], ["1"]),
+        ({"type": "number", "exclusiveMinimum": 0}, ["9" * 20 + "." + "9" * 15, "0." + "0" * 14 + "1"], []),
+        ({"type": "integer"}, ["9" * 20, "-" + "9" * 20], ["0"]),
+        ({"type": "integer", "minimum": 5}, ["9" * 20], ["5"]),
+        ({"type": "integer", "multipleOf": 7}, [str(10**20 - 10**20 % 7)], ["0", "7"]),
+        ({"enum": [Decimal("1e-30"), 10**30]}, [], ["0." + "0" * 29 + "1", "1" + "0" * 30]),
+        ({"type": "number", "minimum": Decimal("1e-30"), "maximum": Decimal("2e-30")}, [], ["0." + "0" * 29 + "1234"]),
+        ({"type": "integer", "minimum": 10**30}, [], ["1" + "0" * 30, "1" + "0" * 45]),
+    ],
+)
+def test_canonical_numbers_end(schema: dict[str, Any], longest: list[str], kept: list[str]) -> None:
+    text = json.dumps(schema, default=str)
+    found = texts(re.sub(r'"(\dE-30)"', r"\1", text), canonical_numbers=True)
+    for text in longest:
+        assert text in found
+        assert text + "1" not in found
+    assert all(text in found for text in kept)
 
 
 # Signs, digits and bounds have to meet.

@@ -91,7 +91,9 @@ schemas = st.recursive(
 )
 options = st.builds(
     SchemaOptions,
-    any_whitespace=st.just(False),
+    any_whitespace=st.booleans(),
+    max_whitespace_cnt=st.just(1),
+    whitespace_before_separators=st.booleans(),
     indent=st.sampled_from([None, 1]),
     strict_mode=st.booleans(),
     canonical_numbers=st.booleans(),

@@ -448,6 +448,10 @@ def test_blanks_are_bounded() -> None:
     few = texts(OPEN, max_whitespace_cnt=2)
     assert '{  "b"\t\n:""}' in few
     assert '{   "b":""}' not in few
+    behind = texts(OPEN, whitespace_before_separators=False)
+    assert '{ "b":  "" ,\n"c":1 }' not in behind
+    assert '{ "b" :  "",\n"c":1 }' not in behind
+    assert '{ "b":  "",\n"c":[ 1, 2 ] }' in behind
     default = texts(OPEN)
     assert '{"b":' + " " * 128 + '""}' in default
     assert '{"b":' + " " * 129 + '""}' not in default

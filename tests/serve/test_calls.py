@@ -45,9 +45,9 @@ FORMATS = [name for name in model_templates() if name not in NOT_READ]
 
 
 def form_of(name: str, choice: Any) -> tuple[CallFormat, dict[str, Any]]:
-    options = {"model": name, "tool_choice": choice}
+    options = {"model": name, "tool_choice": choice, "canonical_numbers": True}
     tag = Source("tools", json.dumps(TOOLS), options).tool_tag
-    return CallFormat(tag, plain_integers=True), tag.tag
+    return CallFormat(tag), tag.tag
 
 
 def text_of(form: CallFormat, tag: dict[str, Any], random: Random) -> str | None:

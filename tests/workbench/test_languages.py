@@ -15,7 +15,7 @@ from kernels_core.errors import BudgetExceededError, GrammarSyntaxError, Unsuppo
 from kernels_core.grammar.templates import get_model_structural_tag
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.explorer import explore
-from workbench.languages import NOTHING, Draft, Source
+from workbench.languages import NOTHING, WRITTEN, Draft, Source
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import JsonSyntaxError
 from workbench.languages.tools import ToolsError
@@ -305,7 +305,7 @@ def test_arguments_stand_alone_where_one_tool_must_be_called() -> None:
             Source.of(TOOLS, "tools", tool_choice=choice, arguments_alone=True).grammar()
 
 
-def test_a_model_writes_members_in_order_and_numbers_in_their_shortest_spelling() -> None:
+def test_a_model_writes_in_order_in_short_numbers_and_with_blanks_where_people_have_them() -> None:
     schema = {
         "type": "object",
         "properties": {"why": {"type": "string"}, "sure": {"type": "number", "minimum": 0, "maximum": 1}},
@@ -313,14 +313,16 @@ def test_a_model_writes_members_in_order_and_numbers_in_their_shortest_spelling(
     }
     source = Source.of(schema)
     written = source.for_a_model()
-    texts = ['{"why": "x", "sure": 0.5}', '{"sure": 0.5, "why": "x"}', '{"sure": 0.50}', '{"sure": 5e-1}']
+    texts = ['{ "why": "x",\n"sure": 0.5 }', '{"sure": 0.5, "why": "x"}', '{"sure": 0.50}', '{"sure": 5e-1}']
+    texts += ['{"sure" : 0.5}', '{"why": "x" , "sure": 0.5}', f'{{"sure": 0.{"1234567890" * 2}}}']
+    unlike = {"order": "any", "canonical_numbers": False, "whitespace_before_separators": True}
     found = []
-    for one in (source, written, Source.of(schema, order="any", canonical_numbers=False).for_a_model()):
+    for one in (source, written, Source.of(schema, **unlike).for_a_model()):
         matcher = GrammarMatcher(GrammarCompiler(BYTES).compile_grammar(one.grammar()))
         found.append([])
         for text in texts:
             matcher.reset()
             found[-1].append(matcher.accept_string(text) and matcher.is_completed())
-    assert found == [[True] * 4, [True, False, False, False], [True] * 4]
-    assert Source.of(TOOLS, "tools").for_a_model().options == {"order": "declared"}
+    assert found == [[True] * 7, [True] + [False] * 6, [True] * 7]
+    assert Source.of(TOOLS, "tools").for_a_model().options == WRITTEN
     assert Source.of(GRAMMAR).for_a_model().options == {}

@@ -53,7 +53,11 @@ class Option:
 
 
 ORDERS: Final = ("any", "declared")
-WRITTEN: Final[SchemaArguments] = {"order": "declared", "canonical_numbers": True}
+WRITTEN: Final[SchemaArguments] = {
+    "order": "declared",
+    "canonical_numbers": True,
+    "whitespace_before_separators": False,
+}
 """How JSON of a schema is spelt where a model writes it."""
 OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
     "ebnf": (Option("root_rule_name", "text", "root", "the rule that a whole text matches"),),
@@ -213,17 +217,13 @@ class Source:
         return next((option.default for option in OPTIONS[self.language] if option.name == name), None)
 
     def for_a_model(self) -> Source:
-        """The source as a model is to write it, where the options say nothing else: members in declared order, and
-        numbers in their shortest spelling.
+        """The source as a model is to write it, where the options say nothing else: members in declared order, numbers
+        in their shortest spelling and few digits, and no blanks in front of commas and colons.
 
         What a schema declares first is often what the rest follows from, such as reasons before an answer.  And behind
         7, where 1 is the most, only a point or an exponent may come: small models then write digits without end.
         """
-        if self.language == "json_schema":
-            return replace(self, options={**WRITTEN, **self.options})
-        if self.language == "tools":
-            return replace(self, options={"order": WRITTEN["order"], **self.options})
-        return self
+        return replace(self, options={**WRITTEN, **self.options}) if self.language in ("json_schema", "tools") else self
 
     def with_text(self, text: str) -> Source:
         """The same language and options over an edited text."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kernels_core.errors import GrammarError
+from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
 from workbench.languages.positions import child
 
@@ -28,7 +29,8 @@ DEFAULT_MODEL: Final = "qwen_3"
 # templates have it by default.
 DEFAULT_REASONING: Final = "disabled"
 REQUEST_KEYS: Final = (
-    *("model", "tool_choice", "reasoning", "parallel_tool_calls", "order", "max_whitespace_cnt"),
+    *("model", "tool_choice", "reasoning", "parallel_tool_calls"),
+    *TAG_OPTIONS,
     "arguments_alone",
 )
 
@@ -103,8 +105,8 @@ def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, 
     allowed, mode = normalize_tool_choice(tools, request.get("tool_choice"))
     if mode == "auto" or len(allowed) != 1:
         raise ToolsError("arguments stand alone where one tool must be called, and no other may be", "#/tool_choice")
-    layout = {key: request[key] for key in ("order", "max_whitespace_cnt") if request.get(key) is not None}
-    content = {"type": "json_schema", "json_schema": allowed[0].schema, **layout}
+    options = {key: request[key] for key in TAG_OPTIONS if request.get(key) is not None}
+    content = {"type": "json_schema", "json_schema": allowed[0].schema, **options}
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 
 

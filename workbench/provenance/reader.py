@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
+from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.structural_tag import load_structural_tag
 from workbench.languages import Source
 from workbench.languages.positions import child, parts_of
@@ -299,8 +300,7 @@ class Reader:
 
 def _options(leaf: Mapping[str, Any]) -> dict[str, Any]:
     """How the texts of a format's JSON schema are written."""
-    names = ("order", "strict_mode", "plain_integers", "max_whitespace_cnt")
-    return {name: leaf[name] for name in names if leaf.get(name) is not None}
+    return {name: leaf[name] for name in TAG_OPTIONS if leaf.get(name) is not None}
 
 
 def common(pointers: list[str]) -> str | None:

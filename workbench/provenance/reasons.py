@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kernels_core import Grammar, GrammarMatcher
+from kernels_core.grammar.json_schema import SchemaOptions
 from visualizers.glyphs import glyph
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
@@ -65,10 +66,12 @@ _OPTIONS: Final = (
     ("order", "any", "members come in the order of the schema; with the option order=any it could come"),
     ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
     ("plain_integers", False, "plain_integers writes integers as digits alone"),
-    ("canonical_numbers", False, "canonical_numbers allows only the shortest spelling of a number"),
+    ("canonical_numbers", False, "canonical_numbers allows only the shortest spelling of a number, of few digits"),
+    ("whitespace_before_separators", True, "a blank in front of a separator comes with whitespace_before_separators"),
     ("any_spelling", True, "this escape is redundant; with the option any_spelling it could come"),
     ("any_whitespace", True, "the layout is fixed; with the option any_whitespace it could come"),
 )
+_UNSAID: Final = SchemaOptions()
 _MAX_SHOWN = 60
 
 
@@ -154,7 +157,7 @@ class Search:
         for name, value, label in _OPTIONS:
             if self._spent():
                 return
-            default = "any" if name == "order" else name == "any_whitespace"
+            default = getattr(_UNSAID, name)
             if content.style and name != "order":
                 continue  # formats have no such option, or it says nothing about elements
             if content.options.get(name, default) != value and self._variant(content, (), {name: value}, text=text):

@@ -106,11 +106,7 @@ class _Maker:
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
         # Small models love to write blanks and noughts behind a point; there is an instance without them.
-        self._layout: SchemaArguments = {
-            "max_whitespace_cnt": max_blanks,
-            "plain_integers": True,
-            "order": WRITTEN["order"],
-        }
+        self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": max_blanks}
         choice = request.tool_choice
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
@@ -163,13 +159,12 @@ class _Maker:
             "model": self._tool_format,
             "tool_choice": choice,
             "parallel_tool_calls": True if parallel is None else parallel,
-            "max_whitespace_cnt": self._layout["max_whitespace_cnt"],
             "arguments_alone": arguments_alone,
-            "order": self._layout["order"],
+            **self._written,
         }
         source = Source("tools", self._body.part("#/tools"), options)
         try:
-            return CallFormat(source.tool_tag, plain_integers=True)
+            return CallFormat(source.tool_tag)
         except ToolsError as error:
             if error.path.startswith("#/tool_choice"):
                 raise self._body.wrong(error.path, error.reason) from None
@@ -204,7 +199,7 @@ class _Maker:
                 text = self._body.part(pointer)
                 return self._compiled(
                     pointer,
-                    Source("json_schema", text, dict(self._layout)),
+                    Source("json_schema", text, dict(self._written)),
                     partial(self._compile_schema, text),
                     "invalid_schema",
                     lenient=True,
@@ -235,10 +230,10 @@ class _Maker:
         match kind:
             case "json_object":
                 schema: Any = {"type": "object"}
-                return {"type": "json_schema", "json_schema": schema, **self._layout}
+                return {"type": "json_schema", "json_schema": schema, **self._written}
             case "json_schema":
                 schema = given["json_schema"]["schema"]
-                return {"type": "json_schema", "json_schema": schema, **self._layout}
+                return {"type": "json_schema", "json_schema": schema, **self._written}
             case "regex":
                 return {"type": "regex", "pattern": given["pattern"]}
             case "grammar" if given.get("language", "ebnf") == "ebnf" and given.get("root", "root") == "root":
@@ -286,7 +281,7 @@ class _Maker:
         return "#/response_format/json_schema/schema"
 
     def _compile_schema(self, text: str, *, lenient: bool = False) -> CompiledGrammar:
-        options: SchemaArguments = {**WRITTEN, **self._layout, "lenient": lenient}
+        options: SchemaArguments = {**self._written, "lenient": lenient}
         return self._compiler.compile_json_schema(text, **options, cancel=self._cancel)
 
     # -- compiling --------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ In reading order: `keywords` (the table of keywords), `values` (what their value
 """
 
 from .compile import (
+    TAG_OPTIONS,
     CompiledSchema,
     SchemaArguments,
     SchemaOptions,
@@ -23,6 +24,7 @@ from .explain import Row, explain_schema
 from .problems import SchemaProblem
 
 __all__ = [
+    "TAG_OPTIONS",
     "CompiledSchema",
     "Row",
     "SchemaArguments",

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NoReturn, TypedDict
+from typing import Any, Final, NoReturn, TypedDict
 
 from ...clock import look
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
@@ -35,6 +35,7 @@ from .steps import ORDERS, Order
 from .terms import Term
 
 __all__ = [
+    "TAG_OPTIONS",
     "CompiledSchema",
     "SchemaArguments",
     "SchemaOptions",
@@ -56,6 +57,7 @@ class SchemaOptions:
     separators: tuple[str, str] | None = None
     strict_mode: bool = False
     max_whitespace_cnt: int | None = None
+    whitespace_before_separators: bool = True
     order: Order = "any"
     lenient: bool = False
     canonical_numbers: bool = False
@@ -68,6 +70,17 @@ class SchemaOptions:
             raise ValueError(f"there is no order {self.order!r}; there are {', '.join(ORDERS)}")
 
 
+# What a structural tag may say of a schema, beside its style.
+TAG_OPTIONS: Final = (
+    "order",
+    "strict_mode",
+    "plain_integers",
+    "canonical_numbers",
+    "max_whitespace_cnt",
+    "whitespace_before_separators",
+)
+
+
 class SchemaArguments(TypedDict, total=False):
     """The same, and `resources`, as keyword arguments."""
 
@@ -76,6 +89,7 @@ class SchemaArguments(TypedDict, total=False):
     separators: tuple[str, str] | None
     strict_mode: bool
     max_whitespace_cnt: int | None
+    whitespace_before_separators: bool
     order: Order
     lenient: bool
     canonical_numbers: bool
@@ -220,6 +234,7 @@ def _whole(
         indent=options.indent,
         separators=options.separators,
         max_whitespace_cnt=options.max_whitespace_cnt,
+        whitespace_before_separators=options.whitespace_before_separators,
     )
     emitter = write(
         reader.algebra,

@@ -2,6 +2,7 @@
 
 - `any_whitespace`: blanks may stand between any two tokens (never around the whole), at most `max_whitespace_cnt` in
   one place (`DEFAULT_BLANKS` if that is None: enough for deep indentation, and an end to a model that runs on).
+  Without `whitespace_before_separators` none stands in front of a comma or a colon, where nobody writes any.
 - otherwise separators are fixed, as `json.dumps(separators=...)` has them; with `indent`, items and members stand on
   lines of their own.  A grammar cannot indent without a limit: what is nested deeper than `DEEPEST` is written on one
   line, with the separators that go without indent.
@@ -34,6 +35,7 @@ class Layout:
         indent: int | None = None,
         separators: tuple[str, str] | None = None,
         max_whitespace_cnt: int | None = None,
+        whitespace_before_separators: bool = True,
     ) -> None:
         if max_whitespace_cnt is not None and max_whitespace_cnt < 0:
             raise ValueError(f"max_whitespace_cnt must not be negative, got {max_whitespace_cnt}")
@@ -47,6 +49,7 @@ class Layout:
         self._gap: Node = Empty()
         if any_whitespace and most:
             self._gap = book.add("ws", repeat(_BLANK, 0, None if most >= MAX_REPEAT else most))
+        self._before: Node = self._gap if whitespace_before_separators else Empty()
 
     @property
     def gap(self) -> Node:
@@ -81,13 +84,13 @@ class Layout:
     def comma(self, level: int) -> Node:
         """Between two items of a value of `level`."""
         if self._any:
-            return seq((self._gap, Literal(b","), self._gap))
+            return seq((self._before, Literal(b","), self._gap))
         item, _ = self._flat_separators if level == FLAT else self._separators
         return seq((literal(item.encode()), self._line(self.inner(level))))
 
     def colon(self, level: int) -> Node:
         """Between key and value."""
         if self._any:
-            return seq((self._gap, Literal(b":"), self._gap))
+            return seq((self._before, Literal(b":"), self._gap))
         _, key = self._flat_separators if level == FLAT else self._separators
         return literal(key.encode())

@@ -360,6 +360,8 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     divisors = [_Divisor(step) for step in (*((piece.step,) if piece.step else ()), *sorted(piece.gaps))]
     first = (_START, tuple((0, _EQUAL) for _ in bounds), tuple(0 for _ in divisors), False)
 
+    only_digits_count = all(divisor.modulus == 1 for divisor in divisors)
+
     def is_over(orders: tuple[tuple[int, int], ...], *, point: bool) -> bool:
         return piece.high is not None and bounds[-1].is_passed(orders[-1], point=point)
 
@@ -386,6 +388,10 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
             return None
         behind = tuple(divisor.behind_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
         return _FRACTION, ordered, behind, form.canonical and letter == 0
+
+    def is_settled(state: Any) -> bool:
+        """Whether all digits but 0 lead on to the same."""
+        return only_digits_count and all(order != _EQUAL for _, order in state[1])
 
     def accepts(state: Any) -> bool:
         phase, orders, remainders, trailing = state
@@ -422,8 +428,11 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
         look(400 * (1 + len(bounds) + len(divisors)))
         accepting.append(accepts(state))
         row = []
+        target = None
+        alike = is_settled(state)
         for letter in range(11):
-            target = step(state, letter)
+            if not alike or letter in (0, 1, 10):
+                target = step(state, letter)
             if target is None:
                 row.append(-1)
                 continue

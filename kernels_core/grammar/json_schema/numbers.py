@@ -201,6 +201,14 @@ class Numbers:
     whole: Pieces
     pointed: Pieces
 
+    def of_few_digits(self) -> Numbers:
+        """Those that a text without exponent spells in at most 20 digits in front of the point and 15 behind it.
+
+        Where a range holds no such number, all of that range.
+        """
+        whole = _of_few_digits(self.whole)
+        return Numbers(whole, whole if self.pointed is self.whole else _of_few_digits(self.pointed))
+
     def __and__(self, other: Numbers) -> Numbers:
         whole = _intersect(self.whole, other.whole)
         if self.whole is self.pointed and other.whole is other.pointed:
@@ -248,6 +256,14 @@ class Numbers:
             if len(values) > limit:
                 return None
         return sorted(values)
+
+
+# More digits than any 64-bit integer has, and than a double keeps of a fraction.
+_FEW_DIGITS: Pieces = (Piece(Fraction(-(10**20)), Fraction(10**20), True, True, Fraction(1, 10**15)),)
+
+
+def _of_few_digits(pieces: Pieces) -> Pieces:
+    return _unite(tuple(part for piece in pieces for part in (_intersect((piece,), _FEW_DIGITS) or (piece,))))
 
 
 def _same(pieces: Pieces) -> Numbers:

@@ -27,7 +27,11 @@ _FEW = 4
 
 
 class Numerals:
-    """Numbers in one grammar.  `canonical`: the shortest spelling.  `plain_integers`: that of sets of integers."""
+    """Numbers in one grammar.
+
+    canonical: of numbers of few digits (`Numbers.of_few_digits`), and the shortest spelling of each.
+    plain_integers: the shortest spelling of sets of integers.
+    """
 
     def __init__(self, book: RuleBook, *, canonical: bool, plain_integers: bool) -> None:
         self._book = book
@@ -73,17 +77,15 @@ class Numerals:
 
     def text(self, numbers: Numbers) -> Node:
         """The spellings, not shared.  Raises `TooManyStates`."""
+        if self._canonical:
+            numbers = _COMMON_OF_FEW_DIGITS.get(id(numbers)) or numbers.of_few_digits()
         canonical = self._canonical or (self._plain_integers and numbers.integral)
-        found = _common(id(numbers), canonical) if id(numbers) in _COMMON else _alone(numbers, canonical)
+        found = _alone(numbers, canonical)
         return found if found is not None else number_text(numbers, self._book, canonical=canonical)
 
 
 _COMMON = {id(numbers): numbers for numbers in (ALL_NUMBERS, INTEGERS, INTEGERS_BEFORE_6)}
-
-
-@lru_cache
-def _common(which: int, canonical: bool) -> Node | None:
-    return _alone(_COMMON[which], canonical)
+_COMMON_OF_FEW_DIGITS = {which: numbers.of_few_digits() for which, numbers in _COMMON.items()}
 
 
 @lru_cache(maxsize=1024)
@@ -110,6 +112,8 @@ def _between_alone(
             if found is not None:
                 return found
     numbers = _between(which, *bounds)
+    if canonical:
+        numbers = numbers.of_few_digits()
     return _written(numbers, canonical or (plain_integers and numbers.integral))
 
 

@@ -75,6 +75,7 @@ cdef class QuickWriter:
             indent=options.indent,
             separators=options.separators,
             max_whitespace_cnt=options.max_whitespace_cnt,
+            whitespace_before_separators=options.whitespace_before_separators,
         )
         self.speller = Speller(book, any_spelling=options.any_spelling, defer=True)
         self.numerals = Numerals(book, canonical=options.canonical_numbers, plain_integers=options.plain_integers)
@@ -88,7 +89,14 @@ cdef class QuickWriter:
         if found is None:
             options = self.options
             # The rule of blanks is all that a frame calls.
-            key = (level, self.layout.gap, options.any_whitespace, options.indent, options.separators)
+            key = (
+                level,
+                self.layout.gap,
+                options.any_whitespace,
+                options.whitespace_before_separators,
+                options.indent,
+                options.separators,
+            )
             found = FRAMES.get(key)
             if found is None:
                 if len(FRAMES) >= MOST_FRAMES:

@@ -5,10 +5,10 @@ A regular expression without complements has one state for each place where it m
 Russian Math. Surveys 16, 1961): reading a letter leads from a set of places to those that may follow and hold the
 letter.  Each such part of a language is a `_Leaf`, which is determinised as far as it is asked for; intersections,
 complements and unions of leaves are decided on tuples of leaf states.  So nothing is built for what cannot be reached,
-and a tuple is dropped as soon as the parts that are settled settle the whole.
+and a tuple is dropped as soon as the parts that are settled settle the whole.  Intersections and complements inside a
+sequence are determinised first: their states are places.
 
-What this cannot do (complements inside a sequence, `Unfolding`, very many places) is `None` to the caller, which then
-takes derivatives.
+What this cannot do (`Unfolding`, very many places) is `None` to the caller, which then takes derivatives.
 
 Read on: `dfa.py` (who calls this), `languages.py`.
 """
@@ -19,11 +19,12 @@ from kernels_core.clock cimport rest
 from kernels_core.grammar.ranges cimport contains
 
 from kernels_core.grammar.regular.languages import Alt, And, Cat, Chars, Loop, Not, Words
+from kernels_core.grammar.regular.dfa_tables import smallest
 
 __all__ = ["explore", "inhabited"]
 
 # Places of one leaf, and depth of what is followed by recursion.
-cdef int MAX_POSITIONS = 3_000
+cdef int MAX_POSITIONS = 8_000
 cdef int MAX_DEPTH = 150
 cdef int FEW_PLACES = 6
 cdef int DEAD = 0, ALWAYS = 1, OPEN = 2
@@ -52,12 +53,14 @@ cdef class _Leaf:
     cdef dict letters_of        # ranges -> mask of letters
     cdef list samples
     cdef list holds             # place -> mask of letters
+    cdef dict automata          # intersection or complement -> its minimal automaton: (table, accepting)
 
     def __init__(self, item, list samples, dict letters_of):
         self.samples = samples
         self.letters_of = letters_of
         self.follow = []
         self.holds = []
+        self.automata = {}
         first, last, nullable = self._add(item, 0)
         cdef int letter, place
         cdef int count = len(self.follow)
@@ -99,11 +102,7 @@ cdef class _Leaf:
     # -- places ---------------------------------------------------------------------------------------------------
 
     cdef object _place(self, ranges):
-        """A new place, as a bit."""
-        cdef int number = len(self.follow)
-        if number >= MAX_POSITIONS:
-            raise _Beyond
-        rest(4)
+        """A new place for the characters of `ranges`, as a bit."""
         found = self.letters_of.get(ranges)
         if found is None:
             found = 0
@@ -111,7 +110,15 @@ cdef class _Leaf:
                 if contains(ranges, sample):
                     found |= ONE << letter
             self.letters_of[ranges] = found
-        self.holds.append(found)
+        return self._place_of(found)
+
+    cdef object _place_of(self, letters):
+        """A new place for a mask of letters, as a bit."""
+        cdef int number = len(self.follow)
+        if number >= MAX_POSITIONS:
+            raise _Beyond
+        rest(4)
+        self.holds.append(letters)
         self.follow.append(0)
         return ONE << number
 
@@ -158,7 +165,39 @@ cdef class _Leaf:
             return first, last, nullable
         if kind is Loop:
             return self._add_loop(item, depth)
+        if kind is And or kind is Not:
+            return self._add_automaton(item)
         raise _Beyond
+
+    cdef tuple _add_automaton(self, item):
+        """A place for each state and set of letters that leads to it."""
+        found = self.automata.get(item)
+        if found is None:
+            made = explore(item, tuple([((sample, sample),) for sample in self.samples]), MAX_POSITIONS)
+            if type(made) is not tuple:
+                raise _Beyond
+            found = self.automata[item] = smallest(*made)
+        cdef list table, accepting, ways = []
+        cdef dict places = {}       # (state, mask of letters that lead to it) -> place
+        table, accepting = found
+        for row in table:
+            by_target = {}
+            for letter, target in enumerate(row):
+                if target >= 0:
+                    by_target[target] = by_target.get(target, 0) | ONE << letter
+            after = 0
+            for key in by_target.items():
+                place = places.get(key)
+                if place is None:
+                    place = places[key] = self._place_of(key[1])
+                after |= place
+            ways.append(after)
+        last = 0
+        for (target, _), place in places.items():
+            self._connect(place, ways[target])
+            if accepting[target]:
+                last |= place
+        return ways[0], last, accepting[0]
 
     cdef tuple _add_words(self, words):
         """A tree: words that begin alike share places."""

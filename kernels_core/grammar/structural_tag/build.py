@@ -32,7 +32,7 @@ from ..attributes import Note, named
 from ..canonical_json import CanonicalText
 from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
-from ..json_schema import SchemaOptions, compile_schema, defer_schema, schema_text
+from ..json_schema import TAG_OPTIONS, SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.emit import Emitter
 from ..json_schema.quick_writer import QuickWriter
 from ..json_schema.raw_spelling import Outside
@@ -209,6 +209,8 @@ class Builder:
             order=cast(Order, order),
             strict_mode=fields.flag("strict_mode", False),
             plain_integers=fields.flag("plain_integers", False),
+            canonical_numbers=fields.flag("canonical_numbers", False),
+            whitespace_before_separators=fields.flag("whitespace_before_separators", True),
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
             lenient=self._lenient,
         )
@@ -595,7 +597,7 @@ def _is_free(value: Any) -> bool:
     return False
 
 
-_SCHEMA = "json_schema style order strict_mode plain_integers max_whitespace_cnt excludes"
+_SCHEMA = " ".join(("json_schema", "style", *TAG_OPTIONS, "excludes"))
 _Build = Callable[[Builder, Fields, End | None], Node]
 _FORMATS: dict[str, tuple[str, _Build]] = {
     "const_string": ("value", Builder._const_string),

@@ -200,7 +200,7 @@ cdef class DeferrableCalls:
                 is_schema = type(value) is str and is_word(value, b"json_schema", 11)
             elif key == "strict_mode" and type(value) is bool:
                 strict = value
-            elif key == "plain_integers":
+            elif key == "plain_integers" or key == "canonical_numbers" or key == "whitespace_before_separators":
                 if type(value) is not bool:
                     return False
             elif key == "style":

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import GrammarError
+from ..json_schema import TAG_OPTIONS
 from .request import Reasoning, Request, normalize_tool_choice, read_tool
 
 if TYPE_CHECKING:
-    from ..json_schema.steps import Order
+    pass
 
 __all__ = [
     "Format",
@@ -59,10 +60,9 @@ def get_model_structural_tag(
     reasoning: Reasoning = "enabled",
     *,
     parallel_tool_calls: bool = True,
-    order: Order = "any",
-    max_whitespace_cnt: int | None = None,
     own_tools: Sequence[Mapping[str, Any]] = (),
     free_markers: bool = False,
+    **schema_options: Any,
 ) -> Format:
     """The structural tag (a dict) of what `model` may write; compile it with `GrammarCompiler.compile_structural_tag`.
 
@@ -70,9 +70,10 @@ def get_model_structural_tag(
     tools, tool_choice: as in the OpenAI API; see `normalize_tool_choice`.
     reasoning: "enabled", the prompt has opened the reasoning block; "auto", the model may open one; "disabled".
     parallel_tool_calls: False allows one call at most.
-    order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
     own_tools: tools of the model's own, `{"name": ..., "parameters": ...}`; refused by formats that cannot call any.
     free_markers: let free text hold the format's markers; by default no text that is not a call can look like one.
+    schema_options: of the arguments, those that the format `json_schema` takes: `order`, `max_whitespace_cnt`, ...; see
+        `Grammar.from_json_schema`.
 
     Raises `GrammarError`, which is a `ValueError`, for unknown models, choices and tools.
     """
@@ -91,9 +92,10 @@ def get_model_structural_tag(
         )
     allowed, mode = normalize_tool_choice(tools, tool_choice, others=len(own))
     no_calls = tool_choice == "none" and bool(tools or own)
-    options: dict[str, Any] = {} if order == "any" else {"order": order}
-    if max_whitespace_cnt is not None:
-        options["max_whitespace_cnt"] = max_whitespace_cnt
+    unknown = [name for name in schema_options if name not in TAG_OPTIONS]
+    if unknown:
+        raise TypeError(f"there is no option {unknown[0]!r} of arguments; there are {', '.join(TAG_OPTIONS)}")
+    options = {name: value for name, value in schema_options.items() if value is not None}
     own = () if no_calls else own
     request = Request(allowed, mode, reasoning, bool(parallel_tool_calls), options, own, free_markers, no_calls)
     return {"type": "structural_tag", "format": _TEMPLATES[model](request)}

@@ -326,6 +326,9 @@ def test_bounds_and_conditions_on_members() -> None:
 def test_blanks() -> None:
     found = texts("qwen_xml", {"properties": {"a": {"type": "integer"}}}, max_whitespace_cnt=1)
     check(found, [qwen("1"), "\n" + qwen(" 1\n") + " "], ["\n\n" + qwen("1"), qwen("  1")])
+    listed = {"properties": {"a": {"type": "array", "items": {"type": "number"}}}}
+    found = texts("qwen_xml", listed, whitespace_before_separators=False, canonical_numbers=True)
+    check(found, [qwen("[1, 2.5 ]")], [qwen("[1 ,2.5]"), qwen("[1.0]"), qwen("[1e1]")])
 
 
 def test_what_is_not_an_object() -> None:
