@@ -9,7 +9,7 @@ Read on: `json_schema/resolve.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from json import JSONDecodeError
@@ -99,10 +99,9 @@ class Resources(Mapping[str, Any]):
 
 
 def reached(root: Any, resources: Mapping[str, Any], form: Form) -> Resources:
-    """Those of `resources` that references of `root` lead to, also through others; all, where one leads elsewhere.
+    """Those of `resources` that references of `root` lead to, also through others.
 
-    Elsewhere is what has its name from a keyword inside a document that no other reference leads to, and what is not
-    here at all.
+    Where one leads elsewhere, those too that may name a part of theirs so.
     """
     if isinstance(resources, Resources):
         return resources
@@ -113,11 +112,31 @@ def reached(root: Any, resources: Mapping[str, Any], form: Form) -> Resources:
     names = _Names(resources)
     names.look("", root)
     copies: dict[str, _Copy] = {}
-    while found := names.take():
+    while found := names.take() or _that_mention(names.missing(), resources, copies, form):
         for uri in found:
             copies[uri] = _copied(uri, resources[uri], form)
             names.look(uri, copies[uri].document)
-    return Resources({**resources, **copies} if names.missing() else copies, form)
+    return Resources(copies, form)
+
+
+def _that_mention(names: set[str], resources: Mapping[str, Any], taken: Container[str], form: Form) -> list[str]:
+    """URIs of documents not `taken` that hold the end of one of `names`, as they must where they give a part that name.
+
+    A name is written from its last `/` on, whatever it is relative to.
+    """
+    ends = {form.write(name.rstrip("/").rpartition("/")[2]).strip('"') for name in names}
+    found = []
+    for uri, document in resources.items() if ends else ():
+        if uri in taken:
+            continue
+        try:
+            text = form.write(document)
+        except (TypeError, ValueError, RecursionError):
+            continue  # no schema, in which nothing has a name
+        look(len(text) // 8)
+        if any(end in text for end in ends):
+            found.append(uri)
+    return found
 
 
 def _copied(uri: str, document: Any, form: Form) -> _Copy:
@@ -203,9 +222,12 @@ class _Names:
         self._taken |= {*found}
         return found
 
-    def missing(self) -> bool:
-        """Whether some reference names nothing that is known; the drafts' own documents are always there."""
+    def missing(self) -> set[str]:
+        """What references name that name nothing known; the drafts' own documents are always there."""
         known = self._own | self._by_name.keys()
-        return any(
-            known.isdisjoint(names) and not any("://json-schema.org/" in name for name in names) for names in self._used
-        )
+        return {
+            name
+            for names in self._used
+            if known.isdisjoint(names) and not any("://json-schema.org/" in name for name in names)
+            for name in names
+        }

@@ -148,12 +148,26 @@ def test_identifiers_inside_each_other_take_no_time() -> None:
         ({"enum": [{1, 2}]}, "a schema holds {1, 2}, which is not JSON"),
     ],
 )
-@pytest.mark.parametrize("reference", ["urn:a", "urn:nowhere"])
-def test_a_document_that_is_no_schema_is_refused_by_its_name(document: Any, reason: str, reference: str) -> None:
-    """Where a reference leads to nothing that is known, all documents are read."""
+def test_a_document_that_is_no_schema_is_refused_by_its_name(document: Any, reason: str) -> None:
     with pytest.raises(UnsupportedSchemaError, match="urn:a#, schema: the document that is given for it: ") as caught:
-        Grammar.from_json_schema({"items": {"$ref": reference}}, resources={"urn:a": document})
+        Grammar.from_json_schema({"items": {"$ref": "urn:a"}}, resources={"urn:a": document})
     assert reason in str(caught.value)
+    with pytest.raises(UnsupportedSchemaError, match=r"the document 'urn:nowhere' .* is not here"):
+        Grammar.from_json_schema({"items": {"$ref": "urn:nowhere"}}, resources={"urn:a": document})
+
+
+def test_only_documents_that_may_hold_a_name_are_looked_through() -> None:
+    """A name inside a document is found; one malformed document in a registry costs the others nothing."""
+    resources = {
+        "https://x.test/all.json": {"$defs": {"a": {"$id": "parts/one.json", "const": 1}, "b": {"$id": "ü.json"}}},
+        "https://x.test/none.json": {"const": 2},
+        "https://x.test/bad.json": {"$defs": [], "$ref": 3},
+    }
+    for reference in ("https://x.test/parts/one.json", "https://x.test/ü.json"):
+        grammar = Grammar.from_json_schema({"$ref": reference}, resources=resources)
+        assert [*grammar.made_from[2]["resources"]] == ["https://x.test/all.json"]
+    assert takes({"$ref": "https://x.test/parts/one.json"}, resources, "1")
+    assert not takes({"$ref": "https://x.test/parts/one.json"}, resources, "2")
 
 
 @pytest.mark.parametrize("part", [{"$defs": []}, {"$defs": {"a": 3}}, {"properties": {"a": [1]}}])
