@@ -179,6 +179,7 @@ class Grammar:
         plain_integers: bool = False,
         any_spelling: bool = False,
         formats: bool = True,
+        caps: Mapping[str, int] | None = None,
         resources: Mapping[str, Any] | None = None,
     ) -> Grammar:
         """The JSON texts of exactly the instances of a JSON schema (drafts 4 to 2020-12).
@@ -197,6 +198,8 @@ class Grammar:
         plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.
         any_spelling: also redundant escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
         formats: enforce the known values of `format`.
+        caps: bounds of strings, arrays and objects that have none themselves: {"maxLength": 64, "maxItems": 8,
+            "maxProperties": 8}, each where wanted; a model then ends what it would repeat for ever.
         resources: other documents that `$ref` may lead to, by URI; what is reached is copied, nothing is fetched.
 
         Raises `UnsupportedSchemaError` with every reason, each with its JSON pointer.
@@ -215,6 +218,7 @@ class Grammar:
             plain_integers=plain_integers,
             any_spelling=any_spelling,
             formats=formats,
+            caps=schemas.caps_of(caps),
         )
         # What is compiled is read from the text: rules are made later, whatever the caller does to his objects.
         text = schemas.schema_text(schema)
@@ -425,7 +429,7 @@ _ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
         "trailing_skip": skip,
         "imports": imports,
     },
-    "json_schema": lambda options, resources: {**asdict(options), "resources": resources},
+    "json_schema": lambda options, resources: {**asdict(options), "caps": dict(options.caps), "resources": resources},
     "structural_tag": lambda info, lenient: {"tokenizer_info": info, "lenient": lenient},
 }
 # Arguments whose default is neither None nor False.
@@ -436,6 +440,7 @@ _DEFAULTS: dict[str, Any] = {
     "match": "full",
     "grammars": {},
     "resources": {},
+    "caps": {},
     "order": "any",
     "any_whitespace": True,
     "whitespace_before_separators": True,

@@ -48,6 +48,9 @@ def serve(
     max_states: Annotated[int, typer.Option(min=1, help="Automaton states of one grammar.")] = 100_000,
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of one grammar's parser states and masks.")] = 1 << 27,
     max_blanks: Annotated[int, typer.Option(min=0, help="In a row, between two tokens of JSON.")] = 1,
+    caps: Annotated[
+        bool, typer.Option("--caps", help="Bound strings, arrays and objects that a schema leaves without a bound.")
+    ] = False,
     cache_bytes: Annotated[int, typer.Option(min=0, help="Of compiled grammars kept for the next request.")] = 1 << 28,
     prefix_bytes: Annotated[int, typer.Option(min=0, help="Of prompts that are kept for texts that begin alike.")] = 1
     << 27,
@@ -97,6 +100,7 @@ def serve(
                 max_states=max_states,
                 max_bytes=max_bytes,
                 max_blanks=max_blanks,
+                caps=caps,
                 cache_bytes=cache_bytes,
                 prefix_bytes=prefix_bytes,
                 grace_seconds=grace,

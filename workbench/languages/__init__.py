@@ -9,9 +9,10 @@ from workbench.languages.draft import NOTHING, Draft
 from workbench.languages.guess import LANGUAGES, TITLES, Language
 from workbench.languages.mistakes import Mistake
 from workbench.languages.positions import JsonSyntaxError, JsonText, child, parts_of, read_json
-from workbench.languages.source import OPTIONS, WRITTEN, Option, Source
+from workbench.languages.source import CAPS, OPTIONS, WRITTEN, Option, Source
 
 __all__ = [
+    "CAPS",
     "LANGUAGES",
     "NOTHING",
     "OPTIONS",

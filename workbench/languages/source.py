@@ -35,7 +35,7 @@ from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["OPTIONS", "WRITTEN", "Option", "Source"]
+__all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source"]
 
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
@@ -59,6 +59,8 @@ WRITTEN: Final[SchemaArguments] = {
     "whitespace_before_separators": False,
 }
 """How JSON of a schema is spelt where a model writes it."""
+CAPS: Final = {"maxLength": 64, "maxItems": 8, "maxProperties": 8}
+"""Bounds for what a small model would repeat for ever, by a word: the option `caps` of schemas and tools."""
 OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
     "ebnf": (Option("root_rule_name", "text", "root", "the rule that a whole text matches"),),
     "lark": (Option("start", "text", "start", "the rule that a whole text matches"),),

@@ -68,6 +68,7 @@ _OPTIONS: Final = (
     ("plain_integers", False, "plain_integers writes integers as digits alone"),
     ("canonical_numbers", False, "canonical_numbers allows only the shortest spelling of a number, of few digits"),
     ("whitespace_before_separators", True, "a blank in front of a separator comes with whitespace_before_separators"),
+    ("caps", (), "caps bound what the schema leaves without a bound"),
     ("any_spelling", True, "this escape is redundant; with the option any_spelling it could come"),
     ("any_whitespace", True, "the layout is fixed; with the option any_whitespace it could come"),
 )

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
-from workbench.languages import WRITTEN, Source
+from workbench.languages import CAPS, WRITTEN, Source
 from workbench.languages.tools import ToolsError
 from workbench.languages.warnings import doubts, misspelt
 from workbench.serving.body import Body, dotted
 from workbench.serving.calls import NOT_READ, CallFormat
 from workbench.serving.errors import Place, RequestError
 from workbench.serving.fields import ChatRequest
+from workbench.serving.limits import Limits
 
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
@@ -59,7 +60,7 @@ def constraint_of(
     body: Body,
     compiler: GrammarCompiler,
     tool_format: str | None,
-    max_blanks: int,
+    limits: Limits,
     cancel: CancelToken,
     *,
     alone: bool = False,
@@ -69,7 +70,7 @@ def constraint_of(
     alone: where one tool must be called and no other may be, the model was told to write its arguments and nothing
     around them.  (A model that was trained on calls writes a whole call into them.)
     """
-    maker = _Maker(request, body, compiler, tool_format, max_blanks, cancel, alone=alone)
+    maker = _Maker(request, body, compiler, tool_format, limits, cancel, alone=alone)
     tools = maker.tools()
     kind = maker.kind()
     if tools is not None and maker.forced_tool is not None:
@@ -97,7 +98,7 @@ class _Maker:
         body: Body,
         compiler: GrammarCompiler,
         tool_format: str | None,
-        max_blanks: int,
+        limits: Limits,
         cancel: CancelToken,
         *,
         alone: bool,
@@ -106,7 +107,9 @@ class _Maker:
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
         # Small models love to write blanks and noughts behind a point; there is an instance without them.
-        self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": max_blanks}
+        self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": limits.max_blanks}
+        if limits.caps:
+            self._written["caps"] = CAPS
         choice = request.tool_choice
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")

@@ -27,6 +27,7 @@ class Limits:
     max_fill_ms: ... of one mask: as long as one row may keep the others waiting.
     max_states, max_bytes: automaton states of one grammar; bytes of its parser states and masks (`Options`).
     max_blanks: between two tokens of JSON, where a schema or a tool asks for it; small models may write nothing else.
+    caps: bound strings, arrays and objects that a schema leaves without a bound (`workbench.languages.CAPS`).
     cache_bytes: what compiled grammars may hold that are kept for the next request.
     prefix_bytes: keys and values of prompts that are kept for texts that begin alike.
     compile_threads: grammars that are compiled at once.
@@ -45,13 +46,14 @@ class Limits:
     max_states: int = 100_000
     max_bytes: int = 1 << 27
     max_blanks: int = 1
+    caps: bool = False
     cache_bytes: int = 1 << 28
     prefix_bytes: int = 1 << 27
     compile_threads: int = 2
     grace_seconds: float = 5.0
 
     def __post_init__(self) -> None:
-        may_be_zero = ("max_waiting", "max_blanks", "cache_bytes", "prefix_bytes", "grace_seconds")
+        may_be_zero = ("max_waiting", "max_blanks", "caps", "cache_bytes", "prefix_bytes", "grace_seconds")
         for field in fields(self):
             value = getattr(self, field.name)
             if value < 0 or (value == 0 and field.name not in may_be_zero):

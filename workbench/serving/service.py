@@ -180,7 +180,7 @@ class Service:
             body,
             self.compiler,
             self.tool_format,
-            self.limits.max_blanks,
+            self.limits,
             one.cancel,
             alone=self.teller.tells_tools,
         )

@@ -3,11 +3,12 @@
 In reading order: `keywords` (the table of keywords), `values` (what their values must be), `dialect` (drafts),
 `resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `schema_algebra`, `members`,
 `items` (the algebra); `reading`, `evaluated`, `constants` (what keywords mean);
-`layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit` (text);
+`caps`, `layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit` (text);
 `deferrable_schemas`, `quick_writer`, `quick_reader`, `deferrable_terms`, `lazy_document` (what is deferred); `compile`,
 `conflicts`, `explain`, `problems` (the front door).
 """
 
+from .caps import caps_of
 from .compile import (
     TAG_OPTIONS,
     CompiledSchema,
@@ -30,6 +31,7 @@ __all__ = [
     "SchemaArguments",
     "SchemaOptions",
     "SchemaProblem",
+    "caps_of",
     "compile_schema",
     "defer_schema",
     "explain_schema",

@@ -21,6 +21,7 @@ from ..length import check_length
 from ..resources import Form, Resources, reached
 from ..rulebook import RuleBook
 from ..rules import all_deferrable
+from .caps import Caps
 from .conflicts import report_conflict
 from .emit import Emitter
 from .exact_text import exact_text
@@ -64,6 +65,7 @@ class SchemaOptions:
     plain_integers: bool = False
     any_spelling: bool = False
     formats: bool = True
+    caps: Caps = ()
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
@@ -78,6 +80,7 @@ TAG_OPTIONS: Final = (
     "canonical_numbers",
     "max_whitespace_cnt",
     "whitespace_before_separators",
+    "caps",
 )
 
 
@@ -96,6 +99,7 @@ class SchemaArguments(TypedDict, total=False):
     plain_integers: bool
     any_spelling: bool
     formats: bool
+    caps: Mapping[str, int] | None
     resources: Mapping[str, Any] | None
 
 
@@ -196,7 +200,7 @@ def compile_schema(
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
     book = RuleBook()
-    if not defer or not has_mechanism("lazy documents"):
+    if not defer or options.caps or not has_mechanism("lazy documents"):
         return _whole(schema, text, options, resources, book, write)
     document = LazyDocument(schema, QuickWriter(book, options), resources, source=text)
     blanks = frozenset(book.rules)
@@ -245,6 +249,7 @@ def _whole(
         order=options.order,
         canonical_numbers=options.canonical_numbers,
         plain_integers=options.plain_integers,
+        caps=options.caps,
     )
     try:
         term = root_term(reader, schema)
@@ -280,7 +285,7 @@ def defer_schema(
 
     `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks.
     """
-    if not has_mechanism("lazy documents"):
+    if options.caps or not has_mechanism("lazy documents"):
         return None
     writer = writers.get(options)
     if writer is None:

@@ -24,6 +24,7 @@ from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
 from .arrays import ArrayText, NotFinite
+from .caps import Caps, capped
 from .deferrable_terms import DeferrableTerms
 from .keywords import blamed
 from .keywords.entry import ARRAY, NUMBER, OBJECT, STRING
@@ -64,6 +65,7 @@ class Emitter:
         order: Order,
         canonical_numbers: bool,
         plain_integers: bool,
+        caps: Caps = (),
         document: LazyDocument | None = None,
     ) -> None:
         self.algebra = algebra
@@ -72,6 +74,7 @@ class Emitter:
         self.layout = layout
         self.problems = problems
         self.order = order
+        self.caps = caps
         self.document = document
         self.numerals: Numerals
         if document is None:
@@ -240,6 +243,8 @@ class Emitter:
             reason = str(error) if isinstance(error, TooLarge) else "its schemas refer to each other without an end"
             self.report(place, _LOGIC, reason, "only its first condition is kept", once=isinstance(error, Spent))
             shape = self._first(term)
+        if self.caps:
+            shape = capped(shape, self.caps)
         return shape, place, place.name if place is not None else "value"
 
     def _first(self, term: Term) -> Shape:

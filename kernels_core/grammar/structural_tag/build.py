@@ -33,6 +33,7 @@ from ..canonical_json import CanonicalText
 from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
 from ..json_schema import TAG_OPTIONS, SchemaOptions, compile_schema, defer_schema, schema_text
+from ..json_schema.caps import Caps, caps_of
 from ..json_schema.emit import Emitter
 from ..json_schema.quick_writer import QuickWriter
 from ..json_schema.raw_spelling import Outside
@@ -195,6 +196,16 @@ class Builder:
                 return nodes.seq(parts[: index + 1]), nodes.seq(parts[index + 1 :])
         return text.encode(), nodes.seq(())
 
+    @staticmethod
+    def _caps(fields: Fields) -> Caps:
+        caps = fields.any("caps") if fields.has("caps") else {}
+        if not isinstance(caps, dict):
+            fields.fail("caps are an object", "caps")
+        try:
+            return caps_of(caps)
+        except ValueError as error:
+            fields.fail(str(error), "caps")
+
     def _json_schema(self, fields: Fields, end: End | None) -> Node:
         style = fields.text("style", "json")
         if style not in ("json", "gemma", *STYLES):
@@ -213,6 +224,7 @@ class Builder:
             whitespace_before_separators=fields.flag("whitespace_before_separators", True),
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
             lenient=self._lenient,
+            caps=self._caps(fields),
         )
         excludes = fields.texts("excludes")
         if sum(map(len, excludes)) > _MAX_EXCLUDED:
