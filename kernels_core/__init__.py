@@ -32,12 +32,14 @@ from kernels_core.errors import (  # noqa: E402
     MatcherTerminatedError,
     OperationCancelledError,
     PoolFileError,
+    PredicateError,
     SchemaProblem,
     TokenizerError,
     UnsupportedFeatureError,
     UnsupportedSchemaError,
 )
 from kernels_core.grammar import Grammar  # noqa: E402
+from kernels_core.grammar.predicates import AllDifferent, DeclaredBefore, OneOf, Predicate  # noqa: E402
 from kernels_core.masks.bitmask import (  # noqa: E402
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -52,11 +54,13 @@ from kernels_core.tokens import TokenizerInfo, VocabType  # noqa: E402
 __version__ = "0.2.0"
 
 __all__ = [
+    "AllDifferent",
     "BatchGrammarMatcher",
     "BudgetExceededError",
     "CancelToken",
     "CompiledGrammar",
     "DeadEndError",
+    "DeclaredBefore",
     "Grammar",
     "GrammarCompiler",
     "GrammarError",
@@ -67,9 +71,12 @@ __all__ = [
     "InvalidStructuralTagError",
     "MaskscopeError",
     "MatcherTerminatedError",
+    "OneOf",
     "OperationCancelledError",
     "Options",
     "PoolFileError",
+    "Predicate",
+    "PredicateError",
     "SchemaProblem",
     "TimeLimit",
     "TokenizerError",

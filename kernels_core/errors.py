@@ -19,6 +19,7 @@ __all__ = [
     "MatcherTerminatedError",
     "OperationCancelledError",
     "PoolFileError",
+    "PredicateError",
     "SchemaProblem",
     "TokenizerError",
     "UnsupportedFeatureError",
@@ -206,6 +207,19 @@ def _window(text: str, column: int, width: int = 100) -> tuple[str, int]:
     left = "..." if start else ""
     right = "..." if start + width < len(text) else ""
     return f"{left}{cut}{right}", column - start + len(left)
+
+
+class PredicateError(MaskscopeError):
+    """A `Predicate` raised an error, which is the cause of this one: `rule` and `text` are what it was asked about.
+
+    The matcher is as it was.  `text` is None where it was asked for what it remembers at first.
+    """
+
+    def __init__(self, rule: str, text: bytes | None, error: Exception) -> None:
+        self.rule = rule
+        self.text = text
+        asked = f"of rule {rule!r} raised" if text is None else f"of rule {rule!r} raised, for the text {text!r},"
+        super().__init__(f"the predicate {asked} {type(error).__name__}: {error}")
 
 
 class PoolFileError(MaskscopeError, ValueError):

@@ -1,4 +1,4 @@
-from kernels_core.repeats cimport Reading
+from kernels_core.judging cimport Reading
 
 
 cdef bytes forced_text(Reading reading, int most)

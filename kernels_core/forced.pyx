@@ -4,7 +4,7 @@
 from libcpp.vector cimport vector
 
 from kernels_core.earley.records cimport SetRec
-from kernels_core.repeats cimport Reading
+from kernels_core.judging cimport Reading
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil

@@ -5,11 +5,11 @@ from kernels_core.clock cimport CancelToken, Clock
 from kernels_core.drafts cimport DraftTree
 from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
+from kernels_core.judging cimport Reading
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.remembered cimport Remembered
-from kernels_core.repeats cimport Reading
 from kernels_core.steps cimport Step
 
 
@@ -23,7 +23,7 @@ cdef class GrammarMatcher:
     cdef bint _own_stops                # they are not the tokenizer's
     cdef readonly bint terminate_without_stop_token
     cdef readonly str on_dead_end
-    cdef Step _asked                    # where `_answer` is the mask without what would repeat an item
+    cdef Step _asked                    # where `_answer` is the mask without what predicates refuse
     cdef MaskRec* _answer
     cdef object _chart
     cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
@@ -42,7 +42,7 @@ cdef class GrammarMatcher:
                    Remembered remembered) except -1
     cdef Reading _reading(self)
     cdef MaskRec* _mask_once(self) except NULL
-    cdef MaskRec* _without_repeats(self, MaskRec* mask) except NULL
+    cdef MaskRec* _without_refused(self, MaskRec* mask) except NULL
     cdef bint _names(self, int token) except -1
     cdef bint _terminated(self) noexcept
     cdef bytes _forced(self, int most)

@@ -20,12 +20,12 @@ from kernels_core.earley.records cimport (
 )
 from kernels_core.earley.token_limits cimport crossed
 from kernels_core.forced cimport forced_text
+from kernels_core.judging cimport Reading, reading_at
 from kernels_core.masks.cache cimport MaskCache, ms_count
 from kernels_core.masks.item_ends cimport ItemEnds
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport BitmaskRows, needs_masking, open_rows, row_at
-from kernels_core.remembered cimport Remembered
-from kernels_core.repeats cimport Reading, reading_at
+from kernels_core.remembered cimport Judges, Remembered, is_inside, judges_of
 from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_of
 
 from kernels_core.compiled import CompiledGrammar
@@ -272,7 +272,7 @@ cdef class GrammarMatcher:
         return at
 
     cdef SetRec* _read_on(self, Reading reading, const uint8_t* text, Py_ssize_t size) except NULL:
-        """`_read` where items of some rule are to differ; what is to be remembered is then in `reading`."""
+        """`_read` where predicates judge texts; what is to be remembered is then in `reading`."""
         cdef Py_ssize_t i
         cdef Clock clock
         self._start(&clock)
@@ -318,7 +318,7 @@ cdef class GrammarMatcher:
                 reading.rewind()
             elif whole.marks != NULL or reading.remembered is not self._last.remembered:
                 raise UnsupportedFeatureError(
-                    "a token is read by its id and by its bytes where items are to differ; use another token")
+                    "a token is read by its id and by its bytes where texts are judged; use another token")
             reading.take_whole(whole.marks)
         return target
 
@@ -474,29 +474,31 @@ cdef class GrammarMatcher:
         cdef const int* cancelled = self.cancelled()
         with nogil:
             mask = self._masks.mask_of(self._last.set, cancelled)
-        return self._without_repeats(mask) if self._machine.marked else mask
+        return self._without_refused(mask) if self._machine.marked else mask
 
-    cdef MaskRec* _without_repeats(self, MaskRec* mask) except NULL:
-        """`mask` without the tokens that would repeat an item where items are to differ."""
-        cdef vector[int32_t] nothing, refused
+    cdef MaskRec* _without_refused(self, MaskRec* mask) except NULL:
+        """`mask` without the tokens that predicates refuse."""
+        cdef vector[int32_t] nothing, found, refused
+        cdef int32_t token
+        cdef Judges judges
         cdef Reading reading
         cdef MaskRec* left = mask
         cdef Clock clock
         if self._asked is self._last:
             return self._answer
         if self._masks.item_ends is None:
-            self._masks.item_ends = ItemEnds(self._trie, self._machine)
-        if not self._last.set.limits & MARKED and not self._masks.item_ends.within:
-            self._asked, self._answer = self._last, mask
-            return mask
+            judges = judges_of(self._machine)
+            self._masks.item_ends = ItemEnds(self._trie, self._machine, anywhere=len(judges.predicates) > 1,
+                                             watches=judges.watches)
         self._start(&clock)
         try:
             reading = self._reading()
-            for token in reading.repeated(self._masks.item_ends):
+            reading.find_refused(self._masks.item_ends, found)
+            for token in found:
                 # It may still be taken by its id.
                 if not self._last.set.tokens or self._token_step(
                         reading.source, token, self._machine.dead,
-                        (self._trie.spelt[<int>token >> 5] >> (<int>token & 31)) & 1, None) == self._machine.dead:
+                        (self._trie.spelt[token >> 5] >> (token & 31)) & 1, None) == self._machine.dead:
                     refused.push_back(token)
             if refused.size():
                 with nogil:
@@ -618,11 +620,13 @@ cdef class GrammarMatcher:
                 first = -1
         return tuple(ranges)
 
-    def would_repeat(self, int byte):
-        """Whether the parser takes `byte` here, and the matcher does not: an item that ends with it is equal to one before
-        it, and items are to differ."""
-        return (0 <= byte < 256 and not self._terminated() and is_live(self._last.set, <uint8_t>byte)
-                and not any([low <= byte <= high for low, high in self.possible_bytes()]))
+    def refusing_rule(self, int byte):
+        """The rule whose text would end with `byte`, which the parser takes here and the matcher does not: a predicate
+        refuses the text, or items are to differ and it is equal to one before it.  None where that is not so."""
+        cdef Reading reading = reading_at(self._machine, self._trie, self._last, self._last.set)
+        if not 0 <= byte < 256 or self._terminated() or reading.read(<uint8_t>byte):
+            return None
+        return reading.refusing
 
     # -- looking ahead --------------------------------------------------------------------------------------------
 
@@ -748,6 +752,13 @@ cdef class GrammarMatcher:
     def set_number(self):
         """Number of the interned Earley set: equal numbers under one `masks` are the same parser state."""
         return self._last.set.number
+
+    @property
+    def state_key(self):
+        """Equal for matchers that allow the same from here on, as long as one of them lives: in the same parser state,
+        and where predicates judge texts, behind the same ones."""
+        remembered = self._last.remembered
+        return id(self._masks), self._last.set.number, self._last if is_inside(remembered) else remembered
 
     @property
     def text(self):

@@ -1,24 +1,41 @@
+from libc.stdint cimport int32_t
+
 from kernels_core.earley.machine cimport Machine
-from kernels_core.earley.records cimport Marks
+from kernels_core.earley.records cimport Marks, Pair
 
 
-cdef class Seen:
-    cdef dict values            # of items, numbered as they came; those below `count` are here, others are of forks
-    cdef Py_ssize_t count
-    cdef bytes last             # of the item that ended last, and may yet go on; None: there is none
+cdef class Judged:
+    cdef readonly str name      # of the rule
+    cdef readonly object predicate      # None: no text of the rule is judged
+    cdef Py_ssize_t number      # of the predicate
+    cdef list scopes            # numbers of predicates whose memory begins anew in each text of the rule
+    cdef list restored          # ... and is behind it what it was before
 
-    cdef bint has(self, bytes value) except -1
-    cdef Seen ending(self, bytes value)
-    cdef Seen beginning(self)
+
+cdef class Judges:
+    cdef list predicates        # all of a grammar, by number; the first is `DIFFERENT`
+    cdef dict by_rule           # `Judged`
+    cdef str names              # of all rules that are judged, for errors
+    cdef bint watches           # whether some of them are judged by their beginnings, too
+
+    cdef Judged of(self, Machine machine, int32_t frame)
+    cdef object fresh(self, Py_ssize_t number, str place)
+    cdef int refuse(self, Py_ssize_t position) except -1
 
 
 cdef class Remembered:
-    cdef dict begun             # by frame of an item: its `distinct` frame, and how many bytes came before it
-    cdef dict seen              # by frame of a `distinct` rule: `Seen`
+    cdef dict at                # by place: what each predicate remembers there, by its number
+    # by frame: how many bytes came before its text, what was remembered there, and `at` of the places it returns to
+    cdef dict begun
 
-    cdef Remembered copy(self)
-    cdef int begin(self, const Marks* marks, Py_ssize_t position) except -1
+    cdef tuple behind(self, Machine machine, const Pair* pair, dict results)
+    cdef Remembered after(self, Machine machine, const Marks* marks, dict results, Py_ssize_t position)
+    cdef Remembered outside(self)
+    cdef int _begin(self, Machine machine, const Marks* marks, Py_ssize_t position) except -1
 
 
-cdef Remembered nothing_yet()
+cdef Judges judges_of(Machine machine)
 cdef Remembered at_the_start(Machine machine)
+cdef bint are_equal(one, other) except -1
+cdef bint is_inside(Remembered remembered)
+cdef tuple with_memory(tuple memories, Py_ssize_t number, memory)

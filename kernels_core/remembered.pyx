@@ -1,79 +1,158 @@
-"""What a text has said so far where items differ (`distinct` rules): the values of items, and where others began.
+"""What a text has said so far to predicates, and where texts that they judge began.
 
 A step of a text holds what is remembered there and never changes it, so going back, forks and trees of drafts are the
-pointer that they are without it.  Values lie in one table that grows at its end: a fork that reads something else
-behind the same beginning gets a copy of the beginning.
+pointer that they are without it.  Predicates keep to that: a memory is never changed, there is another one.
 
-Read on: `repeats.pyx` (reads on with it), `earley/marks.pyx` (where texts of rules begin and end).
+A memory belongs to a place (`earley/marks.pyx`), as readings at one place are one to the parser.  If two of them
+remember different things, no set of tokens would be right for both, so the text is refused by name
+(`UnsupportedFeatureError`): nothing is guessed.
+
+Read on: `judging.pyx` (reads on with it), `predicates.py` (what a predicate is), `different_items.pyx` (the first one).
 """
 
-from kernels_core.grammar.rules cimport DISTINCT, ITEM
+from kernels_core.different_items cimport DIFFERENT
+
+from kernels_core.errors import PredicateError, UnsupportedFeatureError
 
 __all__ = []
 
 
-cdef class Seen:
-    """The items of one text of a `distinct` rule."""
+cdef class Judged:
+    """What predicates have to do with the texts of a rule."""
 
-    cdef bint has(self, bytes value) except -1:
-        """Whether an item before the one that is being read has this value."""
-        number = self.values.get(value)
-        return number is not None and number < self.count
 
-    cdef Seen ending(self, bytes value):
-        """The same where an item with this value may end (None: its text is no JSON, and equals nothing)."""
-        cdef Seen other = Seen.__new__(Seen)
-        other.values, other.count, other.last = self.values, self.count, value
-        return other
+cdef class Judges:
+    """The predicates of one grammar."""
 
-    cdef Seen beginning(self):
-        """The same where the next item begins: the last one has ended."""
-        cdef Seen other
-        if self.last is None:
-            return self
-        other = Seen.__new__(Seen)
-        other.values, other.count = self.values, self.count + 1
-        if len(self.values) > self.count:
-            other.values = {value: number for value, number in self.values.items() if number < self.count}
-        other.values[self.last] = self.count
-        return other
+    cdef Judged of(self, Machine machine, int32_t frame):
+        """... and of them the one for the rule of `frame`, which has a mark."""
+        cdef int32_t rule = -2 - machine.frame_limits[frame].left
+        cdef Judged found = self.by_rule.get(rule)
+        if found is not None:
+            return found
+        lowered = machine.tables.lowering.rules[rule]
+        found = self.by_rule[rule] = Judged.__new__(Judged)
+        found.name, found.number, found.scopes = lowered.source, -1, []
+        for note, predicate in lowered.marks:
+            number = self.predicates.index(DIFFERENT if predicate is None else predicate)
+            if note == "distinct" or note == "scope":
+                found.scopes.append(number)
+            elif note != "watched":
+                found.number, found.predicate = number, self.predicates[number]
+        found.restored = [number for number in found.scopes if number != found.number]
+        return found
+
+    cdef object fresh(self, Py_ssize_t number, str place):
+        """What a predicate remembers where it has read nothing."""
+        try:
+            return self.predicates[number].start()
+        except Exception as error:
+            raise PredicateError(place, None, error) from error
+
+    cdef int refuse(self, Py_ssize_t position) except -1:
+        """Give up a text behind so many bytes."""
+        raise UnsupportedFeatureError(
+            f"after {position} bytes it is ambiguous where texts of {self.names} begin or end, and what is remembered "
+            f"of them depends on it; separate them by bytes that are in none of them")
+
+
+cdef Judges judges_of(Machine machine):
+    """Those of a machine, one for all on the same automata."""
+    cdef Judges judges = machine.tables.judges
+    if judges is None:
+        judges = Judges.__new__(Judges)
+        judges.by_rule, judges.predicates, names = {}, [DIFFERENT], []
+        for rule in list(machine.tables.lowering.ir.rules.values()):
+            for note, predicate in rule.notes:
+                if note in ("scope", "judged") and predicate not in judges.predicates:
+                    judges.predicates.append(predicate)
+                if note in ("item", "judged"):
+                    names.append(repr(rule.name))
+                judges.watches = judges.watches or note == "watched"
+        judges.names = ", ".join(sorted(names))
+        machine.tables.judges = judges
+    return judges
 
 
 cdef class Remembered:
-    """All of it, at one place of a text."""
+    """All of it, behind one byte of a text."""
 
-    cdef Remembered copy(self):
+    cdef Remembered after(self, Machine machine, const Marks* marks, dict results, Py_ssize_t position):
+        """The same behind so many bytes, with which frames end and begin.  `results`: by frame, what is remembered
+        behind the texts that end."""
         cdef Remembered other = Remembered.__new__(Remembered)
-        other.begun, other.seen = self.begun.copy(), self.seen.copy()
+        cdef int32_t i
+        other.at, other.begun = {}, self.begun.copy()
+        for i in range(marks.staying_count):
+            memories = self.behind(machine, &marks.staying[i], results)
+            if not are_equal(other.at.setdefault(marks.staying[i].frame, memories), memories):
+                judges_of(machine).refuse(position)
+        other._begin(machine, marks, position)
         return other
 
-    cdef int begin(self, const Marks* marks, Py_ssize_t position) except -1:
+    cdef tuple behind(self, Machine machine, const Pair* pair, dict results):
+        """What is remembered at a place by who came there by way of a text that ended, if of any."""
+        cdef tuple memories
+        if pair.other < 0:
+            return self.at[pair.frame]
+        memories = results[pair.other]
+        for number in judges_of(machine).of(machine, pair.other).restored:
+            memories = with_memory(memories, number, self.begun[pair.other][2][pair.frame][number])
+        return memories
+
+    cdef int _begin(self, Machine machine, const Marks* marks, Py_ssize_t position) except -1:
         """Note what is predicted behind so many bytes."""
-        cdef Seen nothing
-        cdef int i
+        cdef Judges judges = judges_of(machine)
+        cdef Judged judged
+        cdef int32_t i, frame, place
         for i in range(marks.begun_count):
-            if marks.begun[i].mark & DISTINCT:
-                nothing = Seen.__new__(Seen)
-                nothing.values = {}
-                self.seen[marks.begun[i].frame] = nothing
-        for i in range(marks.begun_count):
-            if marks.begun[i].mark & ITEM and marks.begun[i].scope >= 0:
-                self.begun[marks.begun[i].frame] = marks.begun[i].scope, position
-                self.seen[marks.begun[i].scope] = (<Seen>self.seen[marks.begun[i].scope]).beginning()
+            frame, place = marks.begun[i].frame, marks.begun[i].other
+            judged = judges.of(machine, frame)
+            memories = self.at[place]
+            for number in judged.scopes:
+                memories = with_memory(memories, number, self.at[frame][number] if frame in self.at
+                                       else judges.fresh(number, judged.name))
+            if frame not in self.at:
+                self.at[frame], self.begun[frame] = memories, (position, memories, {})
+            elif not are_equal(self.at[frame], memories):
+                judges.refuse(position)
+            self.begun[frame][2][place] = self.at[place]
         return 0
 
-
-cdef Remembered nothing_yet():
-    cdef Remembered remembered = Remembered.__new__(Remembered)
-    remembered.begun, remembered.seen = {}, {}
-    return remembered
+    cdef Remembered outside(self):
+        """The same behind a byte that leads out of all marked frames."""
+        cdef Remembered other
+        if not self.begun:
+            return self
+        other = Remembered.__new__(Remembered)
+        other.begun, other.at = {}, {-1: self.at[-1]}
+        return other
 
 
 cdef Remembered at_the_start(Machine machine):
-    """What is remembered before any text; None where nothing is."""
+    """What is remembered before any text; None in grammars without marks."""
     cdef Remembered remembered
-    if machine.first_marks == NULL or not machine.first_marks.begun_count:
+    cdef Judges judges
+    if not machine.marked:
         return None
-    remembered = nothing_yet()
-    remembered.begin(machine.first_marks, 0)
+    judges = judges_of(machine)
+    remembered = Remembered.__new__(Remembered)
+    remembered.begun = {}
+    remembered.at = {-1: (None, *[judges.fresh(number, "text") for number in range(1, len(judges.predicates))])}
+    remembered._begin(machine, machine.first_marks, 0)
     return remembered
+
+
+cdef tuple with_memory(tuple memories, Py_ssize_t number, memory):
+    """`memories` with another one of predicate `number`."""
+    return memories if memories[number] is memory else (*memories[:number], memory, *memories[number + 1:])
+
+
+cdef bint are_equal(one, other) except -1:
+    """Whether two readings remember the same."""
+    return one is other or one == other
+
+
+cdef bint is_inside(Remembered remembered):
+    """Whether a text is being read that is judged, or in which something is remembered anew."""
+    return remembered is not None and len(remembered.begun) > 0

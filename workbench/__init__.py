@@ -22,7 +22,18 @@ from typing import TYPE_CHECKING
 from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
+    from kernels_core import (
+        AllDifferent,
+        CompiledGrammar,
+        DeclaredBefore,
+        Grammar,
+        GrammarCompiler,
+        GrammarMatcher,
+        OneOf,
+        Options,
+        Predicate,
+        TokenizerInfo,
+    )
     from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
     from workbench.explorer import Explorer, explore
     from workbench.generation import (
@@ -42,10 +53,12 @@ if TYPE_CHECKING:
     from workbench.trace import Trace
 
 __all__ = [
+    "AllDifferent",
     "Caches",
     "Candidate",
     "Comparison",
     "CompiledGrammar",
+    "DeclaredBefore",
     "Explorer",
     "Finding",
     "Generation",
@@ -54,7 +67,9 @@ __all__ = [
     "GrammarMatcher",
     "Hunt",
     "LanguageModel",
+    "OneOf",
     "Options",
+    "Predicate",
     "Reading",
     "Session",
     "SideBySide",
@@ -75,10 +90,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AllDifferent": "kernels_core",
     "Caches": "workbench.observatory",
     "Candidate": "workbench.reading",
     "Comparison": "workbench.comparing",
     "CompiledGrammar": "kernels_core",
+    "DeclaredBefore": "kernels_core",
     "Explorer": "workbench.explorer",
     "Finding": "workbench.comparing",
     "Generation": "workbench.generation",
@@ -87,7 +104,9 @@ _HOMES = {
     "GrammarMatcher": "kernels_core",
     "Hunt": "workbench.comparing",
     "LanguageModel": "workbench.generation",
+    "OneOf": "kernels_core",
     "Options": "kernels_core",
+    "Predicate": "kernels_core",
     "Reading": "workbench.reading",
     "Session": "workbench.session",
     "SideBySide": "workbench.generation",

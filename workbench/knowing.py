@@ -333,7 +333,6 @@ class Knowing:
         with self._lock:
             return self._known.once(self._state_key(), what, make)
 
-    def _state_key(self) -> tuple[int, int, bool]:
-        """Equal at all places where the parser is in the same state."""
-        matcher = self._matcher
-        return id(matcher.masks), matcher.set_number, matcher.is_terminated()
+    def _state_key(self) -> tuple[object, ...]:
+        """Equal at places from which the same is allowed."""
+        return (*self._matcher.state_key, self._matcher.is_terminated())

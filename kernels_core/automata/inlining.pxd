@@ -10,6 +10,7 @@ cdef class LoweredRule:
     cdef readonly int32_t min_iterations, max_iterations  # -1: not counted; -1: no maximum
     cdef readonly int32_t max_tokens        # that may begin inside of a text of it; -1: any number
     cdef readonly int mark                  # of `grammar.rules.Mark`
+    cdef readonly tuple marks               # the notes that say so
     cdef int32_t twins                      # counted rules before it that say the same
     cdef readonly Node item                 # None unless counted
     cdef readonly tuple path

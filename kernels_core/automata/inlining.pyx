@@ -14,7 +14,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from kernels_core.automata.size_estimate cimport CALL, CALLED, INLINED, UNDECIDED, copies_in
-from kernels_core.grammar.rules cimport DeferredRule, Rule, mark_of, token_limit
+from kernels_core.grammar.rules cimport DeferredRule, Rule, mark_of, marks_of, token_limit
 from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Node, Repeat, TokenSet
 from kernels_core.laboratory cimport TEXT_COPIES, has
 
@@ -161,7 +161,7 @@ cdef class Inlining(SizeEstimates):
             rule = _lowered(callee.name, self.ir)
             if self.limits_tokens:
                 rule.max_tokens = token_limit(self.bodies[callee.name])
-            rule.mark = mark_of(self.bodies[callee.name])
+            rule.mark, rule.marks = mark_of(self.bodies[callee.name]), marks_of(self.bodies[callee.name])
             if rule.mark and not self.marked:
                 raise RuntimeError(f"rule {callee.name!r} was made after the parser, which does not look at its items")
             self.rules.append(rule)
@@ -211,6 +211,6 @@ cdef class Inlining(SizeEstimates):
 
 cdef LoweredRule _lowered(str source, ir):
     cdef LoweredRule rule = LoweredRule.__new__(LoweredRule)
-    rule.source, rule.ir, rule.path = source, ir, ()
+    rule.source, rule.ir, rule.path, rule.marks = source, ir, (), ()
     rule.min_iterations = rule.max_iterations = rule.max_tokens = -1
     return rule

@@ -26,7 +26,18 @@ from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
 from kernels_core.grammar.compact_body import CompactBody
-from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, TagDispatch, Unordered
+from kernels_core.grammar.ir import (
+    RESTRICTIONS,
+    CharSet,
+    GrammarIR,
+    Literal,
+    Node,
+    Repeat,
+    Rule,
+    RuleRef,
+    TagDispatch,
+    Unordered,
+)
 from kernels_core.grammar.nodes import fold
 from kernels_core.options import Options
 
@@ -188,8 +199,8 @@ class Lowering(Inlining):
 
 def refuse_restrictions(ir: GrammarIR, rule: Rule, parser: str) -> None:
     """`UnsupportedFeatureError` if `rule` says what only frames can keep, for a parser without them."""
-    for note in _RESTRICTIONS.keys() & {note for note, _ in rule.notes}:
-        what = _RESTRICTIONS[note]
+    for note in RESTRICTIONS.keys() & {note for note, _ in rule.notes}:
+        what = RESTRICTIONS[note]
         raise UnsupportedFeatureError(
             f'rule {rule.name!r} {what} ({note}), which parser="{parser}" cannot; use parser="earley"',
             ir.source,
@@ -197,9 +208,4 @@ def refuse_restrictions(ir: GrammarIR, rule: Rule, parser: str) -> None:
         )
 
 
-_RESTRICTIONS = {
-    "max_tokens": "limits its tokens",
-    "distinct": "has items that differ",
-    "item": "is an item that differs from others",
-}
 _COUNTLESS = (1 << 31) - 1  # edges

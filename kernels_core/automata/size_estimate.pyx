@@ -11,7 +11,7 @@ cimport cython
 from libc.stdint cimport int8_t
 
 from kernels_core.grammar.plain_text cimport encloses
-from kernels_core.grammar.rules cimport DISTINCT, ITEM, DeferredRule, Rule, mark_of, restrictions, token_limit
+from kernels_core.grammar.rules cimport JUDGED, SCOPE, DeferredRule, Rule, mark_of, restrictions, token_limit
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, ByteSet, CharSet, Choice, Empty, Literal, Never, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
 )
@@ -108,7 +108,7 @@ cdef class SizeEstimates:
         self.ir, self.options, self.limits, self.lock = ir, options, limits_of(options), ir.lock
         self.bodies, self.made = ir.rules, ir.made
         cdef int restricted = restrictions(ir.rules)
-        self.limits_tokens, self.marked = restricted & 4 != 0, restricted & (DISTINCT | ITEM) != 0
+        self.limits_tokens, self.marked = restricted & 8 != 0, restricted & (SCOPE | JUDGED) != 0
         self.callees = {}
         return 0
 

@@ -76,6 +76,7 @@ cdef class Tables:
     cdef bint limits_tokens               # whether some rule does (`../earley/token_limits.pyx`)
     cdef vector[uint8_t] marks            # of `grammar.rules.Mark`
     cdef bint marked                      # whether some rule has one (`../earley/marks.pyx`)
+    cdef object judges                    # what `../remembered.pyx` keeps about those rules; None until it is asked
     cdef bint bounded                     # whether some rule bounds the length of its texts (`lengths.pxd`)
     # by token set: sorted ids, and whether they are the ones left out
     cdef vector[vector[int32_t]] token_ids

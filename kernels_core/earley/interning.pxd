@@ -1,18 +1,15 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.algorithm cimport find
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from kernels_core.automata.tables cimport Tables
+from kernels_core.automata.tables cimport Tables, members_at
 from kernels_core.earley.arena cimport Arena
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.records cimport Boundary, FrameLimit, FrameRec, GroupRec, SetRec
 from kernels_core.earley.registers cimport Registers
 from kernels_core.earley.slots cimport Slot
-from kernels_core.grammar.rules cimport DISTINCT
-
-cdef enum:
-    MIXED = -2
-
+from kernels_core.grammar.rules cimport JUDGED
 
 cdef class InternedStates:
     cdef readonly Tables tables
@@ -28,6 +25,7 @@ cdef class InternedStates:
     cdef readonly bint limited
     cdef readonly bint marked             # the latter
     cdef vector[FrameLimit] frame_limits  # by number of frame
+    cdef vector[int32_t] kept_open        # frames whose judged texts may not end in the closure that is made; -1: none may
     cdef unordered_map[int32_t, Boundary*] boundaries    # by number of set
     cdef unordered_map[uint64_t, uint8_t] covers          # pairs of frames; `coverage.pyx`
     # Frames that are being made, by slot; empty or stale between calls.
@@ -53,6 +51,14 @@ cdef class InternedStates:
         """The mark (`grammar.rules.Mark`) of the rule that `frame` was predicted for."""
         return self.tables.marks[-2 - self.frame_limits[frame].left] if self.frame_limits[frame].left < -1 else 0
 
-    cdef inline int32_t scope_at(self, int32_t frame) noexcept nogil:
-        """The innermost `distinct` frame that this one is or is in; -1: none; MIXED."""
-        return frame if self.mark_of(frame) & DISTINCT else self.frame_limits[frame].scope
+    cdef inline bint keeps_open(self, int32_t frame) noexcept nogil:
+        """Whether the text of `frame` is judged and may not end in this closure."""
+        if self.kept_open.empty() or not self.mark_of(frame) & JUDGED:
+            return False
+        return self.kept_open[0] < 0 or (
+            find(self.kept_open.begin(), self.kept_open.end(), frame) != self.kept_open.end())
+
+    cdef inline bint may_stop(self, const Item& item) noexcept nogil:
+        """Whether what an accepting item has counted lets a text of its rule end; iterations aside."""
+        return self.registers.may_end(members_at(self.tables, item.state), item.counter) and (
+            not self.tables.bounded or self.tables.is_long_enough(item.state, item.counter))

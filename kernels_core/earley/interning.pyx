@@ -67,9 +67,8 @@ cdef class InternedStates:
 
         Frames that are not made yet are left out (`left_recursion.pyx`).
         """
-        cdef FrameLimit limit = FrameLimit(left, rule, -1, 0)
-        cdef int32_t i, scope
-        cdef bint first = True
+        cdef FrameLimit limit = FrameLimit(left, rule, 0)
+        cdef int32_t i
         if left >= 0:
             limit.reach = COUNTS | (SPENT if left == 0 else 0)
         elif left < -1:
@@ -78,14 +77,11 @@ cdef class InternedStates:
             if record.returns[i].frame >= record.number:
                 continue
             limit.reach |= self.frame_limits[record.returns[i].frame].reach
-            scope = self.scope_at(record.returns[i].frame)
-            limit.scope = scope if first or scope == limit.scope else MIXED
-            first = False
         if limit.reach & COUNTS and limit.reach & MARKED:
             with gil:
                 raise UnsupportedFeatureError(
-                    f"{self.where}: a rule that limits its tokens (max_tokens) and one whose items differ (distinct) "
-                    f"lie in each other, which is not built: give the limit to a rule beside it")
+                    f"{self.where}: a rule that limits its tokens (max_tokens) lies in one that a predicate or "
+                    f"`distinct` is about, or around it, which is not built: give the limit to a rule beside it")
         self.frame_limits.push_back(limit)
         return 0
 

@@ -19,7 +19,7 @@ from libcpp.vector cimport vector
 from kernels_core.clock cimport breathe
 from kernels_core.earley.coverage cimport drop_covered
 from kernels_core.earley.distinct cimport Item
-from kernels_core.earley.interning cimport MIXED, InternedStates
+from kernels_core.earley.interning cimport InternedStates
 from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.records cimport GroupRec
 from kernels_core.earley.slots cimport after, put
@@ -94,8 +94,6 @@ cdef int _intern_component(InternedStates states, vector[int32_t]& members) exce
     cdef size_t at, nbytes
     cdef GroupRec* group = NULL
     cdef uint8_t reach = 0
-    cdef int32_t scope = -1
-    cdef bint first = True
     for i in range(members.size()):
         order.push_back(<int64_t>states.slot_rule[members[i]] << 32 | members[i])
     sort(order.begin(), order.end())
@@ -150,14 +148,8 @@ cdef int _intern_component(InternedStates states, vector[int32_t]& members) exce
     if states.limited:                 # each of them leads to all others
         for i in range(members.size()):
             reach |= states.frame_limits[base + i].reach
-            for j in range(states.frames[base + i].count):
-                reference = states.frames[base + i].returns[j].frame
-                if reference < base:
-                    scope = states.scope_at(reference) if first or states.scope_at(reference) == scope else MIXED
-                    first = False
         for i in range(members.size()):
             states.frame_limits[base + i].reach = reach
-            states.frame_limits[base + i].scope = scope
     group = <GroupRec*>states.arena.take(sizeof(GroupRec) + nbytes)
     group.size, group.first, group.members = <int32_t>key.size(), base, <int32_t>members.size()
     group.key = <int32_t*>(group + 1)

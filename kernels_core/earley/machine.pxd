@@ -36,8 +36,9 @@ cdef class Machine(InternedStates):
     cdef vector[int32_t] slot_of_rule
     cdef Distinct met                    # items of long lists among these
     cdef vector[int32_t] include_into, include_from
-    # where rules have marks (`marks.pyx`): of this closure, and frames of items that may not end in it (-1: none may)
-    cdef vector[int32_t] ended, begun, kept_open
+    # where rules have marks (`marks.pyx`): of this closure, which begin, and whether some end
+    cdef vector[int32_t] begun
+    cdef bint ends
     cdef Marks* closed_marks             # of the last closure; NULL: nothing was begun or ended
     cdef Marks* first_marks              # before any text; NULL: nothing is begun
     cdef ordered_map[vector[int32_t], Passage] kept_passages    # by set, byte and `kept_open`
@@ -47,7 +48,6 @@ cdef class Machine(InternedStates):
     cdef int _scan(self, SetRec* source, uint8_t byte, int32_t* low, int32_t* high) except -1 nogil
     cdef int passage(self, SetRec* source, uint8_t byte, const vector[int32_t]& kept_open,
                      Passage* found) except -1 nogil
-    cdef bint _keeps_open(self, int32_t frame) except -1 nogil
     cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text,
                             Passage* whole) except NULL nogil
     cdef SetRec* closed(self, SetRec* source) except NULL nogil

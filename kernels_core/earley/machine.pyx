@@ -36,7 +36,6 @@ Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` sh
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
-from libcpp.algorithm cimport find
 
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, Tables, members_at,
@@ -52,7 +51,6 @@ from kernels_core.earley.records cimport (
 )
 from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport remember
-from kernels_core.grammar.rules cimport ITEM
 
 __all__ = ["Machine"]
 
@@ -107,8 +105,7 @@ cdef class Machine(InternedStates):
             if tables.marks[0]:                 # a rule that is called by nobody
                 self.begun.push_back(root)
             self.kernel.clear()
-            self.ended.clear()
-            self.first_marks = note_marks(self, self.kernel, self.ended, self.begun)
+            self.first_marks = note_marks(self, self.kernel, self.begun)
         finally:
             self.lock.unlock()
 
@@ -159,8 +156,8 @@ cdef class Machine(InternedStates):
 
     cdef int passage(self, SetRec* source, uint8_t byte, const vector[int32_t]& kept_open,
                      Passage* found) except -1 nogil:
-        """With the lock held: where `byte` leads if the items of the frames `kept_open` do not end there (-1: none
-        does), and what that does to marked nodes (`marks.pyx`)."""
+        """With the lock held: where `byte` leads if what is judged in the frames `kept_open` does not end there (-1:
+        nothing does), and what that does to marked nodes (`marks.pyx`)."""
         cdef int32_t low = 0, high = 255
         cdef vector[int32_t] key
         found.target = self.dead
@@ -327,14 +324,14 @@ cdef class Machine(InternedStates):
         self.items.assign(self.kernel.begin(), self.kernel.end())       # `=` would give its room away
         forget(&self.met)
         breathe(count)
-        self.ended.clear()
+        self.ends = False
         self.begun.clear()
         self._complete()
         if not self._predict():
             return self.unlowered
         cdef SetRec* result = self.intern_set(self.final)
-        if self.ended.size() or self.begun.size():
-            self.closed_marks = note_marks(self, self.kernel, self.ended, self.begun)
+        if self.ends or self.begun.size():
+            self.closed_marks = note_marks(self, self.kernel, self.begun)
         if not self.memoize or self.kept_open.size():
             return result
         cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec) + nbytes)
@@ -366,9 +363,7 @@ cdef class Machine(InternedStates):
             flags = self.tables.flags[item.state]
             if not flags & ACCEPTING or i <= done.size() and done[i - 1]:
                 continue
-            if not self.registers.may_end(members_at(self.tables, item.state), item.counter):
-                continue
-            if self.tables.bounded and not self.tables.is_long_enough(item.state, item.counter):
+            if not self.may_stop(item):
                 continue
             if flags & COUNTED:
                 rule = self.tables.rule_of[item.state]
@@ -383,8 +378,10 @@ cdef class Machine(InternedStates):
                     add_new(&self.met, items, number, self.tables.start[rule], item.frame, iterations)
                 if item.counter >= 0 and iterations < self.tables.min_iterations[rule]:
                     continue
-            if self.marked and self.mark_of(item.frame) & ITEM and self._keeps_open(item.frame):
-                continue
+            if self.marked and self.mark_of(item.frame):
+                self.ends = True
+                if self.keeps_open(item.frame):
+                    continue
             frame = self.frames[item.frame]
             if frame.chained and not frame.visited:
                 self._end(frame)
@@ -399,13 +396,6 @@ cdef class Machine(InternedStates):
                     done.resize(items.size(), 0)
                     done[items.size() - 1] = 1
         return 0
-
-    cdef bint _keeps_open(self, int32_t frame) except -1 nogil:
-        """Note that the item of `frame` may end; whether it may not, here."""
-        if find(self.ended.begin(), self.ended.end(), frame) == self.ended.end():
-            self.ended.push_back(frame)
-        return self.kept_open.size() and self.frame_limits[frame].scope != -1 and (
-            self.kept_open[0] < 0 or find(self.kept_open.begin(), self.kept_open.end(), frame) != self.kept_open.end())
 
     cdef int _end(self, FrameRec* frame) except -1 nogil:
         """Find what ending the rule of `frame` brings about, and first the same of frames that this leads to."""

@@ -69,7 +69,6 @@ cdef struct FrameLimit:
     # Of the frame with that number; grammars without limits and marks have none of these.
     int32_t left            # tokens that may yet begin in the rule that was predicted; -1: any number; below: marked
     int32_t rule            # which one, for frames that refer to each other
-    int32_t scope           # the innermost `distinct` frame that all it returns to are in; -1: in none; MIXED
     uint8_t reach           # `Limits` of the frame itself and of all it returns to
 
 
@@ -80,19 +79,21 @@ cdef struct Boundary:
     SetRec* unlimited
 
 
-cdef struct MarkedFrame:
-    int32_t frame
-    int32_t scope           # the `distinct` frame that an item is of; -1: of none
-    uint8_t mark            # `grammar.rules.Mark`
+cdef struct Pair:
+    int32_t frame           # with a mark; -1 as a place: outside of all of these
+    int32_t other
 
 
 cdef struct Marks:
-    # What the closure of a kernel does to nodes of rules with a mark.
-    MarkedFrame* ended      # items that may end
-    MarkedFrame* begun      # what is predicted
+    # What the closure of a kernel does to nodes of rules with a mark (`marks.pyx`).
+    Pair* ended             # each that may end, inner ones first, with the one that ended before it on the way (-1: none)
+    Pair* staying           # each place of a reading that goes on, with the one that ended last on the way there
+    Pair* begun             # each that is predicted, outer ones first, with the places that it returns to
     int32_t ended_count
+    int32_t staying_count
     int32_t begun_count
-    uint8_t ambiguous       # these nodes cannot be told from others (`marks.pyx`)
+    uint8_t endless         # some that end lie in each other without end
+    uint8_t again           # one that begins is open, so that it cannot be told where its text begins
 
 
 cdef struct KernelRec:

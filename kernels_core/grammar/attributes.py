@@ -27,10 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from ..errors import UnsupportedFeatureError
+from ..errors import GrammarError, UnsupportedFeatureError
 from .analysis import begins_with_a_bracket, components
 from .ir import Empty, GrammarIR, Rule
+from .names import undefined
 from .regular.from_rules import grammar_language
 from .regular.languages import (
     ALL,
@@ -51,7 +53,7 @@ __all__ = ["NOTES", "Attribute", "Note", "at_most", "named", "shaped", "shortest
 
 NOTES = ("capture", "temperature", "trailing", "hidden", "stop_capture", "max_tokens", "distinct", "item")
 
-Note = tuple[str, str | float | int | None]
+Note = tuple[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,18 @@ def at_most(language: Language, count: int) -> Language:
     return solved if solved is not None else intersection(language, loop(ANY_CHARACTER, 0, count))
 
 
-def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: str) -> GrammarIR:
-    """`ir` with `lazy` and `max_chars` done to their rules, called ones first, and with the notes of all.
+def shaped(
+    ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: str, marks: Mapping[str, tuple[Note, ...]] = {}
+) -> GrammarIR:
+    """`ir` with `lazy` and `max_chars` done to their rules, called ones first, and with the notes of all; `marks` are
+    notes that no text can say (`predicates.py`).
 
-    `UnsupportedFeatureError`, at the attribute, where a rule is not regular or needs too many states.
+    `GrammarError` where there is no rule to mark; `UnsupportedFeatureError`, at the attribute, where a rule is not
+    regular or needs too many states.
     """
-    rules = dict(ir.rules)
+    for name in marks.keys() - ir.rules.keys():
+        raise GrammarError(undefined(name, ir.rules, role="rule for a predicate"), language=language)
+    rules = {name: Rule(name, rule.body, marks.get(name, ()), span=rule.span) for name, rule in ir.rules.items()}
     book = RuleBook()
     book.rules = dict(rules)
     for name in [name for group in components(ir) for name in group if name in attributes]:
@@ -99,9 +107,11 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
         if "distinct" in asked and not begins_with_a_bracket(body):
             reason = f'the rule {name!r} has items that differ (distinct), so it begins with "[" or "{{"'
             raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
-        if "distinct" in asked and {"lazy", "max_chars"} & asked.keys():
-            reason = "lazy and max_chars make a rule anew, without items that could differ (distinct)"
-            raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
+        if {"lazy", "max_chars"} & asked.keys():
+            if "distinct" in asked:
+                reason = "lazy and max_chars make a rule anew, without items that could differ (distinct)"
+                raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
+            rules[name] = Rule(name, body, span=rule.span)  # a text of the rule is still judged as a whole
         if "lazy" in asked or "max_chars" in asked:
             offset = min(asked[key].offset for key in ("lazy", "max_chars") if key in asked)
             try:
@@ -121,7 +131,7 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
             body = Empty(span=body.span)
             del asked["max_tokens"]
         notes = tuple((key, attribute.value) for key, attribute in asked.items() if key in NOTES)
-        rules[name] = Rule(name, body, span=rule.span, notes=notes)
+        rules[name] = Rule(name, body, span=rule.span, notes=(*notes, *marks.get(name, ())))
         for added, made in book.rules.items():
             if added not in rules:
                 rules[added] = Rule(added, made.body, span=rule.span)

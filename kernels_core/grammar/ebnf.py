@@ -32,12 +32,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import NoReturn
 
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING, members_are_last
-from .attributes import NOTES, Attribute, shaped
+from .attributes import NOTES, Attribute, Note, shaped
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
 from .lexer import Tokens
 from .macros import Dispatch, call
@@ -54,13 +55,15 @@ _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
-def parse_ebnf(source: str, root: str = "root") -> GrammarIR:
+def parse_ebnf(source: str, root: str = "root", marks: Mapping[str, tuple[Note, ...]] = {}) -> GrammarIR:
     """The rules of `source`, all of them, as written (only node by node in normal form).
+
+    `marks` are notes of rules that no text can say (`predicates.py`).
 
     Raises `GrammarSyntaxError` for malformed text, `GrammarError` for undefined or repeated rules and a missing root,
     `UnsupportedFeatureError` for what is known and not built; each with the offset of the character to look at.
     """
-    return _Parser(source).grammar(root)
+    return _Parser(source).grammar(root, marks)
 
 
 class _Group:
@@ -99,7 +102,7 @@ class _Parser(Tokens):
             return after == "define" or (after == "set" and kinds[i + 2] == "define")
         return kinds[i] == "byteset" and after == "define"
 
-    def grammar(self, root: str) -> GrammarIR:
+    def grammar(self, root: str, marks: Mapping[str, tuple[Note, ...]]) -> GrammarIR:
         rules: dict[str, Rule] = {}
         attributes: dict[str, list[Attribute]] = {}
         i = 0
@@ -123,7 +126,7 @@ class _Parser(Tokens):
         if root not in rules:
             raise GrammarError(undefined(root, rules, role="root rule"), self.source, 0)
         ir = GrammarIR(rules, root, self.source)
-        return shaped(ir, attributes, "EBNF") if attributes else ir
+        return shaped(ir, attributes, "EBNF", marks) if attributes or marks else ir
 
     def _expected_rule(self, i: int) -> NoReturn:
         start = self.starts[i]

@@ -22,6 +22,7 @@ from .json_text import JSON_TEXT
 from .length import request
 from .names import fresh
 from .notes import control_texts, notes_on_rules
+from .predicates import Predicate, check_judged, marks
 from .printer import print_grammar
 from .regex import parse_regex
 from .regular import languages
@@ -58,14 +59,15 @@ class Grammar:
     """A context-free grammar over bytes, checked and in normal form; immutable, made by the `from_...` methods.
 
     Every rule is reachable from the root and can finish, so no text that is a prefix under it leads to a dead end.
-    Two grammars are equal when their normal forms are: same rules, same names, whatever the spelling and the order.
-    Pickling sends the source and reads it again.  Safe to share between threads.
+    Two grammars are equal when their normal forms are: same rules, same names, whatever the spelling and the order; and
+    the same predicates.  Pickling sends the source and reads it again.  Safe to share between threads.
     """
 
     def __init__(self, ir: GrammarIR) -> None:
         """A grammar from an IR built by hand; `GrammarError` where it breaks an invariant of `ir.py`."""
         analysis.check(ir)
         self._ir = analysis.normal_form(ir, trusted=False)
+        check_judged(self._ir, "EBNF")
         self._source = ir.source
         self._recipe: tuple[Callable[..., Grammar], tuple[Any, ...]] | None = None
         self._warnings: tuple[SchemaProblem | GrammarNote, ...] = ()
@@ -82,14 +84,23 @@ class Grammar:
 
     @classmethod
     @_limited
-    def from_ebnf(cls, ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
+    def from_ebnf(
+        cls,
+        ebnf_string: str,
+        *,
+        root_rule_name: str = "root",
+        predicates: Mapping[str, Predicate] | None = None,
+    ) -> Grammar:
         """A grammar from EBNF text (the dialect: `kernels_core.grammar.ebnf`).
+
+        predicates: what judges the texts of rules, by their names.
 
         `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
         """
         _require_text(ebnf_string, "from_ebnf")
-        ir = parse_ebnf(ebnf_string, root_rule_name)
-        made = cls._made(ir, "EBNF", (_from_ebnf, (ebnf_string, root_rule_name)))
+        ir = parse_ebnf(ebnf_string, root_rule_name, marks(predicates))
+        made = cls._made(ir, "EBNF", (_from_ebnf, (ebnf_string, root_rule_name, dict(predicates or {}) or None)))
+        check_judged(made._ir, "EBNF")
         made._warnings = notes_on_rules(ir, made._ir.rules)
         return made
 
@@ -121,6 +132,7 @@ class Grammar:
         trailing_skip: bool = False,
         imports: Mapping[str, str] | None = None,
         base_path: str | PathLike[str] | None = None,
+        predicates: Mapping[str, Predicate] | None = None,
     ) -> Grammar:
         """A grammar from Lark text (the dialect, and what a terminal means: `kernels_core.grammar.lark`).
 
@@ -129,6 +141,7 @@ class Grammar:
         `%json`, as in `from_json_schema`.
         `trailing_skip`: what `%ignore` names may stand behind the last terminal, too, as in XGrammar.
 
+        predicates: what judges the texts of rules and terminals, by their names.
         imports, base_path: what `%import .csv.row` means: `imports["csv"]` is the text, or `csv.lark` in the folder
         `base_path` holds it; without either nothing but `common` can be imported, and no file is read.
 
@@ -148,10 +161,22 @@ class Grammar:
             trailing_skip=trailing_skip,
             imports=imports,
             folder=None if base_path is None else Path(base_path),
+            marks=marks(predicates),
         )
         # What was read from files belongs to the grammar: it is the same wherever it is made again.
-        arguments = (lark_string, start, tokenizer_info, others, plain_integers, trailing_skip, read.imports or None)
+        judges = dict(predicates or {}) or None
+        arguments = (
+            lark_string,
+            start,
+            tokenizer_info,
+            others,
+            plain_integers,
+            trailing_skip,
+            read.imports or None,
+            judges,
+        )
         made = cls._made(read.ir, "Lark", (_from_lark, arguments))
+        check_judged(made._ir, "Lark")
         made._warnings += tuple(map(GrammarNote, read.remarks))
         return made
 
@@ -341,7 +366,7 @@ class Grammar:
     def key(self) -> tuple[object, ...]:
         """What this grammar was made from, hashable; grammars with equal keys are equal, and so are their sources."""
         if self._recipe is None:
-            return (self._printed, self._source)
+            return (self._printed, self._source, tuple(self.predicates.items()))
         make, arguments = self._recipe
         return (make.__name__, *(_hashable(one) for one in arguments))
 
@@ -361,11 +386,18 @@ class Grammar:
         """The language ("ebnf", "regex", "lark", "json_schema" or "structural_tag"), the text, and the other arguments
         of the `from_...` method that makes this grammar again; those that have their default are left out."""
         if self._recipe is None:
-            return "ebnf", self._printed, {"root_rule_name": self._ir.root}
+            judged = {"predicates": self.predicates} if self.predicates else {}
+            return "ebnf", self._printed, {"root_rule_name": self._ir.root, **judged}
         make, (text, *others) = self._recipe
         language = _language(make)
         options = _ARGUMENTS[language](*others)
         return language, text, {name: value for name, value in options.items() if value != _DEFAULTS.get(name)}
+
+    @property
+    def predicates(self) -> dict[str, Predicate]:
+        """What judges the texts of rules, by their names, as far as they are read."""
+        rules = list(self._ir.rules.items())
+        return {name: value for name, rule in rules for note, value in rule.notes if note == "judged"}
 
     @property
     def warnings(self) -> tuple[SchemaProblem | GrammarNote, ...]:
@@ -390,14 +422,14 @@ class Grammar:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grammar):
             return NotImplemented
-        return self._printed == other._printed
+        return self._printed == other._printed and self.predicates == other.predicates
 
     def __hash__(self) -> int:
         return hash(self._printed)
 
     def __reduce__(self) -> tuple[Callable[..., Grammar], tuple[Any, ...]]:
         # Text, not nodes: pickle recurses and would fail on deeply nested rules.
-        return self._recipe or (_from_ebnf, (self._printed, self._ir.root))
+        return self._recipe or (_from_ebnf, (self._printed, self._ir.root, self.predicates or None))
 
 
 def _hashable(value: object) -> object:
@@ -419,15 +451,16 @@ def _language(make: Callable[..., Grammar]) -> str:
 
 
 _ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
-    "ebnf": lambda root: {"root_rule_name": root},
+    "ebnf": lambda root, predicates: {"root_rule_name": root, "predicates": predicates},
     "regex": lambda flags, match: {"flags": flags, "match": match},
-    "lark": lambda start, info, grammars, plain, skip, imports: {
+    "lark": lambda start, info, grammars, plain, skip, imports, predicates: {
         "start": start,
         "tokenizer_info": info,
         "grammars": grammars,
         "plain_integers": plain,
         "trailing_skip": skip,
         "imports": imports,
+        "predicates": predicates,
     },
     "json_schema": lambda options, resources: {**asdict(options), "caps": dict(options.caps), "resources": resources},
     "structural_tag": lambda info, lenient: {"tokenizer_info": info, "lenient": lenient},
@@ -452,8 +485,8 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def _from_ebnf(text: str, root: str) -> Grammar:
-    return Grammar.from_ebnf(text, root_rule_name=root)
+def _from_ebnf(text: str, root: str, predicates: Mapping[str, Predicate] | None = None) -> Grammar:
+    return Grammar.from_ebnf(text, root_rule_name=root, predicates=predicates)
 
 
 def _from_regex(pattern: str, flags: str, match: Literal["full", "search"]) -> Grammar:
@@ -468,6 +501,7 @@ def _from_lark(
     plain_integers: bool = False,
     trailing_skip: bool = False,
     imports: Mapping[str, str] | None = None,
+    predicates: Mapping[str, Predicate] | None = None,
 ) -> Grammar:
     return Grammar.from_lark(
         text,
@@ -477,6 +511,7 @@ def _from_lark(
         plain_integers=plain_integers,
         trailing_skip=trailing_skip,
         imports=imports,
+        predicates=predicates,
     )
 
 
@@ -518,6 +553,8 @@ def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Nod
             raise TypeError(f"Grammar.{name} takes Grammar objects, not {type(grammar).__name__}")
     if len(grammars) == 1:
         return grammars[0]
+    if any(grammar.predicates for grammar in grammars):
+        raise UnsupportedFeatureError(f"Grammar.{name}: predicates are given to the grammar of the whole text")
     rules: dict[str, Rule] = {"root": Rule("root", nodes.seq(()))}
     roots: dict[Grammar, str] = {}
     for grammar in grammars:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .compact_body import CompactBody
 
 __all__ = [
+    "RESTRICTIONS",
     "ByteSet",
     "CharSet",
     "Choice",
@@ -61,6 +62,14 @@ __all__ = [
 ]
 
 MAX_CODE_POINT = 0x10FFFF
+# Notes of a rule that restrict its texts beyond what an automaton can say, in words for errors.
+RESTRICTIONS = {
+    "max_tokens": "limits its tokens",
+    "distinct": "has items that differ",
+    "item": "is an item that differs from others",
+    "scope": "begins the memory of a predicate anew",
+    "judged": "is judged by a predicate",
+}
 
 
 @dataclass(frozen=True)

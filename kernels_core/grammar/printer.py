@@ -54,6 +54,7 @@ def _notes(rule: Rule) -> str:
     notes = [
         name if value is None else f"{name}={_literal(value.encode()) if isinstance(value, str) else repr(value)}"
         for name, value in rule.notes
+        if name not in ("scope", "judged", "watched")  # their predicates are no text
     ]
     return f"[{', '.join(notes)}]" if notes else ""
 

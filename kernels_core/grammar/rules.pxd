@@ -13,12 +13,14 @@ cdef class DeferredRule(Rule):
 
 
 cdef enum Mark:
-    DISTINCT = 1        # items in a text of the rule differ
-    ITEM = 2            # a text of the rule is an item
+    SCOPE = 1           # what a predicate remembers begins anew in each text of the rule
+    JUDGED = 2          # a predicate judges each text of the rule
+    WATCHED = 4         # ... and says of each beginning of one whether it may become a text that it allows
 
 
 cdef int32_t token_limit(Rule rule) except -2
 cdef int mark_of(Rule rule) except -1
+cdef tuple marks_of(Rule rule)
 cdef int restrictions(dict rules) except -1
 cdef Rule rule_of(str name, object body, object span)
 cpdef object body_of(dict rules, dict made, str name, bint compact)

@@ -1,3 +1,5 @@
+from typing import Any
+
 from .compact_body import CompactBody
 from .tree import Node, Span
 
@@ -7,11 +9,11 @@ class Rule:
     @property
     def body(self) -> Node: ...
     @property
-    def notes(self) -> tuple[tuple[str, str | float | None], ...]: ...
+    def notes(self) -> tuple[tuple[str, Any], ...]: ...
     @property
     def span(self) -> Span | None: ...
     def __init__(
-        self, name: str, body: Node, notes: tuple[tuple[str, str | float | None], ...] = (), *, span: Span | None = None
+        self, name: str, body: Node, notes: tuple[tuple[str, Any], ...] = (), *, span: Span | None = None
     ) -> None: ...
     def __hash__(self) -> int: ...
 

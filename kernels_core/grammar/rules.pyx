@@ -15,7 +15,8 @@ cdef class Rule:
 
     `notes` are marks for whoever drives a generation, as (name, value): `capture` and `temperature`, see
     `attributes.py`.  They say nothing about the language, but for those that the parser reads: `max_tokens`
-    (`../earley/token_limits.pyx`), and `distinct` and `item` (`../earley/marks.pyx`).
+    (`../earley/token_limits.pyx`), and marks (`../earley/marks.pyx`): `distinct` and `item`, and with a `Predicate` as
+    their value `scope`, `judged` and `watched`, which no text can say.
     """
 
     def __init__(self, str name not None, body, tuple notes not None=(), *, span=None):
@@ -57,22 +58,29 @@ cdef int32_t token_limit(Rule rule) except -2:
 
 
 cdef int mark_of(Rule rule) except -1:
-    """`DISTINCT`, `ITEM`, both, or 0."""
+    """Bits of `Mark`."""
     cdef int mark = 0
     for key, _ in rule.notes:
-        if key == "distinct":
-            mark |= DISTINCT
-        elif key == "item":
-            mark |= ITEM
+        if key == "distinct" or key == "scope":
+            mark |= SCOPE
+        elif key == "item" or key == "judged":
+            mark |= JUDGED
+        elif key == "watched":
+            mark |= WATCHED
     return mark
 
 
+cdef tuple marks_of(Rule rule):
+    """The notes that are marks."""
+    return tuple([note for note in rule.notes if note[0] in ("distinct", "scope", "item", "judged", "watched")])
+
+
 cdef int restrictions(dict rules) except -1:
-    """What rules say that no automaton can: the marks of all, and 4 if some limits its tokens."""
+    """What rules say that no automaton can: the marks of all, and 8 if some limits its tokens."""
     cdef int found = 0
     for rule in rules.values():
         if (<Rule>rule).notes:
-            found |= mark_of(<Rule>rule) | 4 * (token_limit(<Rule>rule) >= 0)
+            found |= mark_of(<Rule>rule) | 8 * (token_limit(<Rule>rule) >= 0)
     return found
 
 

@@ -1,23 +1,28 @@
 # distutils: language = c++
-"""Find the tokens in which an item of a `distinct` rule may end, so that they can be refused where it equals another.
+"""Find the tokens in which a judged text may end, so that they can be refused where its predicate refuses it.
 
-Each set that is inside of such a rule is looked at once.  A walk down the vocabulary's trie follows two parsers: one
-that reads on, and one in which no item ever ends.  A token that the first takes and the second does not is one that
-values decide; all others stay as the mask has them.  Inside of a string nearly every token keeps the parser where it
-is, so there the walk leaves out what is quiet: subtrees whose bytes all lead back to such a set.
+Each set is looked at once.  A walk down the vocabulary's trie follows two parsers: one that reads on, and one in which
+no judged text ever ends.  A token that the first takes and the second does not is one that predicates decide; all
+others stay as the mask has them.  Inside of a string nearly every token keeps the parser where it is, so there the walk
+leaves out what is quiet: subtrees whose bytes all lead back to such a set.
 
-From a set outside of all such rules a token is decided by values only if it holds a whole beginning of an array or
-object with two equal items.  A vocabulary has a handful of tokens that could, and these alone are tried.
+An end says nothing any more once both parsers do the same again: what it led to is gone.  So of a word that may end
+behind each of its letters the last end decides.
 
-Read on: `../repeats.pyx` (compares values), `../earley/marks.pyx`.
+With `distinct` rules alone, few tokens are looked at from a set outside of them: those that hold a whole beginning of
+an array or object with two equal items.  A vocabulary has a handful of tokens that could.
+
+Read on: `../judging.pyx` (asks predicates), `../earley/marks.pyx`.
 """
 
 from libcpp.algorithm cimport find
 
 from kernels_core.clock cimport breathe
 from kernels_core.earley.machine cimport Passage, step
+from kernels_core.earley.marks cimport find_watched
 from kernels_core.earley.records cimport MARKED, is_live
 from kernels_core.earley.transitions cimport last_alike
+from kernels_core.grammar.rules cimport JUDGED
 from kernels_core.json_values cimport value_of
 
 __all__ = ["ItemEnds"]
@@ -27,7 +32,7 @@ cdef int MOST_LAYERED = 256     # sets that are looked at for that
 
 
 cdef class Endings:
-    """Of the tokens in which one item ends that began before them."""
+    """Of the tokens in which one text ends that began before them, and decides."""
 
     cdef dict by_value(self):
         """By value of an item that nothing is read of: the bytes up to its end."""
@@ -39,17 +44,17 @@ cdef class Endings:
 
 
 cdef class Ends:
-    """The tokens at one set that values decide."""
+    """The tokens at one set that predicates decide."""
 
 
 cdef class ItemEnds:
-    """ItemEnds(trie, machine)
+    """ItemEnds(trie, machine, *, anywhere, watches)
 
     What is known of the sets of one machine.
     """
 
-    def __init__(self, TokenTrie trie, Machine machine):
-        self.trie, self.machine = trie, machine
+    def __init__(self, TokenTrie trie, Machine machine, *, bint anywhere, bint watches):
+        self.trie, self.machine, self.anywhere, self.watches = trie, machine, anywhere, watches
         self.known, self.alike = {}, {}
         if trie.holding_two_items is None:
             trie.holding_two_items = _holding_two_items(trie)
@@ -61,12 +66,13 @@ cdef class ItemEnds:
         self.frame.resize(trie.max_depth + 1)
         self.length.resize(trie.max_depth + 1)
         self.begun_size.resize(trie.max_depth + 1)
+        self.watched.resize(trie.max_depth + 1)
 
     cdef Ends at(self, SetRec* record):
-        """The tokens at `record` that values decide; None: there are none.  The caller's clock runs."""
+        """The tokens at `record` that predicates decide; None: there are none.  The caller's clock runs."""
         cdef vector[EndingToken] found
         cdef vector[int32_t] within
-        if not record.limits & MARKED and not self.within:
+        if not record.limits & MARKED and not self.anywhere and not self.within:
             return None
         known = self.known.get(record.number, self)
         if known is not self:
@@ -96,10 +102,11 @@ cdef class ItemEnds:
         if known is not None:
             return known
         ends = Ends.__new__(Ends)
-        ends.by_frame, ends.others = {}, []
+        ends.by_frame = {}
         for i in range(found.size()):
             if found[i].frame < 0:
-                ends.others.append(found[i].token)
+                ends.shared.push_back(0 if ends.others.empty() else self._shared(found[i].token, ends.others.back()))
+                ends.others.push_back(found[i].token)
                 continue
             endings = ends.by_frame.get(found[i].frame)
             if endings is None:
@@ -119,7 +126,8 @@ cdef class ItemEnds:
         self.path[0] = self.kept[0] = record
         self.ends[0] = 0
         self.begun_size[0] = 0
-        if record.limits & MARKED:
+        self.watched[0] = 0
+        if record.limits & MARKED or self.anywhere:
             return self._walk(found)
         for i in range(within.size()):
             first = self.trie.spelling_first[within[i]]
@@ -154,59 +162,94 @@ cdef class ItemEnds:
         cdef SetRec* source = self.path[depth - 1]
         cdef SetRec* kept = self.kept[depth - 1]
         cdef SetRec* target
+        cdef SetRec* without        # where the byte leads if nothing ends with it
         cdef Passage passed, held
-        cdef int i
+        cdef int32_t i, ended = 0, frame = -1
+        cdef bint gone = True       # whatever earlier ends led to
         cdef size_t k
         if not is_live(source, byte):
             return False
         self.begun.resize(self.begun_size[depth - 1])
-        self.ends[depth] = self.ends[depth - 1]
-        self.frame[depth], self.length[depth] = self.frame[depth - 1], self.length[depth - 1]
-        target = step(self.machine, source, byte)
+        target = without = step(self.machine, source, byte)
         if target == self.machine.dead:
             return False
         if byte < 0x80 and kept == source and source.limits & MARKED and (
                 self._quiet(source).ascii[byte >> 6] >> (byte & 63) & 1):
             self.path[depth] = self.kept[depth] = target
-            self.begun_size[depth] = self.begun.size()
+            self.ends[depth], self.begun_size[depth] = 0, self.begun.size()
+            self.watched[depth] = self.watched[depth - 1]       # nowhere is quiet where there is one
             return True
         passed.marks = NULL
         if (source.limits | target.limits) & MARKED:
             self.machine.passage(source, byte, self.nothing, &passed)
         if passed.marks != NULL:
             for i in range(passed.marks.ended_count):
-                if passed.marks.ended[i].scope == -1:
-                    continue
-                self.ends[depth] += 1
-                if self.ends[depth] == 1:
-                    self.frame[depth], self.length[depth] = passed.marks.ended[i].frame, depth
-                    for k in range(self.begun.size()):
-                        if self.begun[k].frame == self.frame[depth]:
-                            self.frame[depth] = -1
+                if passed.marks.ended[i].frame != frame and (
+                        self.machine.mark_of(passed.marks.ended[i].frame) & JUDGED):
+                    frame = passed.marks.ended[i].frame
+                    ended += 1
+            for k in range(self.begun.size()):
+                if self.begun[k].frame == frame:
+                    ended = 2               # its text is in the token: no end that is looked up
             for i in range(passed.marks.begun_count):
                 self.begun.push_back(Begun(passed.marks.begun[i].frame, depth))
         self.begun_size[depth] = self.begun.size()
         self.path[depth] = target
-        if kept == source and self.ends[depth] == self.ends[depth - 1]:
-            self.kept[depth] = target
+        self.watched[depth] = self.watched[depth - 1] or self._is_watched(target)
+        if ended:
+            self.machine.passage(source, byte, self.everything, &held)
+            without = held.target
+        if kept == source:
+            self.kept[depth] = without
         elif kept.limits & MARKED:
             self.machine.passage(kept, byte, self.everything, &held)
             self.kept[depth] = held.target
+            if ended:
+                self.machine.passage(kept, byte, self.nothing, &held)
+                gone = held.target == target
         else:
             self.kept[depth] = step(self.machine, kept, byte)
+            gone = not ended or self.kept[depth] == target
+        self.ends[depth] = ended + (0 if gone and self.kept[depth] == without else self.ends[depth - 1])
+        self.frame[depth], self.length[depth] = self.frame[depth - 1], self.length[depth - 1]
+        if ended:
+            self.frame[depth], self.length[depth] = frame, depth
         return True
 
     cdef void _take(self, int32_t depth, int32_t token, vector[EndingToken]& found) noexcept nogil:
-        """Note a token whose bytes were read, if values decide about it."""
+        """Note a token whose bytes were read, if predicates decide about it."""
         cdef bint alone
-        if self.kept[depth] == self.machine.dead:
-            alone = self.ends[depth] == 1 and self.frame[depth] >= 0
+        if self.watched[depth]:
+            found.push_back(EndingToken(token, -1, 0))
+        elif self.kept[depth] == self.machine.dead:
+            alone = self.ends[depth] == 1
             found.push_back(EndingToken(token, self.frame[depth] if alone else -1, self.length[depth] if alone else 0))
+
+    cdef int32_t _shared(self, int32_t token, int32_t other) noexcept nogil:
+        """How many bytes two tokens begin with alike."""
+        cdef const uint8_t* one = self.trie.spelling.data() + self.trie.spelling_first[token]
+        cdef const uint8_t* two = self.trie.spelling.data() + self.trie.spelling_first[other]
+        cdef int32_t i, most = min(self.trie.spelling_first[token + 1] - self.trie.spelling_first[token],
+                                   self.trie.spelling_first[other + 1] - self.trie.spelling_first[other])
+        for i in range(most):
+            if one[i] != two[i]:
+                return i
+        return most
+
+    cdef bint _is_watched(self, SetRec* at) except -1 nogil:
+        """Whether some reading at a set is in a text whose beginnings are judged."""
+        cdef vector[int32_t] frames
+        if not self.watches or not at.limits & MARKED:
+            return False
+        if not self.watched_at.count(<size_t>at):
+            find_watched(self.machine, at, frames)
+            self.watched_at[<size_t>at] = not frames.empty()
+        return self.watched_at[<size_t>at]
 
     # -- what is quiet --------------------------------------------------------------------------------------------
 
     cdef bint _is_quiet(self, SetRec* at, int32_t node) except -1 nogil:
-        """Whether no item ends in the subtree of `node`, read from `at`."""
+        """Whether nothing judged ends in the subtree of `node`, read from `at`."""
         cdef Quiet* quiet
         cdef int32_t below = self.trie.nodes[node].below
         if below < 0 or self.trie.nodes[node].height >= NEAR:
@@ -230,6 +273,10 @@ cdef class ItemEnds:
         cdef SetRec* target
         cdef int32_t byte, high, least
         cdef size_t i, n
+        quiet.ascii[0] = quiet.ascii[1] = 0
+        quiet.beyond_ascii = False
+        if self._is_watched(start):
+            return 0
         quiet.ascii[0] = quiet.ascii[1] = ~<uint64_t>0
         quiet.beyond_ascii = True
         layer.push_back(start)
@@ -275,7 +322,7 @@ cdef class ItemEnds:
         return 0
 
     cdef bint _is_marked(self, SetRec* source, SetRec* target, uint8_t byte) except -1 nogil:
-        """Whether some item or array begins or ends with a byte."""
+        """Whether some text of a marked rule begins or ends with a byte."""
         cdef Passage passed
         if not (source.limits | target.limits) & MARKED:
             return False

@@ -70,6 +70,7 @@ cdef struct Row:
 
 cdef vector[Row] spare_rows
 cdef size_t MOST_SPARE = 16
+cdef size_t MOST_REMEMBERED = 1024      # ids of an alteration that is remembered
 cdef mutex rows_lock
 
 
@@ -216,6 +217,7 @@ cdef class MaskTable:
         cdef size_t n
         cdef bint gone
         cdef uint64_t hash
+        cdef MaskRec* found
         key.push_back(mask.number)
         key.insert(key.end(), allowed.begin(), allowed.end())
         key.push_back(-1)
@@ -244,8 +246,10 @@ cdef class MaskTable:
                 add_id(self, mask.ids[i])
         for n in range(allowed.size()):
             add_id(self, allowed[n])
-        self.altered[key] = self.finish()
-        return self.altered[key]
+        found = self.finish()
+        if key.size() <= MOST_REMEMBERED:
+            self.altered[key] = found
+        return found
 
     cdef MaskRec* _keep(self, uint64_t hash, int32_t population) except NULL nogil:
         cdef MaskRec* mask = <MaskRec*>self.arena.take(sizeof(MaskRec))

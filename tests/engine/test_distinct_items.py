@@ -1,6 +1,6 @@
 """Rules whose items differ (`distinct`, `item`): masks, steps and all that follows from them.
 
-They are compared with stacks that are written out one by one (`tests/reference/distinct.py`).
+They are compared with stacks that are written out one by one (`tests/reference/judged.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kernels_core import (
 )
 from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
-from tests.reference.distinct import DistinctStacks
+from tests.reference.judged import JudgedStacks
 from tests.reference.token_limits import TooManyStacks
 
 # What items are made of, in spellings that are equal: 1, 1.0 and 10e-1, "a" and "\\u0061".
@@ -113,10 +113,10 @@ def grammars(draw: st.DrawFn) -> GrammarIR:
 def test_masks_are_those_of_the_stacks(ir: GrammarIR, variant: str, random: Random) -> None:
     matcher = GrammarMatcher(compiled(ir, PIECES, VARIANTS[variant]))
     with suppress(TooManyStacks):
-        _compare(matcher, DistinctStacks(ir), variant, random)
+        _compare(matcher, JudgedStacks(ir), variant, random)
 
 
-def _compare(matcher: GrammarMatcher, oracle: DistinctStacks, variant: str, random: Random) -> None:
+def _compare(matcher: GrammarMatcher, oracle: JudgedStacks, variant: str, random: Random) -> None:
     taken = []
     for _ in range(14):
         expected = oracle.mask(PIECES) | ({len(PIECES)} if oracle.completed else set())
@@ -233,11 +233,11 @@ def test_numbers_go_on_where_they_may_not_end() -> None:
     assert matcher.accept_string("[1,1")
     assert not matcher.fork().accept_string(",")
     assert not matcher.fork().accept_string("]")
-    assert matcher.would_repeat(ord("1")) is False
+    assert matcher.refusing_rule(ord("1")) is None
     assert matcher.accept_string("1]")
     quoted = follows(STRINGS)
     assert quoted.accept_string('["a","a')
-    assert quoted.would_repeat(ord('"'))
+    assert quoted.refusing_rule(ord('"')) == "item"
     assert "equal to one before it" in str(quoted.explain('"'))
 
 
@@ -266,7 +266,7 @@ def test_a_matcher_goes_on_in_new_parser_states() -> None:
         ("root[distinct] ::= item*\nitem[item] ::= [a-z]", "begins with"),
         ('root[distinct, lazy] ::= "[" item*\nitem[item] ::= [a-z]', "lazy and max_chars"),
         ('root[distinct] ::= "[" item "]"\nitem[item=3] ::= [a-z]', "takes no value"),
-        ('root[lazy] ::= "<" a\na[distinct] ::= "[" item "]"\nitem[item] ::= [a-z]', "asks whether items differ"),
+        ('root[lazy] ::= "<" a\na[distinct] ::= "[" item "]"\nitem[item] ::= [a-z]', "differ"),
     ],
 )
 def test_what_is_refused(grammar: str, message: str) -> None:

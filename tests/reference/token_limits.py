@@ -55,7 +55,11 @@ class Stacks:
     def __init__(self, ir: GrammarIR) -> None:
         self.ir = ir
         self.limits = limits_of(ir)
-        self.state = self._waiting([("node", RuleRef(ir.root), END)])
+        self.state = self._waiting([("node", RuleRef(ir.root), self._started())])
+
+    def _started(self) -> Stack:
+        """What lies below everything."""
+        return END
 
     @property
     def completed(self) -> bool:

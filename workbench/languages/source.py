@@ -93,8 +93,8 @@ OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
 """What an editor offers, by language.  `Source` takes all options of the `Grammar.from_...` methods."""
 
 _KNOWN: Final[dict[str, frozenset[str]]] = {
-    "ebnf": frozenset(("root_rule_name",)),
-    "lark": frozenset(("start", "grammars", "plain_integers", "trailing_skip", "imports", "base_path")),
+    "ebnf": frozenset(("root_rule_name", "predicates")),
+    "lark": frozenset(("start", "grammars", "plain_integers", "trailing_skip", "imports", "base_path", "predicates")),
     "regex": frozenset(("flags", "match")),
     "json_schema": frozenset((*SchemaOptions.__dataclass_fields__, "resources")),
     "structural_tag": frozenset(("triggers", "lenient")),

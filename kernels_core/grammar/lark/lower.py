@@ -38,7 +38,7 @@ from .syntax import (
     TokenIds,
     parts,
 )
-from .terminals import Terminals
+from .terminals import Terminals, is_shaped
 
 if TYPE_CHECKING:
     from ..structural_tag.tokens import Vocabulary
@@ -64,10 +64,12 @@ def parse_lark(
     trailing_skip: bool = False,
     imports: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    marks: Mapping[str, tuple[Note, ...]] = {},
 ) -> Reading:
     """The rules of `source`.  `vocabulary` finds tokens that are written by their text, `grammars` are those of
     `@name`, and `plain_integers` is for `%json` (`Grammar.from_json_schema`).  `trailing_skip`: what `%ignore` names
     may stand behind the last terminal, too.  `imports` are texts to import from, `folder` is where files of such are.
+    `marks` are notes of rules and terminals that no text can say (`../predicates.py`).
 
     Raises `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError`, each with the offset to look at.
     """
@@ -78,6 +80,7 @@ def parse_lark(
             reason = 'a grammar needs at least one rule, such as: start: "text"'
             raise GrammarError(reason, source, 0, language=LANGUAGE)
         lowering = _Lowering(library.text, vocabulary, grammars or {}, plain_integers, trailing_skip)
+        lowering.mark(scope, marks)
         root = lowering.scope(scope, start, Span(0, len(source)))
     except GrammarError as error:
         moved = library.moved(error)
@@ -123,6 +126,32 @@ class _Lowering:
         self.spans: dict[str, Span] = {}
         self.notes: dict[str, tuple[Note, ...]] = {}
         self.remarks: list[str] = []
+        self.marks: Mapping[str, tuple[Note, ...]] = {}
+
+    def mark(self, scope: Scope, marks: Mapping[str, tuple[Note, ...]]) -> None:
+        """Let rules of `scope`, the outermost one, have these notes."""
+        self.marks = {}
+        for name, notes in marks.items():
+            if name not in scope.definitions:
+                raise GrammarError(undefined(name, scope.definitions, role="rule for a predicate"), language=LANGUAGE)
+            definition = scope.definitions[name]
+            if scope.ignored and not definition.is_terminal and any(note == "judged" for note, _ in notes):
+                self.refuse(
+                    f"with %ignore, texts of the rule {name!r} hold what is ignored: let a terminal be judged",
+                    definition.span,
+                )
+            for other in scope.definitions.values():
+                within = (part for one in other.expressions() for part in parts(one) if isinstance(part, Name))
+                if (other.is_terminal or is_shaped(other)) and any(part.name == name for part in within):
+                    self.refuse(
+                        f"{name!r} is part of {other.name!r}, which is one piece: nobody knows where it ended, so it "
+                        f"cannot be judged",
+                        other.span,
+                    )
+            self.marks[name] = notes
+
+    def refuse(self, reason: str, span: Span) -> NoReturn:
+        raise UnsupportedFeatureError(reason, self.source, span.start, language=LANGUAGE)
 
     def scope(self, scope: Scope, start: str, span: Span, *, is_nested: bool = False) -> str:
         """Write the rules of `scope`; returns the name of the one that stands for `start`."""
@@ -147,7 +176,8 @@ class _Lowering:
         bodies: dict[str, Node] = {}
         for name, definition in scope.definitions.items():
             self.spans[names[name]] = definition.span
-            self.notes[names[name]] = _notes(definition, scope, self.source)
+            marks = () if is_nested else self.marks.get(name, ())
+            self.notes[names[name]] = (*_notes(definition, scope, self.source), *marks)
         for name, definition in scope.definitions.items():
             if name not in terminals:
                 body = rules.node(definition.body)

@@ -15,6 +15,7 @@ from ...errors import UnsupportedFeatureError
 from .. import nodes
 from ..analysis import components, recursive_rules
 from ..ir import (
+    RESTRICTIONS,
     ByteSet,
     CharSet,
     Choice,
@@ -81,8 +82,8 @@ def grammar_language(ir: GrammarIR) -> Language:
     for group in components(ir):
         for name in group:
             rule = ir.rules[name]
-            for note in {"max_tokens", "distinct", "item"} & {note for note, _ in rule.notes}:
-                what = "counts tokens" if note == "max_tokens" else "asks whether items differ"
+            for note in RESTRICTIONS.keys() & {note for note, _ in rule.notes}:
+                what = RESTRICTIONS[note]
                 reason = f"regular operations work on strings of characters; the rule {name!r} {what} ({note})"
                 raise UnsupportedFeatureError(reason, ir.source or None, rule.span.start if rule.span else None)
             body = _tree(ir.rules[name].body, known, ir)

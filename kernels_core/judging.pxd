@@ -3,9 +3,9 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, Passage
 from kernels_core.earley.records cimport Marks, SetRec
-from kernels_core.masks.item_ends cimport Endings, ItemEnds
+from kernels_core.masks.item_ends cimport Endings, Ends, ItemEnds
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.remembered cimport Remembered, Seen
+from kernels_core.remembered cimport Judged, Remembered
 from kernels_core.steps cimport Step
 
 
@@ -17,16 +17,22 @@ cdef class Reading:
     cdef SetRec* at
     cdef Remembered remembered
     cdef bytearray more             # what was read since
-    cdef dict texts                 # by frame: what an item had been before that
+    cdef dict texts                 # by frame: what a text had been before that
+    cdef str refusing               # the rule whose text was refused last; None: none was
 
     cdef void rewind(self) noexcept
     cdef bint read(self, uint8_t byte) except -1
     cdef bint read_token(self, int32_t token) except -1
     cdef int take_whole(self, const Marks* marks) except -1
-    cdef SetRec* _compare(self, uint8_t byte, Passage passed) except NULL
+    cdef bint _may_go_on(self, SetRec* target) except -1
+    cdef SetRec* _judge(self, uint8_t byte, Passage passed) except NULL
+    cdef int32_t _refused(self, const Marks* marks, dict results) except -2
+    cdef tuple _behind(self, int32_t frame, tuple memories)
+    cdef object _ask(self, Judged judged, memory, bytes text)
     cdef int _pass(self, uint8_t byte, const vector[int32_t]& kept_open, Passage* found) except -1
     cdef bytes _text(self, int32_t frame)
-    cdef list repeated(self, ItemEnds item_ends)
+    cdef int find_refused(self, ItemEnds item_ends, vector[int32_t]& refused) except -1
+    cdef int _read_all(self, Ends ends, vector[int32_t]& refused) except -1
     cdef list _ending(self, int32_t frame, Endings endings)
 
 

@@ -1,0 +1,144 @@
+"""Predicates: what Python says about texts of named rules, beyond what a grammar can say.
+
+    Grammar.from_ebnf(text, predicates={"table": OneOf("users", "orders"), "column": AllDifferent(within="select")})
+
+Where a text of such a rule ends, its predicate is asked, and if it refuses the text, that end is left out: in masks,
+steps, drafts and forced text alike.  `docs/concepts/predicates.md` says what that means, and what is refused.
+
+Read on: `../judging.pyx` (asks), `../remembered.pyx` (keeps what predicates remember), `attributes.py` (marks rules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import GrammarError
+from .analysis import nullable_rules
+from .ir import GrammarIR, Rule, RuleRef, walk
+
+__all__ = ["AllDifferent", "DeclaredBefore", "OneOf", "Predicate", "check_judged", "marks"]
+
+
+class Predicate:
+    """Judges the texts of the rules that it is given for, in the order in which they end.
+
+    Subclasses say what is remembered at first (`start`), and of each text whether it is allowed and what is remembered
+    from then on (`judge`).  One object given for several rules has one memory for all of them.
+
+    A memory is never changed, there is another one, so that going back, forks and drafts cost nothing; and it can be
+    compared (`==`).  Any value but None: tuples, frozen sets, strings.  `judge` may be asked about the same text any
+    number of times, about texts that nobody will write, and from several threads.
+
+    within: the name of a rule in each of whose texts the memory begins anew, and behind which it is what it was before;
+        None: in the whole text.
+    """
+
+    within: str | None = None
+
+    def start(self) -> Any:
+        """What is remembered before any text."""
+        return ()
+
+    def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+        """What is remembered behind `text`, which was read as `rule`; None if it is refused."""
+        raise NotImplementedError(f"{type(self).__name__}.judge")
+
+    def begins(self, memory: Any, rule: str, text: bytes) -> bool:
+        """Whether `judge` may allow some text that begins with `text`, which is not empty.
+
+        False is a promise that it refuses all of them: then none is begun that could not be ended.  Without this method
+        there may be dead ends.  It is not asked of rules in which the same predicate judges others.
+        """
+        return True
+
+
+class OneOf(Predicate):
+    """The text is one of these."""
+
+    def __init__(self, *texts: str | bytes) -> None:
+        self.texts = frozenset(text.encode() if isinstance(text, str) else text for text in texts)
+        self._beginnings = frozenset(text[:count] for text in self.texts for count in range(1, len(text) + 1))
+
+    def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+        return memory if text in self.texts else None
+
+    def begins(self, memory: Any, rule: str, text: bytes) -> bool:
+        return text in self._beginnings
+
+
+class AllDifferent(Predicate):
+    """No text is equal to one before it."""
+
+    def __init__(self, *, within: str | None = None) -> None:
+        self.within = within
+
+    def start(self) -> frozenset[bytes]:
+        return frozenset()
+
+    def judge(self, memory: frozenset[bytes], rule: str, text: bytes) -> frozenset[bytes] | None:
+        return None if text in memory else memory | {text}
+
+
+class DeclaredBefore(Predicate):
+    """What is read as another rule was read as one of the rules `declares` before."""
+
+    def __init__(self, *declares: str, within: str | None = None) -> None:
+        self.declares = frozenset(declares)
+        self.within = within
+
+    def start(self) -> frozenset[bytes]:
+        return frozenset()
+
+    def judge(self, memory: frozenset[bytes], rule: str, text: bytes) -> frozenset[bytes] | None:
+        if rule in self.declares:
+            return memory | {text}
+        return memory if text in memory else None
+
+    def begins(self, memory: frozenset[bytes], rule: str, text: bytes) -> bool:
+        return rule in self.declares or any(name.startswith(text) for name in memory)
+
+
+def marks(predicates: Mapping[str, Predicate] | None) -> dict[str, tuple[tuple[str, Predicate], ...]]:
+    """The notes (`Rule.notes`) that say which rules are judged, and in which ones a memory begins anew, by rule."""
+    found: dict[str, dict[tuple[str, Predicate], None]] = {}
+    for name, predicate in (predicates or {}).items():
+        if not isinstance(predicate, Predicate):
+            raise TypeError(f"what judges the rule {name!r} is a Predicate, not {type(predicate).__name__}")
+        hash(predicate)  # grammars are looked up by their predicates
+        found.setdefault(name, {})["judged", predicate] = None
+        if predicate.within is not None:
+            found.setdefault(predicate.within, {})["scope", predicate] = None
+    return {name: tuple(notes) for name, notes in found.items()}
+
+
+def check_judged(ir: GrammarIR, language: str) -> None:
+    """Note which rules are watched (`Predicate.begins`).
+
+    `GrammarError` where a rule that is judged may be empty: an empty text is read nowhere, so nobody is asked.
+    """
+    judged = [name for name, rule in ir.rules.items() if any(note == "judged" for note, _ in rule.notes)]
+    empty = nullable_rules(ir) if judged else frozenset()
+    for name in judged:
+        rule = ir.rules[name]
+        if name in empty:
+            reason = f"the rule {name!r} is judged, so no text of it may be empty: let callers leave it out instead"
+            offset = None if rule.span is None else rule.span.start
+            raise GrammarError(reason, ir.source or None, offset, language=language)
+        notes = [note for note in rule.notes if note[0] != "watched"]
+        predicate = dict(notes)["judged"]
+        if type(predicate).begins is not Predicate.begins and not _is_judged_inside(ir, rule, predicate):
+            notes.append(("watched", predicate))
+        ir.rules[name] = Rule(name, rule.body, tuple(notes), span=rule.span)
+
+
+def _is_judged_inside(ir: GrammarIR, rule: Rule, predicate: Predicate) -> bool:
+    """Whether what `predicate` remembers may change inside a text of `rule`."""
+    inside: set[str] = set()
+    todo = [rule.body]
+    while todo:
+        for node in walk(todo.pop()):
+            if isinstance(node, RuleRef) and node.name not in inside:
+                inside.add(node.name)
+                todo.append(ir.rules[node.name].body)
+    return ("scope", predicate) in rule.notes or any(("judged", predicate) in ir.rules[name].notes for name in inside)

@@ -1,0 +1,453 @@
+"""Predicates on rules: masks, steps and all that follows from them.
+
+They are compared with stacks that are written out one by one (`tests/reference/judged.py`), and texts with functions of
+plain Python.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import product
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernels_core import (
+    AllDifferent,
+    BatchGrammarMatcher,
+    BudgetExceededError,
+    DeadEndError,
+    DeclaredBefore,
+    Grammar,
+    GrammarCompiler,
+    GrammarError,
+    GrammarMatcher,
+    OneOf,
+    Options,
+    Predicate,
+    PredicateError,
+    UnsupportedFeatureError,
+    allocate_token_bitmask,
+)
+from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
+from tests.reference.judged import JudgedStacks
+from tests.reference.token_limits import TooManyStacks
+
+
+class Longer(Predicate):
+    """Each text is longer than the one before it, of at most three letters."""
+
+    def start(self) -> int:
+        return 0
+
+    def judge(self, memory: int, rule: str, text: bytes) -> int | None:
+        return len(text) if memory < len(text) <= 3 else None
+
+
+class Turns(Predicate):
+    """An even number of `b` each time; counts the texts, so that no two readings remember the same by chance."""
+
+    def start(self) -> int:
+        return 0
+
+    def judge(self, memory: int, rule: str, text: bytes) -> int | None:
+        return None if text.count(b"b") % 2 else memory + 1
+
+
+class Calm(Predicate):
+    """Remembers nothing: texts have no two equal letters beside each other."""
+
+    def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+        return None if any(text[i] == text[i + 1] for i in range(len(text) - 1)) else memory
+
+    def begins(self, memory: Any, rule: str, text: bytes) -> bool:
+        return self.judge(memory, rule, text) is not None
+
+
+WORDS = {
+    "loop": "[ab]+",
+    "few": "[ab]{1,3}",
+    "counted": "[ab]{2,40}",
+    "quoted": '"<" [ab,]* ">"',
+    "chosen": '"a" | "ab" | "abb" | "b"',
+    "two": '[ab] [ab]? | "," [ab]',
+}
+# By name: the rules, with NAME for those that are judged in the first place, and what is judged.
+SHAPES = {
+    "list": 'root ::= name ("," name)*',
+    "in brackets": 'root ::= (list ";")*\nlist ::= "(" (name ("," name)*)? ")"',
+    "ends at the end": 'root ::= "(" name ","* | name',
+    "declared": 'root ::= ("(" name ";" | other ";")*',
+    "blocks": 'root ::= list\nlist ::= "(" ("," name ";" | other ";" | list)* ")"',
+    "a call": 'root ::= (other ";")*\nother ::= name "(" (name ("," name)*)? ")" | "(" name',
+    "left recursion": 'root ::= other\nother ::= other ";" name | name',
+    "right recursion": 'root ::= other ";"\nother ::= name | name "," other',
+    "beside free text": 'root ::= name ";" name | plain "," plain\nplain ::= [ab;]*',
+    "together": "root ::= name name?",
+    "twice": 'root ::= (name | other) (";" (name | other))*',
+    "nested": 'root ::= (other ";")*\nother ::= "(" list ")"\nlist ::= name ("," name)*',
+    "within one": 'root ::= (other ",")* other\nother ::= name ";"?',
+}
+PREDICATES: dict[str, Any] = {
+    "one of": lambda: OneOf("a", "ab", "bb", "<a>", "<>", "a;"),
+    "different": AllDifferent,
+    "different in a list": lambda: AllDifferent(within="list"),
+    "declared": lambda: DeclaredBefore("name"),
+    "declared in a list": lambda: DeclaredBefore("name", within="list"),
+    "longer": Longer,
+    "turns": Turns,
+    "calm": Calm,
+}
+PIECES = [
+    *(bytes((byte,)) for byte in b"ab,;()<>"),
+    *b"ab aa bb abb a, a; ;a a,a a,b (a a) ab) (a,a) (a,b); );( a;b; (a;a; <a a> <a> <a>, >,< <>".split(),
+    *b"b;( bab aba, a(a a(b) ,a;b".split(),
+]
+Judged = tuple[str, dict[str, Predicate]]
+
+
+@st.composite
+def judged(draw: st.DrawFn) -> Judged:
+    """A small grammar, and what judges some of its rules: one predicate for all, or one each."""
+    text = draw(st.sampled_from([*SHAPES.values()]))
+    names = [name for name in ("name", "other") if name in text]
+    text += "".join(
+        f"\n{name} ::= {draw(st.sampled_from([*WORDS.values()]))}" for name in names if f"{name} ::=" not in text
+    )
+    kinds = [kind for kind in PREDICATES if "list" in text or "in a list" not in kind]
+    first = PREDICATES[draw(st.sampled_from(kinds))]()
+    found: dict[str, Predicate] = {"name": first}
+    if len(names) > 1:
+        found["other"] = first if draw(st.booleans()) else PREDICATES[draw(st.sampled_from(kinds))]()
+    return text, found
+
+
+@given(judged(), st.sampled_from(list(VARIANTS)), st.randoms(use_true_random=False))
+def test_masks_are_those_of_the_stacks(case: Judged, variant: str, random: Random) -> None:
+    text, predicates = case
+    grammar = Grammar.from_ebnf(text, predicates=predicates)
+    matcher = GrammarMatcher(compiled(grammar, PIECES, VARIANTS[variant]))
+    with suppress(TooManyStacks):
+        _compare(matcher, JudgedStacks(grammar.ir), variant, random)
+
+
+def _compare(matcher: GrammarMatcher, oracle: JudgedStacks, variant: str, random: Random) -> None:
+    """Follow a text as far as it is not ambiguous; what is ambiguous is refused by name."""
+    taken: list[Any] = []
+    for _ in range(10):
+        expected = oracle.mask(PIECES) | ({len(PIECES)} if oracle.completed else set())
+        found = asked(matcher)
+        if found is None:
+            break
+        allowed, accepted, possible, forced = found
+        assert allowed == expected, (variant, matcher.history)
+        assert accepted == expected, (variant, matcher.history)
+        assert set(matcher.allowed_token_ids()) == expected
+        assert matcher.is_completed() == oracle.completed
+        assert possible == {byte for byte in range(256) if oracle.after(bytes((byte,)))}
+        assert not forced or oracle.after(forced)
+        choices = sorted(expected - {len(PIECES)})
+        if not choices:
+            break
+        token = max(random.sample(choices, min(2, len(choices))), key=lambda number: len(PIECES[number]))
+        taken.append(expected)
+        assert matcher.accept_string(PIECES[token]) if random.random() < 0.2 else matcher.accept_token(token)
+        oracle.take_string(PIECES[token])
+    for expected in reversed(taken):
+        matcher.rollback(1)
+        assert mask(matcher) == expected
+
+
+def asked(matcher: GrammarMatcher) -> tuple[set[int], set[int], set[int], bytes] | None:
+    """The mask, the accepted tokens, the possible bytes, and what is forced; None: the text is ambiguous."""
+    try:
+        return (
+            mask(matcher),
+            {number for number in range(len(PIECES) + 1) if matcher.fork().accept_token(number)},
+            {byte for low, high in matcher.possible_bytes() for byte in range(low, high + 1)},
+            matcher.find_jump_forward_string().encode(),
+        )
+    except UnsupportedFeatureError as error:
+        if "ambiguous" not in str(error):
+            raise
+        return None
+
+
+def follows(text: str, predicates: Mapping[str, Predicate], vocabulary: list[bytes] | None = None) -> GrammarMatcher:
+    return GrammarMatcher(compiled(Grammar.from_ebnf(text, predicates=predicates), vocabulary or PIECES))
+
+
+def is_text(grammar: Grammar, text: str) -> bool:
+    matcher = GrammarMatcher(compiled(grammar, PIECES))
+    return matcher.accept_string(text) and matcher.is_completed()
+
+
+LIST = 'root ::= name ("," name)*\nname ::= [ab]+'
+
+
+@pytest.mark.parametrize(
+    ("predicate", "holds"),
+    [
+        (OneOf("a", "ab"), lambda names: {*names} <= {"a", "ab"}),
+        (AllDifferent(), lambda names: len({*names}) == len(names)),
+        (Longer(), lambda names: all(map(lambda one, two: len(one) < len(two) <= 3, ["", *names], names))),
+        (Calm(), lambda names: not any("aa" in name or "bb" in name for name in names)),
+    ],
+)
+def test_texts_are_those_that_a_function_of_python_takes(predicate: Predicate, holds: Any) -> None:
+    matcher = follows(LIST, {"name": predicate})
+    for count in range(1, 8):
+        for letters in product("ab,", repeat=count):
+            text = "".join(letters)
+            names = text.split(",")
+            matcher.reset()
+            assert (matcher.accept_string(text) and matcher.is_completed()) == (all(names) and holds(names)), text
+
+
+def test_a_name_is_declared_before_it_is_used() -> None:
+    text = 'root ::= ("let " new ";" | "say " known ";")*\nnew ::= [ab]+\nknown ::= [ab]+'
+    names = DeclaredBefore("new")
+    grammar = Grammar.from_ebnf(text, predicates={"new": names, "known": names})
+    assert is_text(grammar, "let ab;say ab;let b;say b;say ab;")
+    assert not is_text(grammar, "say ab;")
+    assert not is_text(grammar, "let ab;say a;")
+    assert not is_text(grammar, "let ab;say abb;")
+
+
+def test_a_memory_begins_anew_within_a_rule_and_is_behind_it_what_it_was() -> None:
+    text = 'root ::= list\nlist ::= "(" (name | list) ("," (name | list))* ")"\nname ::= [ab]+'
+    grammar = Grammar.from_ebnf(text, predicates={"name": AllDifferent(within="list")})
+    assert is_text(grammar, "(a,(a,b,(a)),b,(a))")
+    assert not is_text(grammar, "(a,(a,b),a)")
+    assert not is_text(grammar, "(a,(b,b))")
+
+
+@pytest.mark.parametrize("name", ["name", "NAME"])
+def test_rules_and_terminals_of_lark(name: str) -> None:
+    skip = '%ignore " "' if name == "NAME" else ""
+    grammar = Grammar.from_lark(
+        f'start: {name} ("," {name})*\n{name}: /[ab]+/\n{skip}', predicates={name: AllDifferent()}
+    )
+    assert is_text(grammar, "a,ab,b")
+    assert not is_text(grammar, "a,ab,a")
+    if skip:
+        assert is_text(grammar, "a , ab ,b")
+        assert not is_text(grammar, "a , ab , a")
+
+
+def test_forks_and_rollback_have_their_own_memories() -> None:
+    matcher = follows(LIST, {"name": AllDifferent()})
+    assert matcher.accept_string("a,b,")
+    forks = [matcher.fork() for _ in range(3)]
+    for fork, own in zip(forks, ("aa", "ab", "ba"), strict=True):
+        assert fork.accept_string(own + ",")
+    for fork, own in zip(forks, ("aa", "ab", "ba"), strict=True):
+        for name in ("a", "b", "aa", "ab", "ba"):
+            assert fork.fork().accept_string(name + ",") == (name not in ("a", "b", own))
+        fork.rollback(1)
+        assert fork.accept_string("bb,")
+    matcher.reset()
+    assert matcher.accept_string("a,b,")
+
+
+def test_batches_rows_and_drafts_have_the_same_masks() -> None:
+    made = compiled(Grammar.from_ebnf(LIST, predicates={"name": AllDifferent()}), PIECES)
+    texts = ["", "a", "a,", "a,a", "a,b", "a,ab,", "ab,a", "b,a,ab"]
+    matchers = [GrammarMatcher(made) for _ in texts]
+    for matcher, text in zip(matchers, texts, strict=True):
+        assert matcher.accept_string(text)
+    alone = [mask(matcher.fork()) for matcher in matchers]
+    rows = allocate_token_bitmask(len(texts), len(PIECES) + 1)
+    BatchGrammarMatcher(max_threads=2).batch_fill_next_token_bitmask([matcher.fork() for matcher in matchers], rows)
+    bits = np.unpackbits(np.asarray(rows).view(np.uint8), axis=1, bitorder="little")
+    assert [set(np.flatnonzero(row).tolist()) for row in bits] == alone
+    read = BatchGrammarMatcher(max_threads=2).read_masks([matcher.fork() for matcher in matchers])
+    assert read.populations().tolist() == [len(one) for one in alone]
+    for matcher, expected in zip(matchers, alone, strict=True):
+        children = [1] + [-1] * len(PIECES)
+        siblings = [-1, *range(2, len(PIECES) + 1), -1]
+        tree = allocate_token_bitmask(len(PIECES) + 1, len(PIECES) + 1)
+        assert matcher.traverse_draft_tree(children, siblings, [0, *range(len(PIECES))], tree)
+        for number in range(len(PIECES)):
+            fork = matcher.fork()
+            after = mask(fork) if fork.accept_token(number) else set()
+            assert (number in expected) == bool(after)
+            row = np.unpackbits(np.asarray(tree)[number + 1].view(np.uint8), bitorder="little")
+            assert set(np.flatnonzero(row).tolist()) == after
+
+
+def test_parser_states_and_masks_stay_interned() -> None:
+    """Memories are no part of parser states, and outside of what is judged masks are found by pointer."""
+    made = compiled(Grammar.from_ebnf(LIST, predicates={"name": AllDifferent()}), PIECES)
+    one, other = GrammarMatcher(made), GrammarMatcher(made)
+    assert one.accept_string("aa,b,a")
+    assert other.accept_string("a,bb,a")
+    assert one.set_number != other.set_number  # one of them may not end here
+    one.rollback(1)
+    other.rollback(1)
+    assert one.accept_string("aa,b,")
+    assert other.accept_string("a,bb,")
+    assert one.set_number == other.set_number
+    assert mask(one) - mask(other) == {PIECES.index(token) for token in (b"a,", b"a,a", b"a,b")}
+
+
+def test_what_raises_is_named_and_changes_nothing() -> None:
+    class Angry(Predicate):
+        def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+            if text == b"ab":
+                raise ZeroDivisionError("no")
+            return memory
+
+    matcher = follows(LIST, {"name": Angry()})
+    assert matcher.accept_string("a")
+    with pytest.raises(
+        PredicateError, match=r"rule 'name' raised, for the text b'ab', ZeroDivisionError: no"
+    ) as caught:
+        matcher.accept_string("b")
+    assert (caught.value.rule, caught.value.text) == ("name", b"ab")
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert matcher.text == b"a"
+    assert matcher.accept_string("a")
+    assert pickle.loads(pickle.dumps(caught.value)).text == b"ab"
+    other = follows(LIST, {"name": Angry()}, [b"a", b"b", b"b,", b","])
+    assert other.accept_string("a")
+    with pytest.raises(PredicateError):
+        mask(other)
+    assert other.accept_string(",a")
+
+    class Yes(Predicate):
+        def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+            return True
+
+    with pytest.raises(PredicateError, match="judge returned True"):
+        follows(LIST, {"name": Yes()}).accept_string("a")
+
+    class Nothing(Predicate):
+        def start(self) -> Any:
+            raise ValueError("where?")
+
+    with pytest.raises(PredicateError, match="where"):
+        follows(LIST, {"name": Nothing()})
+
+
+def test_grammars_with_other_predicates_are_other_grammars() -> None:
+    compiler = GrammarCompiler(tokenizer(PIECES))
+    one, other = OneOf("a"), OneOf("b")
+    grammars = [Grammar.from_ebnf(LIST, predicates={"name": predicate}) for predicate in (one, other)]
+    assert grammars[0] != grammars[1]
+    assert grammars[0] == Grammar.from_ebnf(LIST, predicates={"name": one})
+    assert grammars[0] != Grammar.from_ebnf(LIST)
+    made = [compiler.compile_grammar(grammar) for grammar in (*grammars, Grammar.from_ebnf(LIST), grammars[0])]
+    assert made[0] is made[3]
+    masks = [mask(GrammarMatcher(one)) for one in made]
+    assert masks[0] != masks[1]
+    assert masks[2] > masks[0] | masks[1]
+    again = pickle.loads(pickle.dumps(grammars[0]))
+    assert str(again) == str(grammars[0])
+    assert is_text(again, "a,a")
+    assert not is_text(again, "a,b")
+    by_hand = pickle.loads(pickle.dumps(Grammar(grammars[0].ir)))
+    assert not is_text(by_hand, "a,b")
+
+
+def test_a_matcher_goes_on_in_new_parser_states() -> None:
+    text = 'root ::= name ("," name)* | "<" [ab]{0,9000} ">"\nname ::= [ab]+'
+    grammar = Grammar.from_ebnf(text, predicates={"name": AllDifferent()})
+    made = GrammarCompiler(tokenizer(PIECES), options=Options(max_bytes=500_000)).compile_grammar(grammar)
+    matcher, other = GrammarMatcher(made), GrammarMatcher(made)
+    assert matcher.accept_string("a,b")
+    with pytest.raises(BudgetExceededError):
+        other.accept_string("<" + 9_000 * "a")
+    assert matcher.accept_string(",ab")
+    assert made.renewals
+    assert not matcher.accept_string(",b,")
+    assert matcher.accept_string(",bb,")
+
+
+def test_dead_ends_without_beginnings() -> None:
+    text = 'root ::= name ";"\nname ::= [ab]{1,2}'
+
+    class Only(Predicate):
+        def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+            return memory if text == b"a" else None
+
+    blind, seeing = follows(text, {"name": Only()}), follows(text, {"name": OneOf("a")})
+    assert blind.accept_string("b")
+    with pytest.raises(DeadEndError):
+        blind.fill_next_token_bitmask(allocate_token_bitmask(1, len(PIECES) + 1))
+    assert not seeing.accept_string("b")
+    assert mask(seeing) == {PIECES.index(b"a"), PIECES.index(b"a;")}
+    assert seeing.accept_string("a")
+    assert mask(seeing) == {PIECES.index(b";")}
+
+
+@pytest.mark.parametrize(
+    ("text", "predicates", "message"),
+    [
+        (LIST, {"nam": OneOf("a")}, "no rule for a predicate called 'nam'.*did you mean name"),
+        (LIST, {"name": AllDifferent(within="list")}, "'list'"),
+        ("root ::= name\nname ::= [ab]*", {"name": OneOf("a")}, "no text of it may be empty"),
+        ('root ::= a\na[lazy] ::= name ","\nname ::= [ab]', {"name": OneOf("a")}, "is judged by a predicate"),
+    ],
+)
+def test_what_is_refused(text: str, predicates: dict[str, Predicate], message: str) -> None:
+    with pytest.raises(GrammarError, match=message):
+        Grammar.from_ebnf(text, predicates=predicates)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "message"),
+    [
+        ('start: name\nname: /a+/\n%ignore " "', "name", "let a terminal be judged"),
+        ("start: LIST\nLIST: NAME /,/\nNAME: /a+/", "NAME", "is part of 'LIST'"),
+        ("start: NAME\nNAME: /a+/", "OTHER", "called 'OTHER'"),
+    ],
+)
+def test_what_is_refused_in_lark(text: str, rule: str, message: str) -> None:
+    with pytest.raises(GrammarError, match=message):
+        Grammar.from_lark(text, predicates={rule: OneOf("a")})
+
+
+def test_only_predicates_judge() -> None:
+    with pytest.raises(TypeError, match="is a Predicate, not set"):
+        Grammar.from_ebnf(LIST, predicates={"name": {b"a"}})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("parser", ["pushdown", "fsm"])
+def test_parsers_without_frames_refuse_it(parser: Any) -> None:
+    with pytest.raises(UnsupportedFeatureError, match="judged"):
+        compiled(Grammar.from_ebnf(LIST, predicates={"name": OneOf("a")}), PIECES, Options(parser=parser))
+
+
+def test_regular_operations_and_combinations_refuse_it() -> None:
+    grammar = Grammar.from_ebnf(LIST, predicates={"name": OneOf("a")})
+    with pytest.raises(UnsupportedFeatureError, match="judged"):
+        grammar.complement()
+    with pytest.raises(UnsupportedFeatureError, match="predicates"):
+        Grammar.union(grammar, Grammar.from_ebnf(LIST))
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate"),
+    [
+        ("root ::= name+\nname ::= [ab]+", AllDifferent()),  # where does one begin?
+        ('root ::= (name | plain) ("," name)*\nname ::= [ab]+\nplain ::= [ab]+', AllDifferent()),  # was there one?
+        ('root ::= name\nname ::= name | [ab] name "," | [ab]', Turns()),  # how many ended?
+    ],
+)
+def test_what_is_ambiguous_is_no_silent_guess(text: str, predicate: Predicate) -> None:
+    with pytest.raises(UnsupportedFeatureError, match="ambiguous"):
+        follows(text, {"name": predicate}).accept_string("ab,ab,ab")
+
+
+def test_what_remembers_nothing_may_have_two_readings() -> None:
+    text = 'root ::= (name | plain) ("," (name | plain))*\nname ::= [ab]+\nplain ::= "a" [ab]*'
+    grammar = Grammar.from_ebnf(text, predicates={"name": OneOf("b", "bb")})
+    assert is_text(grammar, "ab,bb,b,aa")
+    assert not is_text(grammar, "ab,ba")
