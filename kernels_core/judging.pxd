@@ -23,7 +23,7 @@ cdef class Reading:
     cdef void rewind(self) noexcept
     cdef bint read(self, uint8_t byte) except -1
     cdef bint read_token(self, int32_t token) except -1
-    cdef int take_whole(self, const Marks* marks) except -1
+    cdef int take_whole(self, int32_t token, const Marks* marks) except -1
     cdef bint _may_go_on(self, SetRec* target) except -1
     cdef SetRec* _judge(self, uint8_t byte, Passage passed) except NULL
     cdef int32_t _refused(self, const Marks* marks, dict results) except -2

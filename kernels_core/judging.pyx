@@ -77,8 +77,8 @@ cdef class Reading:
                 return False
         return True
 
-    cdef int take_whole(self, const Marks* marks) except -1:
-        """Take a token by its id, which is no text."""
+    cdef int take_whole(self, int32_t token, const Marks* marks) except -1:
+        """Take a token by its id; what it spells belongs to texts around it."""
         cdef Judged judged
         cdef dict results = {}
         cdef int32_t i
@@ -90,7 +90,9 @@ cdef class Reading:
                 raise UnsupportedFeatureError(
                     f"a text of the rule {judged.name!r}, which is judged, ends in a token that is named by its id")
         self._refused(marks, results)
-        self.remembered = self.remembered.after(self.machine, marks, results, self.step.position + len(self.more))
+        self.remembered = self.remembered.after(
+            self.machine, marks, results,
+            self.step.position + self.trie.spelling_first[token + 1] - self.trie.spelling_first[token])
         return 0
 
     cdef bint _may_go_on(self, SetRec* target) except -1:

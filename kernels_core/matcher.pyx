@@ -319,7 +319,7 @@ cdef class GrammarMatcher:
             elif whole.marks != NULL or reading.remembered is not self._last.remembered:
                 raise UnsupportedFeatureError(
                     "a token is read by its id and by its bytes where texts are judged; use another token")
-            reading.take_whole(whole.marks)
+            reading.take_whole(token, whole.marks)
         return target
 
     cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop,

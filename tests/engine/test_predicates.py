@@ -282,6 +282,23 @@ def test_batches_rows_and_drafts_have_the_same_masks() -> None:
             assert set(np.flatnonzero(row).tolist()) == after
 
 
+def test_tokens_by_their_ids_before_and_inside_of_a_text() -> None:
+    grammar = 'root ::= name "," (Token(3) name ",")*\nname ::= [ab] (Token(3) [ab])?'
+    matcher = follows(grammar, {"name": AllDifferent()}, [b"a", b"b", b",", b"<x>", b"ab"])
+    for token in (0, 2, 3):
+        assert matcher.accept_token(token)
+    assert mask(matcher) == {0, 1}
+    assert matcher.accept_token(0)
+    assert mask(matcher) == {3}
+    for token in (3, 1, 2, 3, 0, 3):
+        assert matcher.accept_token(token)
+    assert mask(matcher) == {0}
+    ends = follows("root ::= name+\nname ::= [ab] Token(3)", {"name": AllDifferent()}, [b"a", b"b", b",", b"<x>"])
+    assert ends.accept_token(0)
+    with pytest.raises(UnsupportedFeatureError, match="named by its id"):
+        ends.accept_token(3)
+
+
 def test_parser_states_and_masks_stay_interned() -> None:
     """Memories are no part of parser states, and outside of what is judged masks are found by pointer."""
     made = compiled(Grammar.from_ebnf(LIST, predicates={"name": AllDifferent()}), PIECES)
