@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench as wb
 from kernels_core import (
     AllDifferent,
     BatchGrammarMatcher,
@@ -38,6 +39,8 @@ from kernels_core import (
 from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
 from tests.reference.judged import JudgedStacks
 from tests.reference.token_limits import TooManyStacks
+from workbench.compat import xgrammar
+from workbench.keeping import KeptError
 
 
 class Longer(Predicate):
@@ -93,6 +96,7 @@ SHAPES = {
     "twice": 'root ::= (name | other) (";" (name | other))*',
     "nested": 'root ::= (other ";")*\nother ::= "(" list ")"\nlist ::= name ("," name)*',
     "within one": 'root ::= (other ",")* other\nother ::= name ";"?',
+    "lists": 'root ::= other (";" other)*\nother ::= name ("," name)*',
 }
 PREDICATES: dict[str, Any] = {
     "one of": lambda: OneOf("a", "ab", "bb", "<a>", "<>", "a;"),
@@ -429,6 +433,32 @@ def test_what_is_refused(text: str, predicates: dict[str, Predicate], message: s
 def test_what_is_refused_in_lark(text: str, rule: str, message: str) -> None:
     with pytest.raises(GrammarError, match=message):
         Grammar.from_lark(text, predicates={rule: OneOf("a")})
+
+
+@pytest.mark.parametrize(
+    ("text", "predicates"),
+    [
+        ("root ::= [ab]+", {"root": OneOf("a", "abb")}),
+        ('root ::= "a" root ";" | "b"', {"root": Turns()}),
+        ('root ::= "(" (root ("," root)*)? ")" | name\nname ::= [ab]+', {"name": AllDifferent(within="root")}),
+        ('root ::= "(" (name ("," name)*)? ")" | "(" root ")"\nname ::= [ab]+', {"name": Longer(), "root": Calm()}),
+    ],
+)
+def test_the_whole_text_may_be_judged(text: str, predicates: dict[str, Predicate]) -> None:
+    grammar = Grammar.from_ebnf(text, predicates=predicates)
+    for seed in range(8):
+        _compare(GrammarMatcher(compiled(grammar, PIECES)), JudgedStacks(grammar.ir), "default", Random(seed))
+
+
+def test_what_is_written_as_json_refuses_it() -> None:
+    grammar = Grammar.from_ebnf(LIST, predicates={"name": OneOf("a")})
+    session = wb.Session(grammar, tokenizer(PIECES))
+    assert not session.set_prefix("b").ok  # a session keeps the predicates of its grammar
+    assert session.set_prefix("a").ok
+    with pytest.raises(KeptError, match="cannot be kept"):
+        session.save("predicates.json")
+    with pytest.raises(UnsupportedFeatureError, match="no predicates"):
+        xgrammar.Grammar.wrap(grammar).serialize_json()
 
 
 def test_only_predicates_judge() -> None:

@@ -17,7 +17,7 @@ from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_named, require_schema
 from .schemas import engine_arguments, with_fallback
-from .serialization import dump, load
+from .serialization import dump, load, rules_of
 from .tag_arguments import engine_tag
 from .tag_phrases import tag_errors
 from .tokenizer_info import TokenizerInfo
@@ -47,7 +47,7 @@ class CompiledGrammar(XGRObject):
         """The grammar and what the vocabulary was, as JSON text."""
         engine = self.engine
         metadata = self.tokenizer_info.dump_metadata()
-        return dump("CompiledGrammar", root=engine.grammar.ir.root, ebnf=str(engine.grammar), tokenizer=metadata)
+        return dump("CompiledGrammar", **rules_of(engine.grammar), tokenizer=metadata)
 
     @staticmethod
     def deserialize_json(json_str: str, tokenizer_info: TokenizerInfo) -> CompiledGrammar:

@@ -12,7 +12,7 @@ from kernels_core.grammar.json_text import JSON_TEXT
 from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .schemas import engine_arguments, with_fallback
-from .serialization import dump, load
+from .serialization import dump, load, rules_of
 from .tag_arguments import engine_tag
 from .tag_phrases import tag_errors
 from .tokenizer_info import TokenizerInfo
@@ -138,7 +138,7 @@ class Grammar(XGRObject):
 
     def serialize_json(self) -> str:
         """As JSON text, which `deserialize_json` reads."""
-        return dump("Grammar", root=self.engine.ir.root, ebnf=str(self.engine))
+        return dump("Grammar", **rules_of(self.engine))
 
     @staticmethod
     def deserialize_json(json_string: str) -> Grammar:

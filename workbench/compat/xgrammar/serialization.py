@@ -8,12 +8,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .config import get_serialization_version
-from .exception import DeserializeFormatError, DeserializeVersionError, InvalidJSONError
+from kernels_core import Grammar
 
-__all__ = ["dump", "load"]
+from .config import get_serialization_version
+from .exception import DeserializeFormatError, DeserializeVersionError, InvalidJSONError, UnsupportedFeatureError
+
+__all__ = ["dump", "load", "rules_of"]
 
 _VERSION = "__VERSION__"
+
+
+def rules_of(grammar: Grammar) -> dict[str, str]:
+    """The rules as text, for `dump`; `UnsupportedFeatureError` where predicates say what no text says."""
+    if grammar.predicates:
+        names = ", ".join(map(repr, grammar.predicates))
+        raise UnsupportedFeatureError(f"JSON holds no predicates, and {names} are judged by some: pickle the grammar")
+    return {"root": grammar.ir.root, "ebnf": str(grammar)}
 
 
 def dump(kind: str, **fields: Any) -> str:
