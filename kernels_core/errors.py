@@ -210,16 +210,18 @@ def _window(text: str, column: int, width: int = 100) -> tuple[str, int]:
 
 
 class PredicateError(MaskscopeError):
-    """A `Predicate` raised an error, which is the cause of this one: `rule` and `text` are what it was asked about.
+    """A `Predicate` raised an error, which is the cause of this one, its `reason` in words: `rule` and `text` are what it
+    was asked about.
 
     The matcher is as it was.  `text` is None where it was asked for what it remembers at first.
     """
 
-    def __init__(self, rule: str, text: bytes | None, error: Exception) -> None:
+    def __init__(self, rule: str, text: bytes | None, reason: str) -> None:
         self.rule = rule
         self.text = text
+        self.reason = reason
         asked = f"of rule {rule!r} raised" if text is None else f"of rule {rule!r} raised, for the text {text!r},"
-        super().__init__(f"the predicate {asked} {type(error).__name__}: {error}")
+        super().__init__(f"the predicate {asked} {reason}")
 
 
 class PoolFileError(MaskscopeError, ValueError):

@@ -18,7 +18,7 @@ cdef class Reading:
     cdef Remembered remembered
     cdef bytearray more             # what was read since
     cdef dict texts                 # by frame: what a text had been before that
-    cdef str refusing               # the rule whose text was refused last; None: none was
+    cdef str refusing               # a rule whose text was refused with the last byte; None: none was
 
     cdef void rewind(self) noexcept
     cdef bint read(self, uint8_t byte) except -1

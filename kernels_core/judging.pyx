@@ -40,7 +40,7 @@ cdef class Reading:
 
     cdef void rewind(self) noexcept:
         """Back behind the step."""
-        self.at, self.remembered, self.refusing = self.source, self.step.remembered, None
+        self.at, self.remembered = self.source, self.step.remembered
         self.more.clear()
 
     cdef bint read(self, uint8_t byte) except -1:
@@ -49,6 +49,7 @@ cdef class Reading:
         cdef SetRec* source = self.at
         cdef Machine machine = self.machine
         cdef Passage passed
+        self.refusing = None
         if not is_live(source, byte):
             return False
         if machine.marked:
@@ -117,7 +118,7 @@ cdef class Reading:
             try:
                 found = judged.predicate.begins(begun[1][judged.number], judged.name, text)
             except Exception as error:
-                raise PredicateError(judged.name, text, error) from error
+                raise PredicateError(judged.name, text, f"{type(error).__name__}: {error}") from error
             if not found:
                 self.refusing = judged.name
                 hopeless.push_back(frame)
@@ -201,7 +202,7 @@ cdef class Reading:
                 raise TypeError(f"judge returned {found}: it returns what is remembered from now on, or None")
             return found
         except Exception as error:
-            raise PredicateError(judged.name, text, error) from error
+            raise PredicateError(judged.name, text, f"{type(error).__name__}: {error}") from error
 
     cdef int _pass(self, uint8_t byte, const vector[int32_t]& kept_open, Passage* found) except -1:
         """`Machine.passage` from where the reader is."""

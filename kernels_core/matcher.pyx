@@ -621,12 +621,19 @@ cdef class GrammarMatcher:
         return tuple(ranges)
 
     def refusing_rule(self, int byte):
-        """The rule whose text would end with `byte`, which the parser takes here and the matcher does not: a predicate
-        refuses the text, or items are to differ and it is equal to one before it.  None where that is not so."""
-        cdef Reading reading = reading_at(self._machine, self._trie, self._last, self._last.set)
+        """The rule with a text that would end with `byte`, or before it, and that its predicate refuses (or items are to
+        differ, and it is equal to one before it).  None where `byte` may come, or that is not why it may not."""
+        cdef Step last = self._last
+        cdef Reading reading = reading_at(self._machine, self._trie, last, last.set)
+        cdef bytes text
         if not 0 <= byte < 256 or self._terminated() or reading.read(<uint8_t>byte):
             return None
-        return reading.refusing
+        if reading.refusing is not None or last.parent is None:
+            return reading.refusing
+        text = last.spelling if last.token < 0 else self._trie.token_bytes(last.token)
+        reading = reading_at(self._machine, self._trie, last.parent, self._crossed(last.parent.set, True)
+                             if last.parent.set.limits & COUNTS else last.parent.set)
+        return reading.refusing if all([reading.read(before) for before in text]) else None
 
     # -- looking ahead --------------------------------------------------------------------------------------------
 

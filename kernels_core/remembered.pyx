@@ -47,7 +47,7 @@ cdef class Judges:
         try:
             return self.predicates[number].start()
         except Exception as error:
-            raise PredicateError(place, None, error) from error
+            raise PredicateError(place, None, f"{type(error).__name__}: {error}") from error
 
     cdef int refuse(self, Py_ssize_t position) except -1:
         """Give up a text behind so many bytes."""

@@ -61,9 +61,9 @@ def _follow(matcher: GrammarMatcher, probe: GrammarMatcher, token: int | None, t
     reason = f"refused: {shown} cannot come {'here' if read == 0 else f'after {text[:read]!r}'}"
     refusing = probe.refusing_rule(text[read])
     if refusing is not None:
-        reason = f"refused: the predicate of {refusing!r} allows no text that ends so, or begins so"
+        reason += f"; a text of {refusing!r} is refused by its predicate"
         if any(note == "item" for note, _ in probe.compiled.grammar.lazy_ir.rules[refusing].notes):
-            reason = f"refused: with {shown} an item ends that is equal to one before it, and items differ here"
+            reason = f"refused: the item before {shown}, or with it, is equal to one before it, and items differ here"
     possible = probe.possible_bytes()
     if possible:
         reason += f"; possible: {byte_label(list(possible))}"

@@ -318,6 +318,18 @@ def test_parser_states_and_masks_stay_interned() -> None:
     assert mask(one) - mask(other) == {PIECES.index(token) for token in (b"a,", b"a,a", b"a,b")}
 
 
+def test_it_is_said_which_rule_is_refused() -> None:
+    matcher = follows(LIST, {"name": OneOf("ab", "b")})
+    assert "'name' is refused" in str(matcher.explain("aa"))
+    assert matcher.refusing_rule(ord("b")) is None
+    assert matcher.accept_string("a")
+    assert matcher.refusing_rule(ord("a")) == "name"  # nothing begins so
+    assert matcher.refusing_rule(ord(",")) == "name"  # nothing ends so
+    assert "'name' is refused" in str(matcher.explain(","))
+    assert matcher.accept_string("b")
+    assert matcher.refusing_rule(ord(",")) is None
+
+
 def test_what_raises_is_named_and_changes_nothing() -> None:
     class Angry(Predicate):
         def judge(self, memory: Any, rule: str, text: bytes) -> Any:

@@ -24,6 +24,8 @@ SAMPLES = {
     "source": "root ::= a",
     "offset": 9,
     "path": "#/format",
+    "rule": "name",
+    "text": b"ab",
     "problems": (SchemaProblem("#", "not", "a reason", "is dropped"),),
 }
 
