@@ -423,7 +423,7 @@ def test_dead_ends_without_beginnings() -> None:
 @pytest.mark.parametrize(
     ("text", "predicates", "message"),
     [
-        (LIST, {"nam": OneOf("a")}, "no rule for a predicate called 'nam'.*did you mean name"),
+        (LIST, {"names": OneOf("a")}, "no rule for a predicate called 'names'.*did you mean name"),
         (LIST, {"name": AllDifferent(within="list")}, "'list'"),
         ("root ::= name\nname ::= [ab]*", {"name": OneOf("a")}, "no text of it may be empty"),
         ('root ::= a\na[lazy] ::= name ","\nname ::= [ab]', {"name": OneOf("a")}, "is judged by a predicate"),
