@@ -210,8 +210,8 @@ def _window(text: str, column: int, width: int = 100) -> tuple[str, int]:
 
 
 class PredicateError(MaskscopeError):
-    """A `Predicate` raised an error, when it was asked about `text`, read as `rule`: the cause of this one, and in words
-    its `reason`.
+    """A `Predicate` raised an error when it was asked about `text`, read as `rule`: the cause of this one, and its
+    `reason` in words.
 
     The matcher is as it was.  `text` is None where it was asked for what it remembers at first.
     """

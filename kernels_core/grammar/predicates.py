@@ -24,7 +24,7 @@ class Predicate:
     """Judges the texts of the rules that it is given for, in the order in which they end.
 
     Subclasses say what is remembered at first (`start`), and of each text whether it is allowed and what is remembered
-    from then on (`judge`).  One object given for several rules has one memory for all of them.
+    from then on (`judge`).  One object given for several rules, or equal ones, have one memory for all of them.
 
     A memory is never changed, there is another one, so that going back, forks and drafts cost nothing; and it can be
     compared (`==`).  Any value but None: tuples, frozen sets, strings.  `judge` may be asked about the same text any
@@ -115,14 +115,19 @@ def marks(predicates: Mapping[str, Predicate] | None) -> dict[str, tuple[tuple[s
 def check_judged(ir: GrammarIR, language: str) -> None:
     """Note which rules are watched (`Predicate.begins`).
 
-    `GrammarError` where a rule that is judged may be empty: an empty text is read nowhere, so nobody is asked.
+    `GrammarError` where a rule that is judged may be empty, since an empty text is read nowhere, so nobody is asked, and
+    where it is an item, which the engine's own predicate judges.
     """
     judged = [name for name, rule in ir.rules.items() if any(note == "judged" for note, _ in rule.notes)]
     empty = nullable_rules(ir) if judged else frozenset()
     for name in judged:
         rule = ir.rules[name]
+        reason = ""
         if name in empty:
             reason = f"the rule {name!r} is judged, so no text of it may be empty: let callers leave it out instead"
+        elif ("item", None) in rule.notes:
+            reason = f"the rule {name!r} is an item and has a predicate; one judges a rule: judge one inside of it"
+        if reason:
             offset = None if rule.span is None else rule.span.start
             raise GrammarError(reason, ir.source or None, offset, language=language)
         notes = [note for note in rule.notes if note[0] != "watched"]

@@ -141,11 +141,13 @@ def test_masks_are_those_of_the_stacks(case: Judged, variant: str, random: Rando
         _compare(matcher, JudgedStacks(grammar.ir), variant, random)
 
 
-def _compare(matcher: GrammarMatcher, oracle: JudgedStacks, variant: str, random: Random) -> None:
+def _compare(
+    matcher: GrammarMatcher, oracle: JudgedStacks, variant: str, random: Random, pieces: list[bytes] = PIECES
+) -> None:
     """Follow a text as far as it is not ambiguous; what is ambiguous is refused by name."""
     taken: list[Any] = []
     for _ in range(10):
-        expected = oracle.mask(PIECES) | ({len(PIECES)} if oracle.completed else set())
+        expected = oracle.mask(pieces) | ({len(pieces)} if oracle.completed else set())
         found = asked(matcher)
         if found is None:
             break
@@ -156,13 +158,13 @@ def _compare(matcher: GrammarMatcher, oracle: JudgedStacks, variant: str, random
         assert matcher.is_completed() == oracle.completed
         assert possible == {byte for byte in range(256) if oracle.after(bytes((byte,)))}
         assert not forced or oracle.after(forced)
-        choices = sorted(expected - {len(PIECES)})
+        choices = sorted(expected - {len(pieces)})
         if not choices:
             break
-        token = max(random.sample(choices, min(2, len(choices))), key=lambda number: len(PIECES[number]))
+        token = max(random.sample(choices, min(2, len(choices))), key=lambda number: len(pieces[number]))
         taken.append(expected)
-        assert matcher.accept_string(PIECES[token]) if random.random() < 0.2 else matcher.accept_token(token)
-        oracle.take_string(PIECES[token])
+        assert matcher.accept_string(pieces[token]) if random.random() < 0.2 else matcher.accept_token(token)
+        oracle.take_string(pieces[token])
     for expected in reversed(taken):
         matcher.rollback(1)
         assert mask(matcher) == expected
@@ -173,7 +175,7 @@ def asked(matcher: GrammarMatcher) -> tuple[set[int], set[int], set[int], bytes]
     try:
         return (
             mask(matcher),
-            {number for number in range(len(PIECES) + 1) if matcher.fork().accept_token(number)},
+            {number for number in range(len(matcher.compiled.vocab)) if matcher.fork().accept_token(number)},
             {byte for low, high in matcher.possible_bytes() for byte in range(low, high + 1)},
             matcher.find_jump_forward_string().encode(),
         )
@@ -426,6 +428,7 @@ def test_dead_ends_without_beginnings() -> None:
         (LIST, {"names": OneOf("a")}, "no rule for a predicate called 'names'.*did you mean name"),
         (LIST, {"name": AllDifferent(within="list")}, "'list'"),
         ("root ::= name\nname ::= [ab]*", {"name": OneOf("a")}, "no text of it may be empty"),
+        ('root[distinct] ::= "[" a "]"\na[item] ::= [1-9]', {"a": OneOf("1")}, "is an item and has a predicate"),
         ('root ::= a\na[lazy] ::= name ","\nname ::= [ab]', {"name": OneOf("a")}, "is judged by a predicate"),
     ],
 )
@@ -460,6 +463,26 @@ def test_the_whole_text_may_be_judged(text: str, predicates: dict[str, Predicate
     grammar = Grammar.from_ebnf(text, predicates=predicates)
     for seed in range(8):
         _compare(GrammarMatcher(compiled(grammar, PIECES)), JudgedStacks(grammar.ir), "default", Random(seed))
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [Longer(), AllDifferent(), AllDifferent(within="array"), AllDifferent(within="nested"), OneOf("2", "10")],
+)
+def test_predicates_beside_items_that_differ(predicate: Predicate) -> None:
+    text = """
+root ::= array | "a" array
+array[distinct] ::= "[" (item ("," item)*)? "]"
+item[item] ::= number | nested
+nested[distinct] ::= "[" (inner ("," inner)*)? "]"
+inner[item] ::= number
+number ::= [1-2] [0-1]?
+"""
+    grammar = Grammar.from_ebnf(text, predicates={"number": predicate})
+    pieces = [*(bytes((byte,)) for byte in b"[],12a"), *b"1, ,1 1] [1 [1,2] 1,1 ],[ [[1 12 ]]".split()]
+    for seed in range(8):
+        matcher = GrammarMatcher(compiled(grammar, pieces))
+        _compare(matcher, JudgedStacks(grammar.ir), "default", Random(seed), pieces)
 
 
 def test_what_is_written_as_json_refuses_it() -> None:
