@@ -115,8 +115,8 @@ def marks(predicates: Mapping[str, Predicate] | None) -> dict[str, tuple[tuple[s
 def check_judged(ir: GrammarIR, language: str) -> None:
     """Note which rules are watched (`Predicate.begins`).
 
-    `GrammarError` where a rule that is judged may be empty, since an empty text is read nowhere, so nobody is asked, and
-    where it is an item, which the engine's own predicate judges.
+    `GrammarError` where a rule that is judged may be empty, since an empty text is read nowhere and nobody is asked,
+    and where it is an item, which the engine's own predicate judges.
     """
     judged = [name for name, rule in ir.rules.items() if any(note == "judged" for note, _ in rule.notes)]
     empty = nullable_rules(ir) if judged else frozenset()

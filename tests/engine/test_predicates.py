@@ -247,6 +247,15 @@ def test_rules_and_terminals_of_lark(name: str) -> None:
         assert not is_text(grammar, "a , ab , a")
 
 
+def test_a_grammar_inside_of_another_keeps_its_predicates() -> None:
+    inner = Grammar.from_ebnf(LIST, predicates={"name": AllDifferent()})
+    grammar = Grammar.from_lark('start: "(" @inner ")" name\nname: /[ab]+/', grammars={"inner": inner})
+    assert [*grammar.predicates.values()] == [*inner.predicates.values()]
+    assert is_text(grammar, "(a,b)a")
+    assert not is_text(grammar, "(a,b,a)a")
+    assert grammar.key != Grammar.from_lark(grammar.source, grammars={"inner": Grammar.from_ebnf(LIST)}).key
+
+
 def test_forks_and_rollback_have_their_own_memories() -> None:
     matcher = follows(LIST, {"name": AllDifferent()})
     assert matcher.accept_string("a,b,")
