@@ -35,6 +35,7 @@ from kernels_core.errors import (  # noqa: E402
     PredicateError,
     SchemaProblem,
     TokenizerError,
+    TooFewTokensError,
     UnsupportedFeatureError,
     UnsupportedSchemaError,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "TimeLimit",
     "TokenizerError",
     "TokenizerInfo",
+    "TooFewTokensError",
     "UnsupportedFeatureError",
     "UnsupportedSchemaError",
     "VocabType",

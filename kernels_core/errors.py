@@ -22,6 +22,7 @@ __all__ = [
     "PredicateError",
     "SchemaProblem",
     "TokenizerError",
+    "TooFewTokensError",
     "UnsupportedFeatureError",
     "UnsupportedSchemaError",
 ]
@@ -193,8 +194,24 @@ class DeadEndError(MaskscopeError, RuntimeError):
     """No token of the vocabulary can continue the text, and the grammar does not allow it to end here."""
 
 
+class TooFewTokensError(MaskscopeError, ValueError):
+    """No text of the grammar is certain to end within `max_tokens` tokens; the shortest that was found takes `shortest`."""
+
+    def __init__(self, shortest: int, max_tokens: int) -> None:
+        self.shortest = shortest
+        self.max_tokens = max_tokens
+        super().__init__(
+            f"the shortest text that was found under the grammar takes {_tokens(shortest)}, and {max_tokens:,} may be "
+            f"written: allow at least {_tokens(shortest)}, or let the answer be cut"
+        )
+
+
 class MatcherTerminatedError(MaskscopeError, RuntimeError):
     """A matcher that has taken its stop token was asked for more."""
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count:,} tokens"
 
 
 def _window(text: str, column: int, width: int = 100) -> tuple[str, int]:

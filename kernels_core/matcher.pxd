@@ -7,6 +7,7 @@ from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
 from kernels_core.judging cimport Reading
 from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.endings cimport Endings
 from kernels_core.masks.mask_table cimport MaskRec
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.remembered cimport Remembered
@@ -20,11 +21,16 @@ cdef class GrammarMatcher:
     cdef TokenTrie _trie
     cdef Step _last
     cdef vector[int32_t] _stops
+    cdef int64_t _deadline              # tokens that the text may have, of `complete_within`; -1: any number
     cdef bint _own_stops                # they are not the tokenizer's
     cdef readonly bint terminate_without_stop_token
     cdef readonly str on_dead_end
     cdef Step _asked                    # where `_answer` is the mask without what predicates refuse
     cdef MaskRec* _answer
+    cdef bint _redraws                  # whoever draws takes no for an answer, once
+    cdef Step _refused_at               # the last place where a token was refused, since no text can end in time behind it
+    cdef Step _asked_in_time            # where `_answer_in_time` is the mask of what ends in time, if items are to differ
+    cdef MaskRec* _answer_in_time
     cdef object _chart
     cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
     cdef public CancelToken cancel_token
@@ -40,6 +46,22 @@ cdef class GrammarMatcher:
     cdef SetRec* _read_on(self, Reading reading, const uint8_t* text, Py_ssize_t size) except NULL
     cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop,
                    Remembered remembered) except -1
+    cdef bint _push_in_time(self, SetRec* target, int token, bytes spelling, int length, bint stop,
+                            Remembered remembered) except -1
+    cdef int64_t _to_end(self) except -1
+    cdef bint _is_in_time(self, int64_t left) except -1
+    cdef bint _is_in_time_behind(self, int token, int64_t left) except -1
+    cdef bint _is_planned(self) except -1
+    cdef int64_t _cut(self, bytes text, Endings endings, int64_t left, vector[int32_t]& first) except -1
+    cdef bytes _plan(self, Endings endings)
+    cdef int64_t _least_to_end(self, SetRec* at) except -1
+    cdef MaskRec* _in_time_distinct(self, MaskRec* mask, Endings endings) except NULL
+    cdef int64_t _behind(self, int token) except -1
+    cdef bint _takes(self, int token) except -1
+    cdef int _refuse_endless(self) except -1
+    cdef bint _is_far(self) noexcept
+    cdef MaskRec* _known_in_time(self, MaskRec* mask) noexcept
+    cdef MaskRec* _in_time(self, MaskRec* mask) except NULL
     cdef Reading _reading(self)
     cdef MaskRec* _mask_once(self) except NULL
     cdef MaskRec* _without_refused(self, MaskRec* mask) except NULL

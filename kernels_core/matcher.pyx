@@ -12,6 +12,7 @@ from libcpp.vector cimport vector
 
 cimport cython
 
+from kernels_core.distinct_ends cimport distinct_end, is_end
 from kernels_core.clock cimport Clock, rest, start_clock, stop_clock
 from kernels_core.drafts cimport DraftTree
 from kernels_core.earley.machine cimport Passage
@@ -22,20 +23,23 @@ from kernels_core.earley.token_limits cimport crossed
 from kernels_core.forced cimport forced_text
 from kernels_core.judging cimport Reading, reading_at
 from kernels_core.masks.cache cimport MaskCache, ms_count
+from kernels_core.masks.endings cimport NEVER, Ending, Endings, Span
 from kernels_core.masks.item_ends cimport ItemEnds
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport BitmaskRows, needs_masking, open_rows, row_at
 from kernels_core.remembered cimport Judges, Remembered, is_inside, judges_of
-from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_of
+from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_of, text_since
 
 from kernels_core.compiled import CompiledGrammar
 from kernels_core.errors import (
-    BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError, UnsupportedFeatureError,
+    BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError, TooFewTokensError,
+    UnsupportedFeatureError,
 )
 
 __all__ = ["GrammarMatcher"]
 
 cdef object _BLANK = object()
+cdef int64_t ROOM = 24        # tokens more than an end needs: there are enough
 cdef str DRAFT = "the masks of a draft tree"
 
 
@@ -81,6 +85,7 @@ cdef class GrammarMatcher:
         self._own_stops = override_stop_tokens is not None and list(self._stops) != sorted(set(info.stop_token_ids))
         self.terminate_without_stop_token = terminate_without_stop_token
         self.on_dead_end = on_dead_end
+        self._deadline = -1
         self._last = root(self._machine)
 
     # -- moving ---------------------------------------------------------------------------------------------------
@@ -124,8 +129,7 @@ cdef class GrammarMatcher:
             if reading is not None:
                 remembered = reading.remembered
             if target != self._machine.dead:
-                self._push(target, token_id, None, size, may_stop or target.completed, remembered)
-                return True
+                return self._push_in_time(target, token_id, None, size, may_stop or target.completed, remembered)
             if may_stop:
                 self._push(here, token_id, None, 0, True, self._last.remembered)
             return bool(may_stop)
@@ -141,8 +145,7 @@ cdef class GrammarMatcher:
             return False
         if reading is not None:
             remembered = reading.remembered
-        self._push(target, token_id, None, size, False, remembered)
-        return True
+        return self._push_in_time(target, token_id, None, size, False, remembered)
 
     def accept_string(self, text):
         """Take text (str as UTF-8, or bytes) as one step of the history; False, and nothing changed, if refused."""
@@ -169,8 +172,7 @@ cdef class GrammarMatcher:
             target = self._read(self._last.set, <const uint8_t*><const char*>spelling, len(spelling))
         if target == self._machine.dead:
             return False
-        self._push(target, -1, spelling, <int>len(spelling), False, remembered)
-        return True
+        return self._push_in_time(target, -1, spelling, <int>len(spelling), False, remembered)
 
     def rollback(self, int num_tokens=1):
         """Undo the last `num_tokens` steps; `ValueError` if there are fewer.  Zero or less does nothing."""
@@ -184,8 +186,8 @@ cdef class GrammarMatcher:
             self._tracing.moved()
 
     def reset(self):
-        """Back to the beginning, with an empty history."""
-        self._last = root(self._machine)
+        """Back to the beginning, with an empty history, and without what `complete_within` asked for."""
+        self._last, self._deadline = root(self._machine), -1
         self.rollback(0)
 
     def fork(self):
@@ -194,7 +196,7 @@ cdef class GrammarMatcher:
         other.compiled, other._masks, other._machine, other._trie = self.compiled, self._masks, self._machine, self._trie
         other._last, other._stops, other._own_stops = self._last, self._stops, self._own_stops
         other.terminate_without_stop_token, other.on_dead_end = self.terminate_without_stop_token, self.on_dead_end
-        other.cancel_token = self.cancel_token
+        other.cancel_token, other._deadline, other._redraws = self.cancel_token, self._deadline, self._redraws
         return other
 
     cdef int _renew(self, error) except -1:
@@ -224,7 +226,7 @@ cdef class GrammarMatcher:
             steps.append(step)
             step = step.parent
         probe = self.fork()
-        probe._masks, probe._machine, probe._last = masks, masks.machine, root(masks.machine)
+        probe._masks, probe._machine, probe._last, probe._deadline = masks, masks.machine, root(masks.machine), -1
         try:
             for step in reversed(steps):
                 if not (probe._accept_token(step.token) if step.token >= 0 else probe._accept_string(step.spelling)):
@@ -330,9 +332,20 @@ cdef class GrammarMatcher:
         step.set, step.parent, step.token, step.spelling, step.stop = target, self._last, token, spelling, stop
         step.position = self._last.position + length
         step.count = self._last.count + 1
+        step.tokens = self._last.tokens + (token >= 0)
         step.remembered = remembered
         self._last = step
         return 0
+
+    cdef bint _push_in_time(self, SetRec* target, int token, bytes spelling, int length, bint stop,
+                            Remembered remembered) except -1:
+        """`_push`, unless the text could not end in time then (`complete_within`); whether it was done."""
+        cdef Step before = self._last
+        self._push(target, token, spelling, length, stop, remembered)
+        if self._deadline >= 0 and not self._is_in_time(self._deadline - self._last.tokens):
+            self._last = self._refused_at = before
+            return False
+        return True
 
     cdef bint _names(self, int token) except -1:
         """Whether the grammar names `token` here, by id."""
@@ -376,6 +389,8 @@ cdef class GrammarMatcher:
         cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
         if self._machine.marked and mask != NULL:
             mask = self._answer if self._asked is self._last else NULL
+        if self._deadline >= 0 and mask != NULL:
+            mask = self._known_in_time(mask)
         if mask == NULL or self._terminated():
             return False
         self._write(mask, bitmask, index)
@@ -396,7 +411,7 @@ cdef class GrammarMatcher:
         if rows.words > words:
             memset(row + words, 0, (rows.words - words) * sizeof(uint32_t))
         for i in range(self._stops.size()):
-            if may_stop or self._names(self._stops[i]):
+            if may_stop or self._names(self._stops[i]) and self._takes(self._stops[i]):
                 row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
             else:
                 row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
@@ -404,7 +419,10 @@ cdef class GrammarMatcher:
 
     def is_prepared(self):
         """Whether there is nothing to prepare: the mask here is known, or never remembered, or the text has ended."""
-        return self._terminated() or not self._masks.memoize or ms_load(&self._last.set.mask) != NULL
+        if self._terminated() or not self._masks.memoize:
+            return True
+        cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
+        return mask != NULL and (self._deadline < 0 or self._known_in_time(mask) != NULL)
 
     def prepare(self):
         """Compute the mask here if it is not known yet, without holding the GIL."""
@@ -435,7 +453,7 @@ cdef class GrammarMatcher:
             whole = <MaskRec*>ms_load(&mask.ended) if usual else NULL
             if whole == NULL:
                 for i in range(self._stops.size()):
-                    if may_stop or self._names(self._stops[i]):
+                    if may_stop or self._names(self._stops[i]) and self._takes(self._stops[i]):
                         allowed.push_back(self._stops[i])
                     else:
                         refused.push_back(self._stops[i])
@@ -453,8 +471,11 @@ cdef class GrammarMatcher:
             return self._traced_mask()
         mask = <MaskRec*>ms_load(&self._last.set.mask)
         if mask != NULL and not self._machine.marked:
-            ms_count(&self._masks.mask_hits)
-            return mask
+            if self._deadline >= 0:
+                mask = self._known_in_time(mask)
+            if mask != NULL:
+                ms_count(&self._masks.mask_hits)
+                return mask
         try:
             try:
                 if mask == NULL and self._masks.held() > self._machine.max_bytes:
@@ -474,7 +495,9 @@ cdef class GrammarMatcher:
         cdef const int* cancelled = self.cancelled()
         with nogil:
             mask = self._masks.mask_of(self._last.set, cancelled)
-        return self._without_refused(mask) if self._machine.marked else mask
+        if self._machine.marked:
+            mask = self._without_refused(mask)
+        return mask if self._deadline < 0 else self._in_time(mask)
 
     cdef MaskRec* _without_refused(self, MaskRec* mask) except NULL:
         """`mask` without the tokens that predicates refuse."""
@@ -596,7 +619,7 @@ cdef class GrammarMatcher:
         except BudgetExceededError as error:
             self._renew(error)
             mask = self._mask_once()
-        stops = [token for token in self.stop_token_ids if may_stop or self._names(token)]
+        stops = [token for token in self.stop_token_ids if may_stop or self._names(token) and self._takes(token)]
         return sorted({*self._masks.ids_of(mask)} - {*self.stop_token_ids} | {*stops})
 
     def possible_bytes(self):
@@ -634,6 +657,324 @@ cdef class GrammarMatcher:
         reading = reading_at(self._machine, self._trie, last.parent, self._crossed(last.parent.set, True)
                              if last.parent.set.limits & COUNTS else last.parent.set)
         return reading.refusing if all([reading.read(before) for before in text]) else None
+
+    # -- an end in time -------------------------------------------------------------------------------------------
+
+    def tokens_to_end(self):
+        """In how many tokens of text an end can certainly be reached, a stop token not counted; None: there is no end.
+
+        0 where the text may end.  The number is an upper bound: the shortest text in bytes, cut so that no token begins in
+        one rule and ends in another (rules that are spelt out where they are called do not count as such).
+        `UnsupportedFeatureError` where no end was found and there may be one: the vocabulary lacks a token for a byte
+        alone, a limit of tokens is less than the text needs, or all items that were tried repeat others.
+        """
+        cdef int64_t found = self._to_end()
+        if found < NEVER:
+            return found
+        self._refuse_endless()
+        return None
+
+    def shortest_end(self, int64_t max_bytes=65_536):
+        """The fewest bytes after which the text may end, whatever the vocabulary; None where there are none, or more than
+        `max_bytes`, or where a token without text is needed.
+
+        Where items are to differ (`uniqueItems`) they may be more than the fewest.
+        """
+        cdef Endings endings
+        cdef vector[uint8_t] text
+        cdef int64_t found
+        cdef Clock clock
+        if self._terminated():
+            return None
+        endings = self._masks.find_endings(True)
+        if self._machine.marked and not self._last.set.completed:
+            plan = self._plan(self._masks.find_endings())
+            return None if plan is None or len(plan) > max_bytes else plan
+        self._start(&clock)
+        try:
+            with nogil:
+                self._machine.lock.lock()
+                try:
+                    found = endings.text(self._last.set, max_bytes, text)
+                finally:
+                    self._machine.lock.unlock()
+        finally:
+            stop_clock(&clock)
+        return None if found < 0 else <bytes>(<char*>text.data())[:text.size()] if text.size() else b""
+
+    def complete_within(self, max_tokens, *, bint redraws=False):
+        """Let the text end within `max_tokens` tokens from here: tokens behind which that cannot be done are refused.
+
+        A stop token needs none of them: the text is whole when they are spent, with a stop token or without.  Strings
+        (`accept_string`) count as no token.  None lifts the limit, and so does `reset`; forks have it, too.
+
+        redraws: for those who draw again where `accept_token` refuses a token that the mask allowed.  Far from the end
+        the mask is then the ordinary one, at the cost of a comparison, and becomes exact where a token was refused;
+        otherwise it is exact everywhere, and each new parser state costs a walk over the vocabulary.
+
+        `TooFewTokensError` for fewer than the shortest text that was found takes, `UnsupportedFeatureError` as of
+        `tokens_to_end`.
+        """
+        cdef int64_t found
+        if max_tokens is None:
+            self._deadline = -1
+            return
+        if max_tokens < 0:
+            raise ValueError(f"max_tokens must be at least 0, not {max_tokens!r}")
+        for token in self._stops if self._own_stops else ():
+            if (self._trie.everything[<int>token >> 5] >> (<int>token & 31)) & 1:
+                raise UnsupportedFeatureError(f"stop token {token} is a token of text, so an end cannot be counted")
+        if self._terminated():
+            return
+        found = self._to_end()
+        if found >= NEVER:
+            self._refuse_endless()
+            raise DeadEndError(f"there is no end of a text {self._place()}")
+        if found > max_tokens:
+            raise TooFewTokensError(found, max_tokens)
+        self._deadline, self._redraws = self._last.tokens + <int64_t>max_tokens, redraws
+
+    @property
+    def tokens_left(self):
+        """Of the tokens of `complete_within`, those that are left; None without such a limit."""
+        return None if self._deadline < 0 else self._deadline - self._last.tokens
+
+    cdef int _refuse_endless(self) except -1:
+        if self._last.set.limits & COUNTS or self._machine.tables.limits_tokens:
+            raise UnsupportedFeatureError(
+                f"a rule limits its tokens (max_tokens) to fewer than its shortest text takes, {self._place()}: raise "
+                f"the limit, or do without a text that ends in time")
+        if self._masks.find_endings().lacking:
+            raise UnsupportedFeatureError(
+                f"no end was found {self._place()} of bytes that are tokens by themselves, and the vocabulary has not "
+                f"all of them: use one that has a token for each byte")
+        if self._machine.marked and self._least_to_end(self._last.set) < NEVER:
+            raise UnsupportedFeatureError(
+                f"no end was found {self._place()} in which no item repeats one before it (uniqueItems)")
+        return 0
+
+    cdef bint _is_in_time(self, int64_t left) except -1:
+        """Whether `left` tokens are enough for an end of the text.
+
+        Where items are to differ that is looked at when they become scarce, since to look is to try; then the last step
+        has to bring the end nearer, too, or to go along a text that was found.
+        """
+        cdef int64_t least = self._least_to_end(self._last.set)
+        if not self._machine.marked or least + ROOM <= left:
+            return least <= left
+        if not self._is_planned() and least >= self._least_to_end(self._last.parent.set):
+            return False
+        return self._to_end() <= left
+
+    cdef bint _is_planned(self) except -1:
+        """Whether the last step went along the text that was to end the text before it; that goes on, then."""
+        cdef Step before = self._last.parent
+        cdef bytes spelling, rest
+        if before is None or before.plan is None or self._last.plan is not None:
+            return self._last.plan is not None
+        spelling = text_since(self._last, self._trie, before.position)
+        if not before.plan.startswith(spelling):
+            return False
+        rest = before.plan[len(spelling):]
+        if not is_end(reading_at(self._machine, self._trie, self._last, self._last.set), rest):
+            return False                # the token was taken by its id
+        self._last.plan = rest
+        return True
+
+    cdef int64_t _to_end(self) except -1:
+        """Tokens to an end of the text; NEVER: none was found."""
+        cdef int64_t found = self._least_to_end(self._last.set)
+        cdef Endings endings
+        cdef vector[int32_t] first
+        if not self._machine.marked or found == 0 or found >= NEVER:
+            return found
+        endings = self._masks.find_endings()
+        return self._cut(self._plan(endings), endings, 0, first)
+
+    cdef int64_t _cut(self, bytes text, Endings endings, int64_t left, vector[int32_t]& first) except -1:
+        """`Endings.cut`; NEVER for None."""
+        cdef const char* spelling
+        if text is None:
+            return NEVER
+        spelling = text
+        return endings.cut(<const uint8_t*>spelling, len(text), left, first)
+
+    cdef bytes _plan(self, Endings endings):
+        """A text that ends this one, where items are to differ; None: none was found.
+
+        Where the step before has one, and it goes on, it is kept if it is no longer than what is found here.
+        """
+        cdef bytes before = None, found
+        cdef vector[int32_t] first
+        cdef Clock clock
+        if self._last.searched:
+            return self._last.plan
+        self._start(&clock)
+        try:
+            if self._is_planned():
+                before = self._last.plan
+            found = distinct_end(reading_at(self._machine, self._trie, self._last, self._last.set), endings)
+        finally:
+            stop_clock(&clock)
+        if found is not None and (before is None or
+                                  self._cut(found, endings, 0, first) < self._cut(before, endings, 0, first)):
+            self._last.plan = found
+        self._last.searched = True
+        return self._last.plan
+
+    cdef int64_t _least_to_end(self, SetRec* at) except -1:
+        """Tokens to an end of a text that is at `at`, if no items are to differ; NEVER: there is none."""
+        cdef Ending* known = <Ending*>ms_load(&at.ending)
+        cdef Endings endings
+        cdef int64_t found
+        cdef Clock clock
+        if at == self._last.set and self._terminated():
+            return 0
+        if known == NULL:
+            endings = self._masks.find_endings()
+            self._start(&clock)
+            try:
+                with nogil:
+                    self._machine.lock.lock()
+                    try:
+                        self._machine.check_budget()
+                        found = endings.to_end(at)
+                    finally:
+                        self._machine.lock.unlock()
+            finally:
+                stop_clock(&clock)
+        else:
+            found = known.tokens
+        return found
+
+    cdef bint _is_far(self) noexcept:
+        """Whether so many tokens are left that hardly any is refused: the caller draws again where one is."""
+        cdef Ending* known = <Ending*>ms_load(&self._last.set.ending)
+        return (self._redraws and known != NULL and known.tokens + ROOM < self._deadline - self._last.tokens
+                and self._refused_at is not self._last)
+
+    cdef MaskRec* _known_in_time(self, MaskRec* mask) noexcept:
+        """`mask` without the tokens behind which the text cannot end in time, if that is known; else NULL."""
+        cdef Ending* known = <Ending*>ms_load(&self._last.set.ending)
+        cdef int64_t left = self._deadline - self._last.tokens - 1
+        cdef Span* span
+        if self._is_far():
+            return mask
+        if known == NULL or self._machine.marked:
+            return NULL                     # or it depends on more than the set
+        span = <Span*>ms_load(&known.spans)
+        while span != NULL:
+            if span.low <= left < span.high:
+                return span.mask
+            span = span.next
+        return NULL
+
+    cdef MaskRec* _in_time(self, MaskRec* mask) except NULL:
+        """`mask` without the tokens behind which the text cannot end in time."""
+        cdef MaskRec* known = self._known_in_time(mask)
+        cdef Endings endings
+        cdef int64_t left = self._deadline - self._last.tokens - 1
+        cdef vector[int32_t] ids
+        cdef vector[int64_t] lengths
+        cdef GrammarMatcher probe
+        cdef Clock clock
+        if known != NULL:
+            return known
+        endings = self._masks.find_endings()
+        if self._machine.marked:
+            return self._in_time_distinct(mask, endings)
+        self._to_end()
+        if self._last.set.tokens:
+            probe = self.fork()
+            probe._deadline = -1
+            for token in self._masks.ids_of(mask):
+                ids.push_back(token)
+                lengths.push_back(probe._behind(token))
+        self._start(&clock)
+        try:
+            with nogil:
+                self._machine.lock.lock()
+                try:
+                    if self._last.set.tokens:
+                        known = endings.keep(self._last.set, mask, left, ids, lengths)
+                    else:
+                        known = endings.filtered(self._last.set, mask, left)
+                finally:
+                    self._machine.lock.unlock()
+        finally:
+            stop_clock(&clock)
+        return known
+
+    cdef MaskRec* _in_time_distinct(self, MaskRec* mask, Endings endings) except NULL:
+        """`_in_time` where items are to differ: once tokens become scarce, those that bring the end nearer are tried."""
+        cdef int64_t left = self._deadline - self._last.tokens - 1
+        cdef GrammarMatcher probe
+        cdef MaskRec* whole = <MaskRec*>ms_load(&self._last.set.mask)
+        cdef MaskRec* sure
+        cdef MaskRec* possible
+        cdef vector[int32_t] allowed, planned
+        cdef object certain = (), tried
+        if self._asked_in_time is self._last:
+            return self._answer_in_time
+        if whole != NULL and not self._last.set.tokens:
+            with nogil:
+                self._machine.lock.lock()
+                try:
+                    sure = endings.filtered(self._last.set, whole, left - ROOM)
+                    possible = endings.filtered(self._last.set, whole, endings.to_end(self._last.set) - 1)
+                finally:
+                    self._machine.lock.unlock()
+            if sure == whole:
+                return mask
+            certain = set(self._masks.ids_of(mask)).intersection(self._masks.ids_of(sure))
+            tried = set(self._masks.ids_of(mask)).intersection(self._masks.ids_of(possible)).difference(certain)
+        else:
+            tried = self._masks.ids_of(mask)
+        self._cut(self._plan(endings), endings, left, planned)
+        tried = set(tried).union(set(planned).intersection(self._masks.ids_of(mask)))
+        probe = self.fork()
+        probe._deadline = -1
+        for token in certain:
+            allowed.push_back(token)
+        for token in tried:
+            if probe._is_in_time_behind(token, left):
+                allowed.push_back(token)
+        with nogil:
+            self._machine.lock.lock()
+            try:
+                mask = endings.only(mask, allowed)
+            finally:
+                self._machine.lock.unlock()
+        self._asked_in_time, self._answer_in_time = self._last, mask
+        return mask
+
+    cdef bint _is_in_time_behind(self, int token, int64_t left) except -1:
+        """Whether `token` may come next and `left` tokens are enough behind it; the matcher stays where it is."""
+        cdef Step before = self._last
+        try:
+            return self._accept_token(token) and self._is_in_time(left)
+        finally:
+            self._last = before
+
+    cdef int64_t _behind(self, int token) except -1:
+        """Tokens to an end of the text behind `token`, which may come next; the matcher stays where it is."""
+        cdef Step before = self._last
+        cdef int64_t found = NEVER
+        try:
+            if self._accept_token(token):
+                found = self._to_end()
+        finally:
+            self._last = before
+        return found
+
+    cdef bint _takes(self, int token) except -1:
+        """Whether the text can end in time behind `token`, which may come next."""
+        cdef GrammarMatcher probe
+        if self._deadline < 0:
+            return True
+        probe = self.fork()
+        probe._deadline = -1
+        return probe._behind(token) < self._deadline - self._last.tokens
 
     # -- looking ahead --------------------------------------------------------------------------------------------
 

@@ -14,7 +14,10 @@ cdef class Step:
     cdef int token        # -1 for a string, whose bytes are then in `spelling`
     cdef int position     # bytes read, this step included
     cdef int count        # steps, this one included
+    cdef int tokens       # those of them that are tokens
     cdef bint stop        # a stop token: the text has ended
+    cdef bytes plan       # a text that ends it, where items are to differ and one was found; else None
+    cdef bint searched    # another one was looked for
     cdef Remembered remembered      # of items that differ, inside of texts that have any; else None
 
 

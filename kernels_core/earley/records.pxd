@@ -28,6 +28,7 @@ cdef struct SetRec:
     Arc* arcs               # other transitions, while they are few
     SetRec** table          # by byte, once they are many: NULL entry = not computed yet
     void* mask              # masks.cache.MaskRec, NULL until asked for
+    void* ending            # masks.endings.Ending, NULL until asked for
     Item* items             # sorted, distinct; items with byte or token edges, ACCEPT, ESCAPE
     int32_t count
     int32_t number

@@ -56,6 +56,26 @@ cdef class Registers:
             number[0] = self._with(tables.member_sets[tables.rule_of[state]], number[0], update)
         return True
 
+    cdef bint is_next(self, Tables tables, int32_t state, int32_t number) noexcept nogil:
+        """Whether an item that comes to `state` adds no member, or the next one in an order that does for all sets of
+        members: required ones that are missing come first, by number."""
+        cdef int32_t update = tables.gates[tables.gate_of[state]].update, k, past
+        cdef const MemberSet* members = tables.member_sets[tables.rule_of[state]]
+        cdef Read read
+        if update < 0 or update > members.count or number < 0:
+            return True
+        read = self.at(members, number)
+        if not read.missing:
+            return True
+        if update < members.count and not members.required[update >> 6] >> (update & 63) & 1:
+            return False
+        past = min(update, members.count)
+        for k in range(past):
+            if members.required[k >> 6] >> (k & 63) & 1 and (
+                    read.bits == NULL or not read.bits[k >> 6] >> (k & 63) & 1):
+                return False
+        return update < members.count
+
     cdef bint may_end(self, const MemberSet* members, int32_t number) noexcept nogil:
         """Whether a rule may end where its automaton accepts; `members` are NULL where none come in any order."""
         return members == NULL or number < 0 or may_come(members, self.at(members, number), CLOSES)

@@ -21,9 +21,8 @@ TEXTS = [
 PADDING = 5  # ids that the model scores and the tokenizer does not know
 
 
-@pytest.fixture(scope="session")
-def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tiny-llama")
+def make_tiny_folder(folder: Path) -> Path:
+    """Save the model in `folder`."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -53,6 +52,11 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tokenizer_object=tokenizer, eos_token="<end>", pad_token="<pad>", bos_token="<start>"
     ).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_folder(tmp_path_factory.mktemp("tiny-llama"))
 
 
 @pytest.fixture(scope="session")

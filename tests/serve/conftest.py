@@ -91,11 +91,11 @@ def client(demo: LanguageModel) -> Iterator[Client]:
 
 @pytest.fixture
 def serving(demo: LanguageModel) -> Iterator[Callable[..., Client]]:
-    """Makes a client of a service with other limits."""
+    """Makes a client of a service with other limits, in which answers may be cut: so they last as long as is asked."""
     made: list[Service] = []
 
     def make(*, pause: float = 0.0, **limits: Any) -> Client:
-        made.append(Service(demo, Limits(**limits), pause=pause))
+        made.append(Service(demo, Limits(**limits), pause=pause, complete=False))
         return Client(made[-1])
 
     yield make

@@ -19,6 +19,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from kernels_core.errors import TooFewTokensError, UnsupportedFeatureError
 from visualizers.glyphs import clip, glyph
 from workbench.cli.common import (
     DIFFERENT,
@@ -54,6 +55,7 @@ def generate(
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
     seed: Annotated[int | None, typer.Option(help="Of the draws; random if not said.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
+    complete: Annotated[bool, typer.Option("--complete", help="End within --max-tokens: nothing is cut.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="List the steps, too.")] = False,
     language: Language = None,
     as_json: AsJson = False,
@@ -77,7 +79,18 @@ def generate(
         if mistakes:
             fail("\n  ".join([f"{opened.title}:", *map(str, mistakes)]), code=DIFFERENT, as_json=as_json)
         grammar = opened.grammar(loaded.tokenizer.info)
-        made = run(loaded, prompt, grammar, max_tokens=max_tokens, temperature=temperature, seed=seed)
+        try:
+            made = run(
+                loaded,
+                prompt,
+                grammar,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                seed=seed,
+                complete=complete,
+            )
+        except (TooFewTokensError, UnsupportedFeatureError) as error:
+            fail(str(error), as_json=as_json)
         if as_json:
             say_json(_generation_data(made))
         else:

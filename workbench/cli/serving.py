@@ -37,6 +37,9 @@ def serve(
     tell_schema: Annotated[
         bool, typer.Option(help="Tell the model the schema that its answer must fit, where no tools are sent.")
     ] = True,
+    complete: Annotated[
+        bool, typer.Option(help="Answers are whole when their tokens run out, unless a request says otherwise.")
+    ] = True,
     rows: Annotated[int, typer.Option(min=1, help="Texts written side by side.")] = 16,
     max_waiting: Annotated[int, typer.Option(min=0, help="Answers that may wait; more are answered 429.")] = 64,
     max_tokens: Annotated[int, typer.Option(min=1, help="Of one answer.")] = 1024,
@@ -113,6 +116,7 @@ def serve(
                 name=name,
                 tool_format=tool_format,
                 tell_schema=tell_schema,
+                complete=complete,
                 pause=pause,
                 drafts=Drafts(drafts, draft_branches, smaller) if drafts else 0,
                 guess_forced=guess_forced,

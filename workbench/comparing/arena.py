@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Final
 
 import numpy as np
 
 from workbench.comparing.finding import FindingKind
 from workbench.comparing.sides import Bits, Common, guarded, unpacked
-from workbench.next.shortest import shortest_end
+from workbench.next.places import short_end
 from workbench.peers.base import Constraint
 from workbench.peers.ours import OurConstraint
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["Arena", "Contestant"]
-
-END_SECONDS: Final = 2.0
-"""Of the search for a shortest end."""
 
 
 @dataclass
@@ -116,7 +112,7 @@ class Arena:
         if not self.reads(one, begun):
             return None
         if attempt == 0 and isinstance(one.constraint, OurConstraint):
-            way = shortest_end(one.constraint.matcher, seconds=END_SECONDS)
+            way = short_end(one.constraint.matcher)
             return None if way is None else [*begun, *self.tokenizer.encode(way)]
         vocabulary = self.tokenizer.info.decoded_vocab
         tokens = list(begun)

@@ -43,10 +43,10 @@ from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
 from workbench.generation.drawing import Drawer, send
-from workbench.generation.forced import Encode, forced_tokens
+from workbench.generation.forced import Encode, forced_tokens, nothing_follows
 from workbench.generation.model import ModelError
 from workbench.generation.prefixes import PrefixCache
-from workbench.generation.sampling import NOT_A_NUMBER, Sampling
+from workbench.generation.sampling import NOT_A_NUMBER, Sampling, once_more
 from workbench.generation.slots import SlotRun
 from workbench.generation.trace import FinishReason
 
@@ -249,11 +249,14 @@ class Engine:
         sampling: Sampling | None = None,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
+        complete: bool = False,
     ) -> Row:
         """Take a request: it gets its first token in the next step in which a row is free.
 
         `prompt`: token ids.  `matcher`: where its text stands under its grammar; the engine moves it from now on.
         `seed`: of the draws (None: a random one).  `stop`: texts that end it, and are left out.
+        `complete`: it is whole under its grammar when `max_tokens`, or the room for a text, runs out;
+        `TooFewTokensError` where that is not certain.
         Raises `ModelError` for a prompt that is empty or too long, `TokenizerError` for a grammar of another
         vocabulary, `ValueError` for settings that mean nothing.
         """
@@ -273,6 +276,8 @@ class Engine:
             theirs = matcher.compiled.tokenizer_info
             if theirs.fingerprint != self.info.fingerprint and theirs.decoded_vocab != self.info.decoded_vocab:
                 raise TokenizerError(f"the grammar was compiled for another vocabulary ({theirs!r})")
+        if matcher is not None and complete:
+            matcher.complete_within(min(max_tokens, self.max_length - len(ids)), redraws=True)
         seed = secrets.randbelow(2**32) if seed is None else seed
         row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops)
         row._unread, row._random = list(ids), Random(seed)
@@ -324,9 +329,9 @@ class Engine:
             for slot in range(len(rows)):  # the tokens that the pass read are read again
                 self._run.lengths[slot] -= 1
             raise
-        for row, token in zip(rows, tokens, strict=True):
+        for slot, (row, token) in enumerate(zip(rows, tokens, strict=True)):
             if row.finish_reason is None:
-                self._take(row, token)
+                self._take(row, token, states[slot : slot + 1])
 
     def __iter__(self) -> Iterator[list[Chunk]]:
         """Steps until no row is left and none waits."""
@@ -487,7 +492,7 @@ class Engine:
         places = np.concatenate([number * width + np.arange(len(tree)) for number, tree in enumerate(trees)])
         nodes = [(row, depth) for row, tree in zip(rows, trees, strict=True) for depth in tree.depths]
         drawn, listed = self._drawer.draw(
-            states[send(places, self._device)],
+            states[send(places, self._device)],  # a copy
             masks,
             [row.sampling for row, _ in nodes],
             [row.luck(depth) for row, depth in nodes],
@@ -506,7 +511,8 @@ class Engine:
                     break
                 token, forced = int(drawn[first + node, 0]), row.forced
                 row.drawn_from_list += bool(listed[first + node])
-                self._take(row, token)
+                place = int(places[first + node])
+                token = self._take(row, token, states[place : place + 1])
                 node = tree.child(node, token) if row.finish_reason is None and row.forced == forced else None
         self._run.keep(kept)
 
@@ -516,16 +522,28 @@ class Engine:
         """A token for each row that has not ended; one wait for the device."""
         going = np.array([row.finish_reason is None for row in rows])
         samplings, lucks = [row.sampling for row in rows], [row.luck(0) for row in rows]
+        if not self._run.splits and any(row.matcher is not None and row.matcher.tokens_left for row in rows):
+            states = states.clone()  # they are logits, which a draw may overwrite, and another draw may follow
         drawn, listed = self._drawer.draw(states, masks, samplings, lucks, going)
         for number in np.flatnonzero(listed):
             rows[number].drawn_from_list += 1
         found: list[int] = drawn[:, 0].tolist()
         return found
 
+    def _drawn_again(self, row: Row, state: torch.Tensor) -> int:
+        """A token instead of one behind which the row's text could not end in time: the mask is exact now."""
+        masks = self._batch.read_masks([row.matcher])
+        luck, going = once_more(row.luck(0)), np.array([0 not in masks.errors])
+        return int(self._drawer.draw(state, masks, [row.sampling], [luck], going)[0][0, 0])
+
     # -- taking -----------------------------------------------------------------------------------------------------
 
-    def _take(self, row: Row, token: int) -> None:
-        """A drawn token, and the text that its grammar forces behind it."""
+    def _take(self, row: Row, token: int, state: torch.Tensor) -> int:
+        """A token that was drawn from `state`, and the text that its grammar forces behind it; which one was taken."""
+        taken = token >= 0 and (row.matcher is None or row.matcher.accept_token(token))
+        if token >= 0 and not taken and row.matcher is not None and row.matcher.tokens_left is not None:
+            token = self._drawn_again(row, state)
+            taken = token >= 0 and row.matcher.accept_token(token)
         if token < 0:
             row.finish_reason = "error"
             row.error = (
@@ -533,16 +551,17 @@ class Engine:
                 if token == NOT_A_NUMBER
                 else DeadEndError("the model gives probability 0 to every token that the grammar allows")
             )
-            return
-        if row.matcher is not None and not row.matcher.accept_token(token):
+            return token
+        if not taken:
             row.finish_reason = "error"
             row.error = RuntimeError(f"the matcher refused token {token}, which its own mask allows")
-            return
+            return token
         row._unread = []
         del row._lucks[:1]
         self._append(row, token)
         if self._jump is True and row.finish_reason is None:
             self._write_forced(row)
+        return token
 
     def _write_forced(self, row: Row) -> None:
         """Write the text that the grammar forces here."""
@@ -584,7 +603,9 @@ class Engine:
         if row.matcher is not None and row.matcher.is_terminated():
             row.finish_reason = "grammar_complete"
         elif len(row.tokens) >= row.max_tokens or len(row.prompt) + len(row.tokens) >= self.max_length:
-            row.finish_reason = "length"
+            row.finish_reason = (
+                "grammar_complete" if row.matcher is not None and nothing_follows(row.matcher) else "length"
+            )
 
     def _chunk(self, row: Row) -> Chunk | None:
         """What is new of a row."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from kernels_core import GrammarMatcher
 
-__all__ = ["Encode", "forced_tokens"]
+__all__ = ["Encode", "forced_tokens", "nothing_follows"]
 
 Encode = Callable[[bytes], Sequence[int]]
 """Cuts bytes into token ids, as the tokenizer would, without control tokens."""
@@ -44,6 +44,11 @@ def forced_tokens(
         taken.append(token)
         span = span[len(vocabulary[token]) :]
     return taken
+
+
+def nothing_follows(matcher: GrammarMatcher) -> bool:
+    """Whether the text is whole, and nothing but a stop token may come."""
+    return matcher.is_completed() and not matcher.possible_bytes() and not matcher.reads_tokens
 
 
 def _longest(matcher: GrammarMatcher, vocabulary: Sequence[bytes]) -> int:

@@ -60,6 +60,9 @@ class GrammarLogitsProcessor:
     compiled
         One compiled grammar for all rows, or one for each prompt of the batch, in order (with beams or several return
         sequences the rows of one prompt follow each other, as `transformers` lays them out).
+    max_new_tokens
+        What `generate` is given: every text is whole under its grammar within so many tokens.  Near the end tokens are
+        forbidden behind which that could not be.  None: texts may be cut.
     in_place
         True: the scores that are handed in are changed and returned, which spares a copy of them.  Where `generate` is
         asked for `output_logits`, those are then the masked ones.
@@ -69,9 +72,17 @@ class GrammarLogitsProcessor:
     TokenizerError
         A grammar's vocabulary has no stop token (the generation could never end), or grammars of one batch were
         compiled for different vocabularies.
+    TooFewTokensError
+        At the first call: the shortest text that was found takes more than `max_new_tokens`.
     """
 
-    def __init__(self, compiled: CompiledGrammar | Sequence[CompiledGrammar], *, in_place: bool = False) -> None:
+    def __init__(
+        self,
+        compiled: CompiledGrammar | Sequence[CompiledGrammar],
+        *,
+        max_new_tokens: int | None = None,
+        in_place: bool = False,
+    ) -> None:
         self._grammars = (
             list(compiled) if isinstance(compiled, Sequence) and not isinstance(compiled, str) else [compiled]
         )
@@ -90,6 +101,7 @@ class GrammarLogitsProcessor:
             raise TokenizerError("the grammars of one batch must be compiled for one vocabulary")
         self._vocab_size = infos[0].vocab_size
         self._stop_ids = list(infos[0].stop_token_ids)
+        self._most = max_new_tokens
         self._in_place = in_place
         self._batch = BatchGrammarMatcher()
         self._kept: DeviceMasks | None = None
@@ -224,8 +236,11 @@ class GrammarLogitsProcessor:
 
     def _begin(self, input_ids: torch.Tensor) -> None:
         group = len(input_ids) // len(self._grammars)
+        rows = [_Row(GrammarMatcher(self._grammars[row // group])) for row in range(len(input_ids))]
+        for row in rows:
+            row.matcher.complete_within(self._most)
         self._prompt_length, self._seen, self._known = input_ids.shape[1], input_ids, None
-        self._rows = [_Row(GrammarMatcher(self._grammars[row // group])) for row in range(len(input_ids))]
+        self._rows = rows
 
     def _closest(self, row: torch.Tensor, first: int, group: int) -> tuple[int, int]:
         """The longest beginning that `row` shares with a row of its grammar in the last call, and that row's number."""

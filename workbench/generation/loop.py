@@ -32,8 +32,9 @@ from kernels_core import (
 from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.inspect.fills import CacheLog
 from kernels_core.inspect.trace import FillEvent
+from workbench.generation.forced import nothing_follows
 from workbench.generation.model import LanguageModel, ModelError, Prompt
-from workbench.generation.sampling import Sampling, distribution, draw
+from workbench.generation.sampling import Sampling, distribution, draw, once_more
 from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 from workbench.languages import Source as Text
 
@@ -68,6 +69,7 @@ class TokenStream:
         chat: bool | None = None,
         record: bool = True,
         begin: Sequence[int | Step] = (),
+        complete: bool = False,
         log: CacheLog | None = None,
     ) -> None:
         if max_tokens < 1:
@@ -91,6 +93,10 @@ class TokenStream:
         self._given: list[Any] = list(begin)  # token ids and steps
         self._matcher = None if grammar is None else _matcher(model, grammar)
         self._origin = None if self._matcher is None else self._matcher.fork()
+        self._complete = complete
+        if self._matcher is not None and complete:
+            context = max_tokens if model.context is None else model.context + 1 - len(self._prompt)
+            self._matcher.complete_within(max(0, min(max_tokens, context)), redraws=True)
         self._log = CacheLog() if log is None else log
         self._heard = len(self._log)
         if self._matcher is not None and record:
@@ -134,6 +140,7 @@ class TokenStream:
                 "seed": self._seed,
                 "max_tokens": self._max_tokens,
                 "stop": [text.decode() for text in self._stop],
+                "complete": self._complete,
             },
             masks=self._log.record(first=self._heard) if self._origin is not None and self._recording else None,
             source=Source(self._model, self._origin, tuple(self._prompt)),
@@ -183,13 +190,14 @@ class TokenStream:
             self.finish_reason = "interrupted"
         elif self._matcher is not None and self._matcher.is_terminated():
             self.finish_reason = "grammar_complete"
-        elif self._matcher is not None and self._matcher.is_completed() and self._only_stop_allowed():
-            # Asking the model would only make it draw the stop token.
-            self.finish_reason = "grammar_complete"
         elif len(self._steps) >= self._max_tokens or (
             context is not None and self._run.length + len(self._unread) > context
         ):
-            self.finish_reason = "length"
+            whole = self._matcher is not None and nothing_follows(self._matcher)
+            self.finish_reason = "grammar_complete" if whole else "length"
+        elif self._matcher is not None and self._matcher.is_completed() and self._only_stop_allowed():
+            # Asking the model would only make it draw the stop token.
+            self.finish_reason = "grammar_complete"
 
     def _only_stop_allowed(self) -> bool:
         try:
@@ -229,9 +237,15 @@ class TokenStream:
         uniform = self._random.random()
         probabilities = distribution(masked, self._sampling)
         token = draw(probabilities, uniform) if given is None else given
+        if not self._take(token, given=given is not None, again=self._complete):
+            event = self._fill()[1]  # the mask is another one now
+            masked = self._constrain(logits)
+            feasible = float(masked.double().logsumexp(0))
+            probabilities = distribution(masked, self._sampling)
+            token = draw(probabilities, once_more(uniform))
+            self._take(token, given=False)
         sample_ns = time.perf_counter_ns() - began
 
-        self._take(token, given=given is not None)
         began = time.perf_counter_ns()
         own, drawn = torch.stack([logits[token].double() - total, probabilities[token].log()]).tolist()
         entropy, masked_entropy = self._entropies(logits, masked)
@@ -262,16 +276,22 @@ class TokenStream:
         self._record(step)
         return step
 
-    def _take(self, token: int, *, given: bool) -> None:
-        """Take a token in the matcher; `BeginningError` for a given one that it refuses."""
+    def _take(self, token: int, *, given: bool, again: bool = False) -> bool:
+        """Take a token in the matcher; `BeginningError` for a given one that it refuses.
+
+        again: False is returned where the matcher refuses a token that was drawn, since the text could not end in time.
+        """
         if not 0 <= token < self._model.vocab_size:
             raise BeginningError(f"{token} is not a token id of {self._model.name}")
         self._filled = None
         if self._matcher is None or self._matcher.accept_token(token):
-            return
+            return True
+        if again and not given:
+            return False
         if given:
             shown = bytes(self._info.decoded_vocab[token]).decode(errors="replace")
-            raise BeginningError(self._where(f"the grammar refuses the given token {token} ({shown!r})"))
+            late = " or leaves no time for an end behind it" if self._complete else ""
+            raise BeginningError(self._where(f"the grammar refuses the given token {token} ({shown!r}){late}"))
         raise RuntimeError(self._where(f"the matcher refused token {token}, which its own mask allows"))
 
     def _fill(self) -> tuple[int, FillEvent | None]:
@@ -426,6 +446,7 @@ def generate(
     chat: bool | None = None,
     record: bool = True,
     begin: Sequence[int | Step] = (),
+    complete: bool = False,
 ) -> Generation:
     """Generate from `prompt`, under `grammar` if there is one, and return the whole trace.
 
@@ -441,7 +462,7 @@ def generate(
         is a schema, a structural tag or tools; members of a schema's objects then come in declared order, see `order`
         of `Grammar.from_json_schema`.
     max_tokens
-        Budget of tokens; running out gives the finish reason "length".
+        Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.
     temperature, top_k, top_p
         `Sampling`; temperature 0 is greedy.
     seed
@@ -459,11 +480,16 @@ def generate(
     begin
         What the text begins with instead of being drawn: token ids, or steps of another generation, from its first on,
         which keep their records.
+    complete
+        The text is whole under its grammar when `max_tokens` (or the model's context) runs out: near the end the masks
+        leave out tokens behind which that could not be.  Without a grammar there is nothing to complete.
 
     Raises
     ------
     DeadEndError
         No token can continue the text and the grammar does not allow it to end there.
+    TooFewTokensError
+        `complete`, and the shortest text that was found takes more than `max_tokens`.
     GrammarError, TokenizerError, ModelError, BeginningError, ValueError
         The grammar, its vocabulary, the prompt, the beginning or a setting is not usable.
 
@@ -483,6 +509,7 @@ def generate(
         chat=chat,
         record=record,
         begin=begin,
+        complete=complete,
     )
     try:
         for step in tokens:

@@ -26,7 +26,7 @@ import torch
 from kernels_core.batch import apply_masks_inplace, draw_tokens
 from kernels_core.mask_rows import MaskRows
 
-__all__ = ["NOTHING", "NOT_A_NUMBER", "Sampling", "distribution", "draw", "draw_rows", "weigh_rows"]
+__all__ = ["NOTHING", "NOT_A_NUMBER", "Sampling", "distribution", "draw", "draw_rows", "once_more", "weigh_rows"]
 
 NOTHING: Final = -1
 """What `draw_rows` returns for a row in which every candidate has probability 0."""
@@ -96,6 +96,12 @@ def draw(probabilities: torch.Tensor, uniform: float) -> int:
     cumulative = probabilities[support].cumsum(dim=-1)
     place = torch.searchsorted(cumulative, uniform * cumulative[-1].item(), right=True)
     return int(support[place.clamp(max=support.numel() - 1)])
+
+
+def once_more(uniform: float) -> float:
+    """The number of another draw of the same token, where the first was not taken: the later digits of its number, of
+    which its first ones say nothing.  So each token has one number, however often it is drawn."""
+    return uniform * (1 << 26) % 1
 
 
 # -- many rows -----------------------------------------------------------------------------------------------------

@@ -9,13 +9,16 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from kernels_core import GrammarMatcher
+from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["live_bytes", "open_end", "state_key", "waiting_rules"]
+__all__ = ["LONGEST", "live_bytes", "open_end", "short_end", "state_key", "waiting_rules"]
 
 MAX_RULES: Final = 6
+LONGEST: Final = 4_000
+"""Bytes of an end; a longer one is of no use to a person."""
 MAX_TAG: Final = 64
 _ALL: Final = bytes(range(256))
 _TAG_BEGUN: Final = re.compile(rb"<[A-Za-z/|!_][^<>\s\"]*\Z")
@@ -29,6 +32,15 @@ def live_bytes(matcher: GrammarMatcher) -> bytes:
 def state_key(matcher: GrammarMatcher) -> tuple[int, int]:
     """Equal for matchers in the same parser state, as long as one of them lives."""
     return id(matcher.masks), matcher.set_number
+
+
+def short_end(matcher: GrammarMatcher) -> bytes | None:
+    """The fewest bytes after which the text may end; None where they are too many, or a token without text is needed, or
+    the engine says why it cannot tell."""
+    try:
+        return matcher.shortest_end(LONGEST)
+    except (BudgetExceededError, UnsupportedFeatureError):
+        return None
 
 
 def waiting_rules(matcher: GrammarMatcher) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from visualizers.why import why_html
 from workbench.next.continuations import explore
 from workbench.next.lexicon import lexicon
 from workbench.next.naming import naming
+from workbench.next.places import LONGEST, short_end
 from workbench.next.refusals import END, decided
-from workbench.next.shortest import LONGEST, shortest_end
 from workbench.provenance import Place, forbidding, reader_of
 from workbench.provenance.reader import read_text
 from workbench.reading import Reading, content
@@ -197,7 +197,7 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True, lead
             place=reader_of(session).spot(read_text(session) + reading.text[: reading.read])
             if session.document.is_json
             else None,
-            end=shortest_end(after, compiled=session.compiled) if going else b"",
+            end=short_end(after) if going else b"",
             lead=lead,
             begun=_begun(session.text),
         )

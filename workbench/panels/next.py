@@ -12,7 +12,7 @@ from visualizers.live_base import Traits
 from visualizers.next import NextView
 from visualizers.tokens import token_index
 from workbench.next import Callers, callers
-from workbench.next.shortest import LONGEST, shortest_end
+from workbench.next.places import LONGEST, short_end
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
 
@@ -24,11 +24,8 @@ QUICK: Final = 0.03
 REST: Final = 0.25
 """Seconds of search for the rest: so long, at most, does a key that is pressed meanwhile wait."""
 
-SEARCH: Final = 1.0
-"""Seconds of search for the shortest end, which somebody asked for, where the automata do not say it."""
 _GIVEN_UP: Final = (
-    f"none was found: the automata alone do not say it here (members in any order, counted lengths), and the search "
-    f"was given up after {SEARCH:g} second, or past {LONGEST:,} bytes"
+    f"none was found: it has more than {LONGEST:,} bytes, or a token without text, or it takes too long to calculate"
 )
 
 
@@ -94,7 +91,7 @@ class NextPanel(Panel):
 
     def _shortest(self) -> bytes | None:
         # The end is read before it is told, which makes states: so it is read by the twin.
-        return shortest_end(self.session.twin(), seconds=SEARCH, compiled=self.session.compiled)
+        return short_end(self.session.twin())
 
     def _end(self, _content: Traits) -> Traits:
         """The shortest end of the text from here; `end` is None where none was found, and `note` says why."""

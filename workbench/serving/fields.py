@@ -115,6 +115,7 @@ class ChatRequest(_Strict):
     tools: list[Any] | None = None
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: bool | None = None
+    complete: bool | None = None
 
     @property
     def stops(self) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ class Draw:
     max_tokens: int
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,7 @@ class Runner:
                 sampling=draw.sampling,
                 seed=draw.seed,
                 stop=draw.stop,
+                complete=draw.complete,
             )
         except Exception as error:
             self._deliver([(job, error)])

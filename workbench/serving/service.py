@@ -15,8 +15,15 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
-from kernels_core import CancelToken, GrammarCompiler
-from kernels_core.errors import OperationCancelledError, TokenizerError
+from kernels_core import CancelToken, GrammarCompiler, GrammarMatcher
+from kernels_core.errors import (
+    BudgetExceededError,
+    DeadEndError,
+    OperationCancelledError,
+    TokenizerError,
+    TooFewTokensError,
+    UnsupportedFeatureError,
+)
 from workbench.generation.drafts import Drafts
 from workbench.generation.engine import Chunk
 from workbench.generation.errors import PromptTooLongError
@@ -81,7 +88,8 @@ class Service:
 
     name: what requests call the model.  tool_format: how it writes calls (`workbench compat` names the templates);
     None takes that of its chat template.  tell_schema: the model is told the schema that its answer must fit, where no
-    tools are sent.  pause: seconds between two steps.  drafts, guess_forced: tokens that are guessed
+    tools are sent.  complete: answers under a grammar are whole when their tokens run out, unless a request says
+    otherwise.  pause: seconds between two steps.  drafts, guess_forced: tokens that are guessed
     ahead (`Runner`).  `ValueError` and `ModelError` for what cannot be served.
     """
 
@@ -93,6 +101,7 @@ class Service:
         name: str | None = None,
         tool_format: str | None = None,
         tell_schema: bool = True,
+        complete: bool = True,
         pause: float = 0.0,
         drafts: Drafts | int = 0,
         guess_forced: bool = False,
@@ -106,6 +115,7 @@ class Service:
         self.teller = Teller.of(model, tool_format)
         self.tool_format = self.teller.tool_format
         self.tell_schema = tell_schema
+        self.complete = complete
         self.sampling = _sampling_of(model)
         self.compiler = GrammarCompiler(
             model.tokenizer.info, options=self.limits.options, cache_bytes=self.limits.cache_bytes
@@ -192,8 +202,27 @@ class Service:
         asks = {name: getattr(request, name) for name in ("temperature", "top_k", "top_p", "min_p")}
         sampling = replace(self.sampling, **{name: value for name, value in asks.items() if value is not None})
         most = asked or self.limits.max_tokens
+        complete = self.complete if request.complete is None else request.complete
+        if complete:
+            self._check_end(body, request, one, min(most, self.runner.engine.max_length - len(prompt)))
         seeds = [None if request.seed is None else request.seed + index for index in range(request.choices)]
-        return prompt, [Draw(sampling=sampling, max_tokens=most, seed=seed, stop=request.stops) for seed in seeds]
+        return prompt, [
+            Draw(sampling=sampling, max_tokens=most, seed=seed, stop=request.stops, complete=complete) for seed in seeds
+        ]
+
+    def _check_end(self, body: Body, request: ChatRequest, one: Running, most: int) -> None:
+        """`RequestError` where no answer is certain to end within `most` tokens."""
+        if one.constraint is None or one.constraint.compiled is None:
+            return
+        matcher = GrammarMatcher(one.constraint.compiled)
+        matcher.cancel_token = one.cancel
+        try:
+            matcher.complete_within(most)
+        except (TooFewTokensError, UnsupportedFeatureError, BudgetExceededError, DeadEndError) as error:
+            asked = "#/max_tokens" if request.max_completion_tokens is None else "#/max_completion_tokens"
+            message = f"{error} (complete false lets an answer be cut)"
+            code = "max_tokens_too_small" if isinstance(error, TooFewTokensError) else "unsupported_value"
+            raise body.wrong(asked, message, code=code) from None
 
     def _encoded(self, body: Body, request: ChatRequest) -> list[int]:
         turns, tools = self.teller.told(request, tell_schema=self.tell_schema)
