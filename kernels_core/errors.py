@@ -195,7 +195,7 @@ class DeadEndError(MaskscopeError, RuntimeError):
 
 
 class TooFewTokensError(MaskscopeError, ValueError):
-    """No text of the grammar is certain to end within `max_tokens` tokens; the shortest that was found takes `shortest`."""
+    """No text is certain to end within `max_tokens` tokens: the shortest that was found takes `shortest`."""
 
     def __init__(self, shortest: int, max_tokens: int) -> None:
         self.shortest = shortest

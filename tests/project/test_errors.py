@@ -26,6 +26,8 @@ SAMPLES = {
     "path": "#/format",
     "rule": "name",
     "text": b"ab",
+    "shortest": 7,
+    "max_tokens": 5,
     "problems": (SchemaProblem("#", "not", "a reason", "is dropped"),),
 }
 

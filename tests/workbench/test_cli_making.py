@@ -38,6 +38,17 @@ def test_generate_that_is_cut_off() -> None:
     assert json.loads(result.stdout)["finish_reason"] == "length"
 
 
+def test_generate_cuts_nothing_off() -> None:
+    words = ("generate", 'root ::= "[" [a-z]* "]"', "-p", "hello", "--complete", "--seed", "1", "--json")
+    found = json.loads(run(*words, "--max-tokens", "4").stdout)
+    assert found["complete"]
+    assert len(found["steps"]) <= 4
+    assert found["settings"]["complete"]
+    refused = run("generate", 'root ::= "a"{30} [a-z]{40}', "-p", "hello", "--complete", "--max-tokens", "2", "--json")
+    assert refused.exit_code == 2
+    assert "allow at least" in json.loads(refused.stdout)["error"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

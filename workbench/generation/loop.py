@@ -140,7 +140,7 @@ class TokenStream:
                 "seed": self._seed,
                 "max_tokens": self._max_tokens,
                 "stop": [text.decode() for text in self._stop],
-                "complete": self._complete,
+                **({"complete": True} if self._complete else {}),
             },
             masks=self._log.record(first=self._heard) if self._origin is not None and self._recording else None,
             source=Source(self._model, self._origin, tuple(self._prompt)),

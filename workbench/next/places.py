@@ -35,8 +35,8 @@ def state_key(matcher: GrammarMatcher) -> tuple[int, int]:
 
 
 def short_end(matcher: GrammarMatcher) -> bytes | None:
-    """The fewest bytes after which the text may end; None where they are too many, or a token without text is needed, or
-    the engine says why it cannot tell."""
+    """The fewest bytes after which the text may end; None where they are too many, or a token without text is needed,
+    or the engine says why it cannot tell."""
     try:
         return matcher.shortest_end(LONGEST)
     except (BudgetExceededError, UnsupportedFeatureError):
