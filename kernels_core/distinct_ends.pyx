@@ -20,7 +20,6 @@ from kernels_core.remembered cimport Remembered
 
 __all__ = []
 
-cdef int MOST_TRIED = 2_000
 cdef int64_t MOST_BYTES = 65_536
 
 
@@ -32,8 +31,9 @@ cdef class _Place:
     cdef bytes path
 
 
-cdef bytes distinct_end(Reading reading, Endings endings):
-    """Bytes behind which the text may end, from where `reading` is; None: none were found.  The caller's clock runs."""
+cdef bytes distinct_end(Reading reading, ShortestEnds endings, int most):
+    """Bytes behind which the text may end, from where `reading` is; None: none were found from `most` places.  The
+    caller's clock runs."""
     cdef _Place place = _Place.__new__(_Place), child
     cdef list waiting = []
     cdef bytes end
@@ -44,13 +44,15 @@ cdef bytes distinct_end(Reading reading, Endings endings):
     place.at, place.remembered, place.path = reading.at, reading.remembered, bytes(reading.more)
     cdef Py_ssize_t before = len(place.path)
     waiting.append((0, 0, 0, place))
-    while waiting and tried < MOST_TRIED:
+    while waiting and tried < most:
         place = heappop(waiting)[3]
         rest(100)
         tried += 1
         end = _said(reading, endings, place)
         if end is not None:
             return place.path[before:] + end
+        if tried == most:
+            return None
         for _, byte in order:
             if not is_live(place.at, <uint8_t>byte):
                 continue
@@ -73,7 +75,7 @@ cdef int _go_to(Reading reading, _Place place) except -1:
     return 0
 
 
-cdef bytes _said(Reading reading, Endings endings, _Place place):
+cdef bytes _said(Reading reading, ShortestEnds endings, _Place place):
     """The end that the parser says behind `place`, if no item is repeated by it; else None."""
     cdef vector[uint8_t] text
     cdef int64_t found
@@ -100,7 +102,7 @@ cdef bint is_end(Reading reading, bytes text) except -1:
     return reading.at.completed
 
 
-cdef int64_t _to_end(Endings endings, SetRec* at) except -1:
+cdef int64_t _to_end(ShortestEnds endings, SetRec* at) except -1:
     cdef int64_t found
     with nogil:
         endings.machine.lock.lock()

@@ -15,7 +15,6 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from kernels_core.earley.records cimport ms_load
 from kernels_core.masks.apply cimport Rows, apply_record
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.drawing cimport draw_row, scratch_bytes
@@ -61,7 +60,7 @@ cdef class MaskRows:
             if self.matchers[row] is None:
                 continue
             matcher = self.matchers[row]
-            if not matcher._terminated() and matcher._masks.memoize and ms_load(&matcher._last.set.mask) == NULL:
+            if not matcher._is_prepared():
                 groups.setdefault(id(matcher._masks), []).append(row)
         return list(groups.values())
 

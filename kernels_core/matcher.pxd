@@ -7,7 +7,7 @@ from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
 from kernels_core.judging cimport Reading
 from kernels_core.masks.cache cimport MaskCache
-from kernels_core.masks.endings cimport Endings
+from kernels_core.masks.endings cimport ShortestEnds
 from kernels_core.masks.mask_table cimport MaskRec
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.remembered cimport Remembered
@@ -27,6 +27,7 @@ cdef class GrammarMatcher:
     cdef readonly str on_dead_end
     cdef Step _asked                    # where `_answer` is the mask without what predicates refuse
     cdef MaskRec* _answer
+    cdef int64_t _room                  # tokens more than the parser says that an end needs: there are enough
     cdef bint _redraws                  # whoever draws takes no for an answer, once
     cdef Step _refused_at               # the last place where a token was refused, since no text can end in time behind it
     cdef Step _asked_in_time            # where `_answer_in_time` is the mask of what ends in time, if items are to differ
@@ -52,13 +53,14 @@ cdef class GrammarMatcher:
     cdef bint _is_in_time(self, int64_t left) except -1
     cdef bint _is_in_time_behind(self, int token, int64_t left) except -1
     cdef bint _is_planned(self) except -1
-    cdef int64_t _cut(self, bytes text, Endings endings, int64_t left, vector[int32_t]& first) except -1
-    cdef bytes _plan(self, Endings endings)
+    cdef int64_t _cut(self, bytes text, ShortestEnds endings, int64_t left, vector[int32_t]& first) except -1
+    cdef bytes _plan(self, ShortestEnds endings, int most)
     cdef int64_t _least_to_end(self, SetRec* at) except -1
-    cdef MaskRec* _in_time_distinct(self, MaskRec* mask, Endings endings) except NULL
+    cdef MaskRec* _in_time_distinct(self, MaskRec* mask, ShortestEnds endings) except NULL
     cdef int64_t _behind(self, int token) except -1
     cdef bint _takes(self, int token) except -1
     cdef int _refuse_endless(self) except -1
+    cdef bint _is_prepared(self) noexcept
     cdef bint _is_far(self) noexcept
     cdef MaskRec* _known_in_time(self, MaskRec* mask) noexcept
     cdef MaskRec* _in_time(self, MaskRec* mask) except NULL

@@ -23,7 +23,7 @@ from kernels_core.earley.token_limits cimport crossed
 from kernels_core.forced cimport forced_text
 from kernels_core.judging cimport Reading, reading_at
 from kernels_core.masks.cache cimport MaskCache, ms_count
-from kernels_core.masks.endings cimport NEVER, Ending, Endings, Span
+from kernels_core.masks.endings cimport NEVER, Ending, ShortestEnds, Span
 from kernels_core.masks.item_ends cimport ItemEnds
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport BitmaskRows, needs_masking, open_rows, row_at
@@ -39,7 +39,9 @@ from kernels_core.errors import (
 __all__ = ["GrammarMatcher"]
 
 cdef object _BLANK = object()
-cdef int64_t ROOM = 24        # tokens more than an end needs: there are enough
+cdef int64_t ROOM = 24        # tokens more than an end needs: hardly any token makes it longer than that
+cdef int64_t ROOM_TO_DIFFER = 8
+cdef int MOST_TRIED = 500     # places from which an end is looked for that repeats no item
 cdef str DRAFT = "the masks of a draft tree"
 
 
@@ -197,6 +199,7 @@ cdef class GrammarMatcher:
         other._last, other._stops, other._own_stops = self._last, self._stops, self._own_stops
         other.terminate_without_stop_token, other.on_dead_end = self.terminate_without_stop_token, self.on_dead_end
         other.cancel_token, other._deadline, other._redraws = self.cancel_token, self._deadline, self._redraws
+        other._room = self._room
         return other
 
     cdef int _renew(self, error) except -1:
@@ -419,9 +422,12 @@ cdef class GrammarMatcher:
 
     def is_prepared(self):
         """Whether there is nothing to prepare: the mask here is known, or never remembered, or the text has ended."""
+        return self._is_prepared()
+
+    cdef bint _is_prepared(self) noexcept:
+        cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
         if self._terminated() or not self._masks.memoize:
             return True
-        cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
         return mask != NULL and (self._deadline < 0 or self._known_in_time(mask) != NULL)
 
     def prepare(self):
@@ -680,7 +686,7 @@ cdef class GrammarMatcher:
 
         Where items are to differ (`uniqueItems`) they may be more than the fewest.
         """
-        cdef Endings endings
+        cdef ShortestEnds endings
         cdef vector[uint8_t] text
         cdef int64_t found
         cdef Clock clock
@@ -688,7 +694,7 @@ cdef class GrammarMatcher:
             return None
         endings = self._masks.find_endings(True)
         if self._machine.marked and not self._last.set.completed:
-            plan = self._plan(self._masks.find_endings())
+            plan = self._plan(self._masks.find_endings(), MOST_TRIED)
             return None if plan is None or len(plan) > max_bytes else plan
         self._start(&clock)
         try:
@@ -732,7 +738,9 @@ cdef class GrammarMatcher:
             raise DeadEndError(f"there is no end of a text {self._place()}")
         if found > max_tokens:
             raise TooFewTokensError(found, max_tokens)
-        self._deadline, self._redraws = self._last.tokens + <int64_t>max_tokens, redraws
+        self._deadline, self._redraws, self._room = self._last.tokens + <int64_t>max_tokens, redraws, ROOM
+        if self._machine.marked:        # ends are longer than the parser says, and may come to be by as much again
+            self._room = ROOM_TO_DIFFER + 2 * max(0, found - self._least_to_end(self._last.set))
 
     @property
     def tokens_left(self):
@@ -756,15 +764,18 @@ cdef class GrammarMatcher:
     cdef bint _is_in_time(self, int64_t left) except -1:
         """Whether `left` tokens are enough for an end of the text.
 
-        Where items are to differ that is looked at when they become scarce, since to look is to try; then the last step
-        has to bring the end nearer, too, or to go along a text that was found.
+        Where items are to differ that is looked at when they become scarce.  Then the last step has to go along a text
+        that was found, or to bring the end nearer: to where the end that the parser says repeats nothing.
         """
         cdef int64_t least = self._least_to_end(self._last.set)
-        if not self._machine.marked or least + ROOM <= left:
+        cdef vector[int32_t] first
+        cdef ShortestEnds endings
+        if not self._machine.marked or least + self._room // 2 <= left:      # half of it: see `_in_time_distinct`
             return least <= left
         if not self._is_planned() and least >= self._least_to_end(self._last.parent.set):
             return False
-        return self._to_end() <= left
+        endings = self._masks.find_endings()
+        return self._cut(self._plan(endings, 1), endings, 0, first) <= left
 
     cdef bint _is_planned(self) except -1:
         """Whether the last step went along the text that was to end the text before it; that goes on, then."""
@@ -784,48 +795,40 @@ cdef class GrammarMatcher:
     cdef int64_t _to_end(self) except -1:
         """Tokens to an end of the text; NEVER: none was found."""
         cdef int64_t found = self._least_to_end(self._last.set)
-        cdef Endings endings
+        cdef ShortestEnds endings
         cdef vector[int32_t] first
         if not self._machine.marked or found == 0 or found >= NEVER:
             return found
         endings = self._masks.find_endings()
-        return self._cut(self._plan(endings), endings, 0, first)
+        return self._cut(self._plan(endings, MOST_TRIED), endings, 0, first)
 
-    cdef int64_t _cut(self, bytes text, Endings endings, int64_t left, vector[int32_t]& first) except -1:
-        """`Endings.cut`; NEVER for None."""
+    cdef int64_t _cut(self, bytes text, ShortestEnds endings, int64_t left, vector[int32_t]& first) except -1:
+        """`ShortestEnds.cut`; NEVER for None."""
         cdef const char* spelling
         if text is None:
             return NEVER
         spelling = text
         return endings.cut(<const uint8_t*>spelling, len(text), left, first)
 
-    cdef bytes _plan(self, Endings endings):
-        """A text that ends this one, where items are to differ; None: none was found.
+    cdef bytes _plan(self, ShortestEnds endings, int most):
+        """A text that ends this one, where items are to differ; None: none was found from `most` places.
 
-        Where the step before has one, and it goes on, it is kept if it is no longer than what is found here.
+        It is the rest of what was found before, if the last step went along that.
         """
-        cdef bytes before = None, found
-        cdef vector[int32_t] first
         cdef Clock clock
-        if self._last.searched:
-            return self._last.plan
-        self._start(&clock)
-        try:
-            if self._is_planned():
-                before = self._last.plan
-            found = distinct_end(reading_at(self._machine, self._trie, self._last, self._last.set), endings)
-        finally:
-            stop_clock(&clock)
-        if found is not None and (before is None or
-                                  self._cut(found, endings, 0, first) < self._cut(before, endings, 0, first)):
-            self._last.plan = found
-        self._last.searched = True
+        if not self._is_planned():
+            self._start(&clock)
+            try:
+                self._last.plan = distinct_end(
+                    reading_at(self._machine, self._trie, self._last, self._last.set), endings, most)
+            finally:
+                stop_clock(&clock)
         return self._last.plan
 
     cdef int64_t _least_to_end(self, SetRec* at) except -1:
         """Tokens to an end of a text that is at `at`, if no items are to differ; NEVER: there is none."""
         cdef Ending* known = <Ending*>ms_load(&at.ending)
-        cdef Endings endings
+        cdef ShortestEnds endings
         cdef int64_t found
         cdef Clock clock
         if at == self._last.set and self._terminated():
@@ -850,7 +853,7 @@ cdef class GrammarMatcher:
     cdef bint _is_far(self) noexcept:
         """Whether so many tokens are left that hardly any is refused: the caller draws again where one is."""
         cdef Ending* known = <Ending*>ms_load(&self._last.set.ending)
-        return (self._redraws and known != NULL and known.tokens + ROOM < self._deadline - self._last.tokens
+        return (self._redraws and known != NULL and known.tokens + self._room < self._deadline - self._last.tokens
                 and self._refused_at is not self._last)
 
     cdef MaskRec* _known_in_time(self, MaskRec* mask) noexcept:
@@ -872,7 +875,7 @@ cdef class GrammarMatcher:
     cdef MaskRec* _in_time(self, MaskRec* mask) except NULL:
         """`mask` without the tokens behind which the text cannot end in time."""
         cdef MaskRec* known = self._known_in_time(mask)
-        cdef Endings endings
+        cdef ShortestEnds endings
         cdef int64_t left = self._deadline - self._last.tokens - 1
         cdef vector[int32_t] ids
         cdef vector[int64_t] lengths
@@ -905,8 +908,12 @@ cdef class GrammarMatcher:
             stop_clock(&clock)
         return known
 
-    cdef MaskRec* _in_time_distinct(self, MaskRec* mask, Endings endings) except NULL:
-        """`_in_time` where items are to differ: once tokens become scarce, those that bring the end nearer are tried."""
+    cdef MaskRec* _in_time_distinct(self, MaskRec* mask, ShortestEnds endings) except NULL:
+        """`_in_time` where items are to differ: once tokens become scarce, those that bring the end nearer are tried.
+
+        What leaves `_room` tokens more than it needs is allowed by what the parser says.  It may need a little more than
+        that where the end of an item is left out, as it would repeat one, and the item goes on.
+        """
         cdef int64_t left = self._deadline - self._last.tokens - 1
         cdef GrammarMatcher probe
         cdef MaskRec* whole = <MaskRec*>ms_load(&self._last.set.mask)
@@ -920,7 +927,7 @@ cdef class GrammarMatcher:
             with nogil:
                 self._machine.lock.lock()
                 try:
-                    sure = endings.filtered(self._last.set, whole, left - ROOM)
+                    sure = endings.filtered(self._last.set, whole, left - self._room)
                     possible = endings.filtered(self._last.set, whole, endings.to_end(self._last.set) - 1)
                 finally:
                     self._machine.lock.unlock()
@@ -930,8 +937,8 @@ cdef class GrammarMatcher:
             tried = set(self._masks.ids_of(mask)).intersection(self._masks.ids_of(possible)).difference(certain)
         else:
             tried = self._masks.ids_of(mask)
-        self._cut(self._plan(endings), endings, left, planned)
-        tried = set(tried).union(set(planned).intersection(self._masks.ids_of(mask)))
+        self._cut(self._plan(endings, MOST_TRIED), endings, left, planned)
+        tried = set(planned).intersection(self._masks.ids_of(mask)).union(tried).difference(certain)
         probe = self.fork()
         probe._deadline = -1
         for token in certain:

@@ -17,7 +17,6 @@ cdef class Step:
     cdef int tokens       # those of them that are tokens
     cdef bint stop        # a stop token: the text has ended
     cdef bytes plan       # a text that ends it, where items are to differ and one was found; else None
-    cdef bint searched    # another one was looked for
     cdef Remembered remembered      # of items that differ, inside of texts that have any; else None
 
 

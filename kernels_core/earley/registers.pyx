@@ -13,7 +13,7 @@ Read on: `machine.pyx`.
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
 
-from kernels_core.automata.members cimport CLOSES
+from kernels_core.automata.members cimport CLOSES, OTHER
 from kernels_core.automata.tables cimport mark_bytes
 from kernels_core.automata.unordered cimport may_come
 from kernels_core.earley.slots cimport after, put
@@ -57,24 +57,26 @@ cdef class Registers:
         return True
 
     cdef bint is_next(self, Tables tables, int32_t state, int32_t number) noexcept nogil:
-        """Whether an item that comes to `state` adds no member, or the next one in an order that does for all sets of
-        members: required ones that are missing come first, by number."""
-        cdef int32_t update = tables.gates[tables.gate_of[state]].update, k, past
+        """Whether an item that comes to `state`, which has a gate, is not in a member, or in the next one in an order
+        that does for all sets of members: required ones that are missing come first, by number."""
+        cdef Gate gate = tables.gates[tables.gate_of[state]]
         cdef const MemberSet* members = tables.member_sets[tables.rule_of[state]]
         cdef Read read
-        if update < 0 or update > members.count or number < 0:
+        cdef int32_t k, next = 0
+        if number < 0:
             return True
         read = self.at(members, number)
         if not read.missing:
             return True
-        if update < members.count and not members.required[update >> 6] >> (update & 63) & 1:
-            return False
-        past = min(update, members.count)
-        for k in range(past):
-            if members.required[k >> 6] >> (k & 63) & 1 and (
-                    read.bits == NULL or not read.bits[k >> 6] >> (k & 63) & 1):
-                return False
-        return update < members.count
+        while not members.required[next >> 6] >> (next & 63) & 1 or (
+                read.bits != NULL and read.bits[next >> 6] >> (next & 63) & 1):
+            next += 1
+        if 0 <= gate.update <= members.count:
+            return gate.update == next
+        for k in range(gate.first, gate.past):
+            if tables.guards[k] == next or OTHER < tables.guards[k] < 0 or tables.guards[k] > members.count:
+                return True
+        return gate.first == gate.past
 
     cdef bint may_end(self, const MemberSet* members, int32_t number) noexcept nogil:
         """Whether a rule may end where its automaton accepts; `members` are NULL where none come in any order."""

@@ -11,7 +11,7 @@ from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.direct_walk cimport DirectWalk
 from kernels_core.masks.string_bodies cimport StringBodies
 from kernels_core.masks.repetition_ends cimport RepetitionEnds
-from kernels_core.masks.endings cimport Endings
+from kernels_core.masks.endings cimport ShortestEnds
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
@@ -66,7 +66,7 @@ cdef class MaskCache:
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef public object item_ends           # `item_ends.ItemEnds` where items are to differ, once it is asked for
-    cdef Endings endings, endings_in_bytes      # None until somebody asks
+    cdef ShortestEnds endings, endings_in_bytes      # None until somebody asks
     cdef readonly WholeSubtrees whole_subtrees        # None: every node is walked
     cdef readonly StringBodies string_bodies          # None: string bodies are walked like all else
     cdef Identities identities
@@ -98,7 +98,7 @@ cdef class MaskCache:
         self.state_misses += 1
 
     cdef size_t held(self) noexcept nogil
-    cdef Endings find_endings(self, bint any_byte=*)
+    cdef ShortestEnds find_endings(self, bint any_byte=*)
     cdef list ids_of(self, MaskRec* mask)
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil

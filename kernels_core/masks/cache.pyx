@@ -88,15 +88,15 @@ cdef class MaskCache:
         self.matches.places.reserve(256)
         self.matches.todo.reserve(64)
 
-    cdef Endings find_endings(self, bint any_byte=False):
+    cdef ShortestEnds find_endings(self, bint any_byte=False):
         """What says how many tokens end a text, or by which bytes (`any_byte`); made when it is first asked for, with the
         GIL."""
         if self.endings is None:
-            self.endings = Endings(self.trie, self.machine, self.table)
+            self.endings = ShortestEnds(self.trie, self.machine, self.table)
         if not any_byte or self.endings.spells_all:
             return self.endings
         if self.endings_in_bytes is None:
-            self.endings_in_bytes = Endings(self.trie, self.machine, self.table, any_byte=True)
+            self.endings_in_bytes = ShortestEnds(self.trie, self.machine, self.table, any_byte=True)
         return self.endings_in_bytes
 
     cdef size_t held(self) noexcept nogil:

@@ -87,13 +87,15 @@ cdef struct Span:
     Span* next
 
 
-cdef class Endings:
+cdef class ShortestEnds:
     cdef TokenTrie trie
     cdef Machine machine
     cdef MaskTable table
     cdef readonly bint spells_all       # the vocabulary has a token of each byte alone
     cdef readonly bint lacking          # a byte that may come is no token, and was left out
-    cdef int64_t steps                  # of the search under way
+    cdef int64_t steps                  # of the searches under way
+    cdef bint any_first                 # the first of them may begin with any member
+    cdef bint left_out                  # it may not, and has left some out
     cdef int32_t[256] rank              # of bytes, the most readable first; -1: no token spells it alone
     cdef vector[Place] places
     cdef unordered_map[uint64_t, int32_t] place_of
@@ -121,6 +123,7 @@ cdef class Endings:
     cdef int64_t _length(self, int32_t place, int32_t missing, bint tokens) except -1 nogil
     cdef int64_t _times(self, int32_t rule) noexcept nogil
     cdef int _solve(self, int32_t place) except -1 nogil
+    cdef int _search(self, int32_t place) except -1 nogil
     cdef int _begin(self, int32_t place) except -1 nogil
     cdef int _push(self, int64_t bytes, int32_t reached, int32_t rule, int32_t target) except -1 nogil
     cdef int _reach(self, int32_t search, int32_t place, int64_t bytes, int32_t before, int32_t part,

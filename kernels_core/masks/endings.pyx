@@ -37,13 +37,13 @@ from kernels_core.masks.trie cimport child_of, live_children
 
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["Endings"]
+__all__ = ["ShortestEnds"]
 
 cdef int64_t MOST_STEPS = 1 << 22
 cdef size_t MOST_TAKEN_OUT = 1024       # of a mask; others are drafted anew
 
 
-cdef class Endings:
+cdef class ShortestEnds:
     """Ends of the texts of one machine, over the vocabulary of `trie`; masks go to `table`.
 
     any_byte: ends are counted in bytes, whether the vocabulary spells them or not, and nothing in tokens is asked.
@@ -307,12 +307,25 @@ cdef class Endings:
         return max(1, self.machine.tables.min_iterations[rule])
 
     cdef int _solve(self, int32_t place) except -1 nogil:
-        """Find the way from `place` to the end of its rule, or that there is none."""
+        """Find the way from `place` to the end of its rule, or that there is none.
+
+        Members cost what they cost in any order, so they are looked for in one.  Where the name of another has begun, that
+        one comes first.
+        """
+        if self.places[place].bytes >= 0:
+            return 0
+        self.any_first = self.left_out = False
+        self._search(place)
+        if self.places[place].bytes < 0:
+            self.any_first = True
+            self._search(place)
+        return 0
+
+    cdef int _search(self, int32_t place) except -1 nogil:
+        """`_solve` with what `any_first` says; nothing may be known then, if something was left out."""
         cdef Event event
         cdef Reached* at
         cdef size_t n
-        if self.places[place].bytes >= 0:
-            return 0
         self.reached.clear()
         self.reached_of.clear()
         self.starts.clear()
@@ -342,7 +355,7 @@ cdef class Endings:
                 at.settled = 1
                 self._expand(event.reached)
         if self.places[place].bytes < 0:            # nothing is left to try, for anybody
-            for n in range(self.starts.size()):
+            for n in range(1 if self.left_out and not self.any_first else 0, self.starts.size()):
                 if self.starts[n] >= 0:
                     self.places[self.starts[n]].bytes = self.places[self.starts[n]].tokens = NEVER
         return 0
@@ -420,10 +433,10 @@ cdef class Endings:
             return 0
         if self.machine.tables.gated and self.machine.tables.gate_of[state] >= 0:
             began = self.places[self.starts[here.search]].counter
-            # Members cost what they cost in any order.  All but the first come in one: those that are required, by
-            # number, before all others.
-            if counter != began and not self.machine.registers.is_next(self.machine.tables, state, counter):
-                return 0
+            if not (self.any_first and here.search == 0 and counter == began):
+                if not self.machine.registers.is_next(self.machine.tables, state, counter):
+                    self.left_out = self.left_out or here.search == 0
+                    return 0
             if not self.machine.registers.enter(self.machine.tables, state, &counter):
                 return 0
         return self._reach(here.search, self._place(state, counter), bytes, at, part, way)

@@ -159,7 +159,8 @@ def test_a_token_that_takes_too_long_is_drawn_again(tiny: LanguageModel) -> None
 
 def test_a_number_that_was_used_has_another_in_it() -> None:
     random = Random(0)
-    below, above = [], []
+    below: list[float] = []
+    above: list[float] = []
     for _ in range(4000):
         uniform = random.random()
         (below if uniform < 0.3 else above).append(once_more(uniform))

@@ -57,8 +57,8 @@ def test_calls_are_whole(client: Client) -> None:
 
 def test_the_way_out(client: Client, cutting: Client) -> None:
     """A field of the request has the last word."""
-    for one, fields in ((client, {"complete": False}), (cutting, {})):
-        answer = one.chat(response_format=FORM, max_tokens=2, **fields).json()
+    for one, complete in ((client, False), (cutting, None)):
+        answer = one.chat(response_format=FORM, max_tokens=2, complete=complete).json()
         assert answer["choices"][0]["finish_reason"] == "length"
     assert refused(cutting, max_tokens=2, complete=True)["code"] == "max_tokens_too_small"
     error = refused(client, max_tokens=None, max_completion_tokens=2)
