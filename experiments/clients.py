@@ -32,7 +32,7 @@ from experiments.trial import NotRunError
 __all__ = ["Asked", "Outcome", "Server", "ask_all", "make_requests", "serving"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-NEEDED: Final = ("httpx", "jsonschema", "starlette", "torch", "transformers", "uvicorn")
+NEEDED: Final = ("httpx", "jsonschema", "prometheus_client", "starlette", "torch", "transformers", "uvicorn")
 KINDS: Final = {"schema": 8, "tools": 5, "text": 4, "regex": 2, "broken": 1, "leaving": 1}
 PATTERN: Final = "[A-Z][a-z]{2,8}(, [a-z]{2,8}){0,4}\\."
 WORDS: Final = ("weather in Lund", "set a timer for 5 minutes", "remind me to water the plants at 18:30", "play Abba")

@@ -13,7 +13,12 @@ from packaging.version import Version
 from tests.project.tree import ROOT
 
 # conda-forge's name for what the package index calls otherwise
-CONDA_NAMES = {"dask-core": "dask", "pytorch-cpu": "torch", "python-graphviz": "graphviz"}
+CONDA_NAMES = {
+    "dask-core": "dask",
+    "prometheus_client": "prometheus-client",
+    "pytorch-cpu": "torch",
+    "python-graphviz": "graphviz",
+}
 # of the machine's side, or implied by another line
 CONDA_ONLY = {"cxx-compiler", "graphviz", "make", "pip", "python"}
 # Installed by hand: engines to measure against, Triton, which a CUDA build of PyTorch brings, and what has no wheels

@@ -50,10 +50,11 @@ class Client:
     service: Service
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
+        return self.ask("/v1/chat/completions", body, **headers)
+
+    def ask(self, path: str, body: Any, **headers: str) -> httpx.Response:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self.request(
-            "POST", "/v1/chat/completions", content=data, headers={"content-type": "application/json"} | headers
-        )
+        return self.request("POST", path, content=data, headers={"content-type": "application/json"} | headers)
 
     def chat(self, content: str = "weather in Lund", **fields: Any) -> httpx.Response:
         messages = [{"role": "user", "content": content}]

@@ -33,9 +33,39 @@ def refused(answer: Any, status: int = 400) -> dict[str, Any]:
         ({"n": 0}, "n"),
         ({"n": 9}, "n"),
         ({"n": True}, "n"),
-        ({"logprobs": True}, "logprobs"),
-        ({"frequency_penalty": 0.5}, "frequency_penalty"),
+        ({"logprobs": 3}, "logprobs"),
+        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+        ({"logprobs": True, "top_logprobs": -1}, "top_logprobs"),
+        ({"top_logprobs": 2}, "top_logprobs"),
+        ({"frequency_penalty": 2.5}, "frequency_penalty"),
+        ({"frequency_penalty": 1e308}, "frequency_penalty"),
         ({"presence_penalty": False}, "presence_penalty"),
+        ({"repetition_penalty": 0}, "repetition_penalty"),
+        ({"repetition_penalty": 1e300}, "repetition_penalty"),
+        ({"structured_outputs": {}}, "structured_outputs"),
+        ({"structured_outputs": {"regex": "a", "choice": ["a"]}}, "structured_outputs"),
+        ({"structured_outputs": {"regex": "a"}, "response_format": {"type": "json_object"}}, "structured_outputs"),
+        ({"structured_outputs": {"regex": 5}}, "structured_outputs.regex"),
+        ({"structured_outputs": {"regex": "a("}}, "structured_outputs.regex"),
+        ({"structured_outputs": {"regx": "a"}}, "structured_outputs.regx"),
+        ({"structured_outputs": {"choice": []}}, "structured_outputs.choice"),
+        ({"structured_outputs": {"choice": ["a", 5]}}, "structured_outputs.choice"),
+        ({"structured_outputs": {"json": "{"}}, "structured_outputs.json"),
+        ({"structured_outputs": {"json": "[" * 100_000}}, "structured_outputs.json"),
+        ({"structured_outputs": {"json": {"type": "strin"}}}, "structured_outputs.json"),
+        ({"structured_outputs": {"json": '{"type": "strin"}'}}, "structured_outputs.json"),
+        ({"structured_outputs": {"json": [1]}}, "structured_outputs.json"),
+        ({"structured_outputs": {"json_object": "yes"}}, "structured_outputs.json_object"),
+        ({"structured_outputs": {"grammar": "root ::= other"}}, "structured_outputs.grammar"),
+        ({"structured_outputs": {"grammar": "start: other"}}, "structured_outputs.grammar"),
+        ({"structured_outputs": {"structural_tag": {"format": {"type": "tga"}}}}, "structured_outputs.structural_tag"),
+        ({"structured_outputs": {"structural_tag": "5"}}, "structured_outputs.structural_tag"),
+        ({"structured_outputs": {"regex": "a", "whitespace_pattern": " "}}, "structured_outputs.whitespace_pattern"),
+        ({"guided_regex": "a"}, "guided_regex"),
+        ({"reasoning_effort": "some"}, "reasoning_effort"),
+        ({"continue_final_message": True}, "continue_final_message"),
+        ({"continue_final_message": True, "add_generation_prompt": True}, "continue_final_message"),
+        ({"add_generation_prompt": "no"}, "add_generation_prompt"),
         ({"logit_bias": {"5": 3}}, "logit_bias"),
         ({"functions": [{}]}, "functions"),
         ({"temperature": -1}, "temperature"),
@@ -51,7 +81,7 @@ def refused(answer: Any, status: int = 400) -> dict[str, Any]:
         ({"teperature": 1}, "teperature"),
         ({"messages": []}, "messages"),
         ({"messages": [{"role": "user"}, {"role": "king", "content": "x"}]}, "messages.1.role"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content.0"),
         ({"messages": [{"role": "system", "content": "be brief"}]}, "messages"),
         ({"messages": [{"role": "user", "content": "word " * 2000}]}, "messages"),
         ({"response_format": {"type": "jsn"}}, "response_format.type"),
@@ -73,6 +103,13 @@ def test_a_field_is_named(client: Client, fields: dict[str, Any], param: str) ->
     place = told["places"][0]
     assert place["pointer"].startswith("#")
     assert place["line"] == 1
+
+
+def test_a_picture_is_refused_by_its_name(client: Client) -> None:
+    parts = [{"type": "text", "text": "what is this"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    told = refused(client.post({"model": "demo", "messages": [{"role": "user", "content": parts}]}))
+    assert told["param"] == "messages.0.content.1"
+    assert 'parts of type "image_url" are not read here' in told["message"]
 
 
 def test_missing_fields(client: Client) -> None:
@@ -161,7 +198,8 @@ def test_an_unknown_model(client: Client) -> None:
 
 
 def test_paths_and_methods(client: Client) -> None:
-    refused(client.request("GET", "/v1/completions"), 404)
+    refused(client.request("GET", "/v1/embeddings"), 404)
+    refused(client.request("GET", "/v1/completions"), 405)
     refused(client.request("GET", "/v1/chat/completions"), 405)
     refused(client.request("GET", "/assets/..%2f..%2fapp.js"), 404)
 

@@ -11,7 +11,7 @@ import pytest
 
 from workbench.generation import LanguageModel
 from workbench.serving.body import Body
-from workbench.serving.fields import read_request
+from workbench.serving.chat import read_request
 from workbench.serving.telling import Teller
 
 TURN = "[{{ m.role }}]{{ m.content }}"

@@ -93,6 +93,6 @@ def test_a_request_that_failed_is_listed(client: Client) -> None:
     line = Watcher(client.service).requests()[0]
     assert line["state"] == "error"
     assert line["title"] == "user: weather in Lund"
-    assert client.chat(logprobs=True).status_code == 400
-    assert Watcher(client.service).requests()[0]["title"].startswith("logprobs: true is not supported")
+    assert client.chat(logit_bias={"5": 1}).status_code == 400
+    assert Watcher(client.service).requests()[0]["title"].startswith("logit_bias: ")
     assert RequestError(400, "x").body()["error"]["code"] is None

@@ -6,11 +6,11 @@
     generate(model, "weather in Lund", 'root ::= "yes" | "no"')
 
 Names are loaded on first use, because torch and transformers are heavy.
-Code map, in reading order: `trace` (the records), `sampling` (the draw), `loading` and `model` (weights and cache),
-`loop` (one token after another), `branch` (going on from any step; side by side), `refusals` (why favourites were
-refused), `logits_processor` (the same constraint inside `transformers`); for many texts at once and without records,
-`engine`, over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where a GPU's logits
-are), `forced` (text without a choice), `drafts` and `lookup` (guesses).
+Code map, in reading order: `trace` (the records), `sampling` and `penalties` (the draw), `loading` and `model`
+(weights and cache), `loop` (one token after another), `branch` (going on from any step; side by side), `refusals` (why
+favourites were refused), `logits_processor` (the same constraint inside `transformers`); for many texts at once and
+without records, `engine`, over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where
+a GPU's logits are), `forced` (text without a choice), `drafts` and `lookup` (guesses).
 """
 
 from __future__ import annotations

@@ -104,6 +104,14 @@ class DraftTree:
         """The node of `token` behind `parent`, if it was guessed."""
         return self._children.get((parent, token))
 
+    def path(self, node: int) -> list[int]:
+        """The guesses that lead to `node`, itself among them; of node 0 there are none."""
+        found = []
+        while node:
+            found.append(self.tokens[node])
+            node = self.parents[node]
+        return found[::-1]
+
     @property
     def is_chain(self) -> bool:
         """Whether each node follows the one before it."""
@@ -254,7 +262,7 @@ class ModelDrafter:
                 ends[slot] = None
         going = np.array([end is not None for end in ends])
         lucks = [row.luck(ahead) for row in rows]
-        drawn, _ = self._drawer.draw(states, masks, [row.sampling for row in rows], lucks, going, best=self._best)
+        drawn = self._drawer.draw(states, masks, [row.sampling for row in rows], lucks, going, best=self._best).tokens
         for slot, (tree, end) in enumerate(zip(trees, ends, strict=True)):
             if end is None:
                 continue

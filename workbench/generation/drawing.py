@@ -1,13 +1,16 @@
 """From hidden states and masks to tokens: of few allowed ids the model's head computes those logits and no others.
 
 `Drawer.draw` groups rows by how many ids their masks allow, draws for a group together, and waits for the device once.
-Read on: `sampling.py` (the draw of one group), `slots.py` (logits of states), `device_masks.py` (masks on a GPU).
+Log probabilities that are asked for are those under the mask, before penalties and the settings of the draw.
+Read on: `sampling.py` (the draw of one group), `penalties.py`, `slots.py` (logits of states), `device_masks.py` (masks
+on a GPU).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +20,35 @@ from kernels_core import apply_token_bitmask_inplace
 from kernels_core.batch import apply_masks_inplace
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DeviceMasks
+from workbench.generation.penalties import Penalty, penalise
 from workbench.generation.sampling import Sampling, draw_rows
 from workbench.generation.slots import SlotRun
 
-__all__ = ["Drawer", "send"]
+__all__ = ["Drawer", "Drawn", "TokenLogprob", "send"]
 
 WIDTHS: Final = (16, 192, 2048)
 """Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
+NOBODY: Final[Mapping[int, Any]] = {}
+
+
+class TokenLogprob(NamedTuple):
+    """Log probability (nats) of a token under its mask; `top`: the likeliest ids there with theirs, likeliest first."""
+
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
+class Drawn(NamedTuple):
+    """What `Drawer.draw` found.
+
+    tokens: int64 (rows, 1 + best), the token drawn and behind it the likeliest that are allowed (-1 where there are
+    fewer).  A drawn token below 0 is what `draw_rows` says it is.  listed: which rows were drawn from a list.
+    logprobs: by row, where they were asked for.
+    """
+
+    tokens: npt.NDArray[np.int64]
+    listed: npt.NDArray[np.bool_]
+    logprobs: dict[int, TokenLogprob]
 
 
 class Drawer:
@@ -50,40 +75,52 @@ class Drawer:
         going: npt.NDArray[np.bool_],
         *,
         best: int = 0,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        penalties: Mapping[int, Penalty] = NOBODY,
+        logprobs: Mapping[int, int] = NOBODY,
+    ) -> Drawn:
         """A token for each row of `states` that is `going`, by its number from `lucks`; one wait for the device.
 
-        Returns int64 (rows, 1 + best), the token drawn and behind it the likeliest that are allowed (-1 where there are
-        fewer), and which rows were drawn from a list.  A drawn token below 0 is what `draw_rows` says it is.
+        penalties: of rows that have one; these are drawn from all logits.  logprobs: of rows whose log probabilities
+        are asked for, how many of the likeliest.
         """
         rows = len(going)
         listed = np.zeros(rows, dtype=np.bool_)
         if not going.any():
-            return np.zeros((rows, 1 + best), dtype=np.int64), listed
+            return Drawn(np.zeros((rows, 1 + best), dtype=np.int64), listed, {})
+        told: list[tuple[list[int], tuple[torch.Tensor, ...]]] = []
         populations = masks.populations()
         uniforms = send(np.array(lucks, dtype=np.float64), self._device)
         tokens = torch.full((rows, 1 + best), -1, dtype=torch.int64, device=self._device)
-        for members, few in self._groups(going, populations):
+        for members, few in self._groups(going, populations, penalties):
             which = None if len(members) == rows else send(members, self._device)
             here = states if which is None else states[which]
             ids: torch.Tensor | None = None
             under: MaskRows | None = None  # masks that the draw itself puts on the logits
+            asked = [place for place, member in enumerate(members.tolist()) if member in logprobs]
             if few:
                 logits, ids = self._listed(members, here, masks, populations)
             else:
                 logits = self._run.logits(here)
-                if self._device_masks is None and self._device.type == "cpu" and not best:
+                if self._device_masks is None and self._device.type == "cpu" and not best and not asked:
                     under = masks
                 else:
                     self._mask(logits, members, masks, populations)
             count = min(best, logits.shape[1])
             likeliest = logits.topk(count) if count else None  # before the draw, which overwrites them
+            kept = logits[asked].float().log_softmax(-1) if asked else None
+            if not few:
+                penalise(logits, [(at, penalties[row]) for at, row in enumerate(members.tolist()) if row in penalties])
             luck = uniforms if which is None else uniforms[which]
             settings = [samplings[member] for member in members]
             drawn = draw_rows(logits, settings, luck, masks=under, rows=members).unsqueeze(-1)
             if likeliest is not None:
                 places = torch.where(likeliest.values == -torch.inf, -1, likeliest.indices)
                 drawn = torch.cat([drawn, places], dim=-1)
+            if kept is not None:
+                own = kept.gather(-1, drawn[asked, :1].clamp(min=0))
+                top = kept.topk(min(kept.shape[1], max(logprobs[row] for row in members[asked].tolist())))
+                likely = top.indices if ids is None else ids[asked].gather(-1, top.indices)
+                told.append((members[asked].tolist(), (own, top.values, likely)))
             if ids is not None:
                 drawn = torch.where(drawn < 0, drawn, ids.gather(-1, drawn.clamp(min=0)))
                 listed[members] = True
@@ -91,16 +128,18 @@ class Drawer:
                 tokens[:, : 1 + count] = drawn
             else:
                 tokens[which, : 1 + count] = drawn
-        return tokens.cpu().numpy(), listed
+        return Drawn(tokens.cpu().numpy(), listed, _logprobs(told, logprobs))
 
     def _groups(
-        self, going: npt.NDArray[np.bool_], populations: npt.NDArray[np.int32]
+        self, going: npt.NDArray[np.bool_], populations: npt.NDArray[np.int32], penalties: Mapping[int, Penalty]
     ) -> Iterator[tuple[npt.NDArray[np.int64], bool]]:
         """Rows that are drawn together, and whether their masks allow so few ids that these are listed."""
         left = going.copy()
+        may_be_listed = going.copy()
+        may_be_listed[list(penalties)] = False
         low = 0
         for high in self._widths:
-            few = left & (populations > low) & (populations <= high)
+            few = may_be_listed & (populations > low) & (populations <= high)
             low = high
             if few.any():
                 yield np.flatnonzero(few), True
@@ -143,6 +182,19 @@ class Drawer:
             bits = np.zeros((len(members), rows.shape[1]), dtype=np.int32)
             bits[masked] = rows
             apply_token_bitmask_inplace(logits, send(bits, self._device), indices=masked.tolist())
+
+
+def _logprobs(
+    told: list[tuple[list[int], tuple[torch.Tensor, ...]]], asked: Mapping[int, int]
+) -> dict[int, TokenLogprob]:
+    """What was kept of the groups, by row; what the mask forbids is none of the likeliest."""
+    found = {}
+    for members, tensors in told:
+        own, values, ids = (tensor.tolist() for tensor in tensors)
+        for place, row in enumerate(members):
+            top = list(zip(ids[place], values[place], strict=True))[: asked[row]]
+            found[row] = TokenLogprob(own[place][0], tuple((one, value) for one, value in top if value > -math.inf))
+    return found
 
 
 def send(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:

@@ -42,9 +42,10 @@ from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
-from workbench.generation.drawing import Drawer, send
+from workbench.generation.drawing import Drawer, TokenLogprob, send
 from workbench.generation.forced import Encode, forced_tokens, nothing_follows
 from workbench.generation.model import ModelError
+from workbench.generation.penalties import Penalty, penalty_of
 from workbench.generation.prefixes import PrefixCache
 from workbench.generation.sampling import NOT_A_NUMBER, Sampling, once_more
 from workbench.generation.slots import SlotRun
@@ -70,6 +71,8 @@ class Row:
 
     tokens: ids so far, a stop token included.  text: bytes so far, up to a stop string if one ended it.
     finish_reason: None while it goes on; "error" with `error`, otherwise as `Generation.finish_reason`.
+    stopped_by: the stop string that ended it.  logprobs: of each of `tokens`, if they were asked for.
+    cached, kept: how many tokens of its prompt were copied from another text's, and are kept for the next.
     forced: how many tokens were written without asking the model.  drawn_from_list: how many were drawn from a list of
     few ids.  refused: how many guesses the grammar cut before the model read them; drafted: how many the model read;
     accepted: how many of those were drawn, and so became text.
@@ -82,10 +85,15 @@ class Row:
     seed: int
     max_tokens: int
     stop: tuple[bytes, ...]
+    likeliest: int | None = None  # how many of each step are told in `logprobs`; None: nothing is
     tokens: list[int] = field(default_factory=list)
     text: bytearray = field(default_factory=bytearray)
     finish_reason: FinishReason | Literal["error"] | None = None
     error: Exception | None = None
+    stopped_by: str | None = None
+    logprobs: list[TokenLogprob] = field(default_factory=list, repr=False)
+    cached: int = 0
+    kept: int = 0
     forced: int = 0
     drawn_from_list: int = 0
     refused: int = 0
@@ -95,6 +103,7 @@ class Row:
     _block: int | None = field(default=0, repr=False)  # the last kept piece of its prompt; None: it is in no cache
     _random: Random = field(default_factory=Random, repr=False)
     _lucks: list[float] = field(default_factory=list, repr=False)  # of the next draws
+    _logprob: TokenLogprob | None = field(default=None, repr=False)  # of the token that is about to be taken
     _shown: int = field(default=0, repr=False)  # bytes that chunks have held
     _told: int = field(default=0, repr=False)  # tokens that chunks have held
     _cancelled: bool = field(default=False, repr=False)
@@ -115,12 +124,14 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """What one step gave a row: new `tokens`, and `text` that is certain now (what may begin a stop string is held
-    back).  `finish_reason` is None unless this is the row's last chunk."""
+    back).  `finish_reason` is None unless this is the row's last chunk.  `logprobs`: of each of `tokens`, if asked
+    for."""
 
     row: Row
     tokens: tuple[int, ...]
     text: bytes
     finish_reason: FinishReason | Literal["error"] | None
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 class Engine:
@@ -250,6 +261,7 @@ class Engine:
         seed: int | None = None,
         stop: str | Sequence[str] = (),
         complete: bool = False,
+        logprobs: int | None = None,
     ) -> Row:
         """Take a request: it gets its first token in the next step in which a row is free.
 
@@ -257,6 +269,7 @@ class Engine:
         `seed`: of the draws (None: a random one).  `stop`: texts that end it, and are left out.
         `complete`: it is whole under its grammar when `max_tokens`, or the room for a text, runs out;
         `TooFewTokensError` where that is not certain.
+        `logprobs`: keep the log probability of each token under its mask, with so many of the likeliest.
         Raises `ModelError` for a prompt that is empty or too long, `TokenizerError` for a grammar of another
         vocabulary, `ValueError` for settings that mean nothing.
         """
@@ -269,6 +282,12 @@ class Engine:
             raise ModelError(f"a token of the prompt is not in the vocabulary of {self.info.vocab_size:,} ids")
         if max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, not {max_tokens!r}")
+        if logprobs is not None and logprobs < 0:
+            raise ValueError(f"logprobs must be at least 0, not {logprobs!r}")
+        if logprobs is not None and self._jump is True:
+            raise ValueError(
+                'forced text is written without asking the model, so there are no logprobs; take jump="guess"'
+            )
         stops = tuple(text.encode() for text in ([stop] if isinstance(stop, str) else stop))
         if b"" in stops:
             raise ValueError("a stop string must not be empty")
@@ -279,7 +298,7 @@ class Engine:
         if matcher is not None and complete:
             matcher.complete_within(min(max_tokens, self.max_length - len(ids)), redraws=True)
         seed = secrets.randbelow(2**32) if seed is None else seed
-        row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops)
+        row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops, logprobs)
         row._unread, row._random = list(ids), Random(seed)
         self._count += 1
         self._waiting.append(row)
@@ -409,6 +428,7 @@ class Engine:
                     self._run.put(len(self._active) - 1, block.states)
                     del row._unread[: self._prefixes.width]
                     row._block = block.number
+                    row.cached += self._prefixes.width
                 if self._jump is True:  # behind the prompt
                     self._write_forced(row)
             left -= self._read_piece(row, len(self._active) - 1)
@@ -431,6 +451,7 @@ class Engine:
             if count == width and past < len(row.prompt) and row._block is not None and self._prefixes.max_bytes:
                 states = self._run.taken(slot, start, past)
                 row._block = self._prefixes.add(row._block, row._unread[:count], states)
+                row.kept += 0 if row._block is None else count
             del row._unread[:count]
         return max(count, 1)
 
@@ -490,13 +511,15 @@ class Engine:
             self._end_without_a_draw(row, first, masks, populations)
         width = tokens.shape[1]
         places = np.concatenate([number * width + np.arange(len(tree)) for number, tree in enumerate(trees)])
-        nodes = [(row, depth) for row, tree in zip(rows, trees, strict=True) for depth in tree.depths]
-        drawn, listed = self._drawer.draw(
+        nodes = [(row, tree.path(node)) for row, tree in zip(rows, trees, strict=True) for node in range(len(tree))]
+        drawn, listed, told = self._drawer.draw(
             states[send(places, self._device)],  # a copy
             masks,
             [row.sampling for row, _ in nodes],
-            [row.luck(depth) for row, depth in nodes],
+            [row.luck(len(path)) for row, path in nodes],
             np.array([row.finish_reason is None for row, _ in nodes]),
+            penalties=_penalties(nodes),
+            logprobs=_wanted([row for row, _ in nodes]),
         )
         kept = [[0] for _ in rows]  # nodes that are text, and that the pass has read
         for row, tree, first, path in zip(rows, trees, firsts, kept, strict=False):
@@ -511,6 +534,7 @@ class Engine:
                     break
                 token, forced = int(drawn[first + node, 0]), row.forced
                 row.drawn_from_list += bool(listed[first + node])
+                row._logprob = told.get(first + node)
                 place = int(places[first + node])
                 token = self._take(row, token, states[place : place + 1])
                 node = tree.child(node, token) if row.finish_reason is None and row.forced == forced else None
@@ -522,19 +546,32 @@ class Engine:
         """A token for each row that has not ended; one wait for the device."""
         going = np.array([row.finish_reason is None for row in rows])
         samplings, lucks = [row.sampling for row in rows], [row.luck(0) for row in rows]
+        penalties = _penalties([(row, ()) for row in rows])
         if not self._run.splits and any(row.matcher is not None and row.matcher.tokens_left for row in rows):
             states = states.clone()  # they are logits, which a draw may overwrite, and another draw may follow
-        drawn, listed = self._drawer.draw(states, masks, samplings, lucks, going)
-        for number in np.flatnonzero(listed):
+        drawn = self._drawer.draw(states, masks, samplings, lucks, going, penalties=penalties, logprobs=_wanted(rows))
+        for number in np.flatnonzero(drawn.listed):
             rows[number].drawn_from_list += 1
-        found: list[int] = drawn[:, 0].tolist()
+        for place, told in drawn.logprobs.items():
+            rows[place]._logprob = told
+        found: list[int] = drawn.tokens[:, 0].tolist()
         return found
 
     def _drawn_again(self, row: Row, state: torch.Tensor) -> int:
         """A token instead of one behind which the row's text could not end in time: the mask is exact now."""
         masks = self._batch.read_masks([row.matcher])
         luck, going = once_more(row.luck(0)), np.array([0 not in masks.errors])
-        return int(self._drawer.draw(state, masks, [row.sampling], [luck], going)[0][0, 0])
+        drawn = self._drawer.draw(
+            state,
+            masks,
+            [row.sampling],
+            [luck],
+            going,
+            penalties=_penalties([(row, ())]),
+            logprobs=_wanted([row]),
+        )
+        row._logprob = drawn.logprobs.get(0)
+        return int(drawn.tokens[0, 0])
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
@@ -586,6 +623,9 @@ class Engine:
         """Write a token down, and end the row where it says so."""
         start = len(row.text)
         row.tokens.append(token)
+        if row.likeliest is not None:
+            assert row._logprob is not None  # where text is written without a draw, nobody may ask
+            row.logprobs.append(row._logprob)
         row._unread.append(token)
         if token not in self._special:
             row.text += self._vocabulary[token]
@@ -595,10 +635,11 @@ class Engine:
             return
         if row.stop:
             # A stop string may begin in an earlier token, but its last byte is in this one.
-            ends = [row.text.find(stop, max(0, start - len(stop) + 1)) for stop in row.stop]
-            if found := [end for end in ends if end >= 0]:
-                del row.text[min(found) :]
-                row.finish_reason = "stop"
+            ends = [(row.text.find(stop, max(0, start - len(stop) + 1)), stop) for stop in row.stop]
+            if found := [one for one in ends if one[0] >= 0]:
+                end, stop = min(found)
+                del row.text[end:]
+                row.finish_reason, row.stopped_by = "stop", stop.decode()
                 return
         if row.matcher is not None and row.matcher.is_terminated():
             row.finish_reason = "grammar_complete"
@@ -613,16 +654,34 @@ class Engine:
             return self._last_chunk(row)
         certain = len(row.text) - _held_back(row.text, row.stop) if row.stop else len(row.text)
         text, row._shown = bytes(row.text[row._shown : certain]), max(row._shown, certain)
-        new, row._told = tuple(row.tokens[row._told :]), len(row.tokens)
-        return Chunk(row, new, text, None)
+        return Chunk(row, *self._new(row, text, None))
 
     def _last_chunk(self, row: Row) -> Chunk:
-        new = tuple(row.tokens[row._told :])
-        row._told, row._closed = len(row.tokens), True
-        return Chunk(row, new, bytes(row.text[row._shown :]), row.finish_reason)
+        row._closed = True
+        return Chunk(row, *self._new(row, bytes(row.text[row._shown :]), row.finish_reason))
+
+    def _new(self, row: Row, text: bytes, reason: Any) -> tuple[tuple[int, ...], bytes, Any, tuple[TokenLogprob, ...]]:
+        """The rest of a chunk, once."""
+        told, row._told = row._told, len(row.tokens)
+        return tuple(row.tokens[told:]), text, reason, tuple(row.logprobs[told:])
 
     def __repr__(self) -> str:
         return f"<Engine of {self.rows} rows on {self._device}: {self.active} active, {self.waiting} waiting>"
+
+
+def _penalties(nodes: Sequence[tuple[Row, Sequence[int]]]) -> dict[int, Penalty]:
+    """Of each row, behind its text and the guesses beside it, if it has one."""
+    found = {}
+    for number, (row, guesses) in enumerate(nodes):
+        penalty = penalty_of(row.sampling, row.prompt, [*row.tokens, *guesses]) if row.sampling.penalises else None
+        if penalty is not None:
+            found[number] = penalty
+    return found
+
+
+def _wanted(rows: Sequence[Row]) -> dict[int, int]:
+    """How many of the likeliest are told of each row, if any."""
+    return {number: row.likeliest for number, row in enumerate(rows) if row.likeliest is not None}
 
 
 def _held_back(text: bytearray, stops: tuple[bytes, ...]) -> int:

@@ -34,6 +34,7 @@ from kernels_core.inspect.fills import CacheLog
 from kernels_core.inspect.trace import FillEvent
 from workbench.generation.forced import nothing_follows
 from workbench.generation.model import LanguageModel, ModelError, Prompt
+from workbench.generation.penalties import penalise, penalty_of
 from workbench.generation.sampling import Sampling, distribution, draw, once_more
 from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 from workbench.languages import Source as Text
@@ -63,6 +64,9 @@ class TokenStream:
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
+        frequency_penalty: float = 0.0,
+        presence_penalty: float = 0.0,
+        repetition_penalty: float = 1.0,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
         alternatives: int = 5,
@@ -76,7 +80,14 @@ class TokenStream:
             raise ValueError(f"max_tokens must be at least 1, not {max_tokens!r}")
         if alternatives < 0:
             raise ValueError(f"alternatives must be 0 or more, not {alternatives!r}")
-        self._sampling = Sampling(temperature, top_k, top_p)
+        self._sampling = Sampling(
+            temperature,
+            top_k,
+            top_p,
+            frequency_penalty=frequency_penalty,
+            presence_penalty=presence_penalty,
+            repetition_penalty=repetition_penalty,
+        )
         self._stop = tuple(text.encode() for text in ([stop] if isinstance(stop, str) else stop))
         if b"" in self._stop:
             raise ValueError("a stop string must not be empty")
@@ -137,6 +148,7 @@ class TokenStream:
                 "temperature": self._sampling.temperature,
                 "top_k": self._sampling.top_k,
                 "top_p": self._sampling.top_p,
+                **self._sampling.penalties,
                 "seed": self._seed,
                 "max_tokens": self._max_tokens,
                 "stop": [text.decode() for text in self._stop],
@@ -235,13 +247,13 @@ class TokenStream:
         if feasible == -np.inf and given is None:
             raise DeadEndError(self._where("the model gives probability 0 to every token that the grammar allows"))
         uniform = self._random.random()
-        probabilities = distribution(masked, self._sampling)
+        probabilities = distribution(self._penalised(masked), self._sampling)
         token = draw(probabilities, uniform) if given is None else given
         if not self._take(token, given=given is not None, again=self._complete):
             event = self._fill()[1]  # the mask is another one now
             masked = self._constrain(logits)
             feasible = float(masked.double().logsumexp(0))
-            probabilities = distribution(masked, self._sampling)
+            probabilities = distribution(self._penalised(masked), self._sampling)
             token = draw(probabilities, once_more(uniform))
             self._take(token, given=False)
         sample_ns = time.perf_counter_ns() - began
@@ -314,6 +326,15 @@ class TokenStream:
         masked = logits.clone().unsqueeze(0)
         apply_token_bitmask_inplace(masked, self._mask.on_device())
         return masked.squeeze(0)
+
+    def _penalised(self, logits: torch.Tensor) -> torch.Tensor:
+        """The logits with what was said less likely; the given tensor is left alone."""
+        penalty = penalty_of(self._sampling, self._prompt, [step.token_id for step in self._steps])
+        if penalty is None:
+            return logits
+        changed = logits.clone().unsqueeze(0)
+        penalise(changed, [(0, penalty)])
+        return changed.squeeze(0)
 
     def _entropies(self, logits: torch.Tensor, masked: torch.Tensor) -> tuple[float | None, float | None]:
         """Entropy in nats of the model's distribution, and of what the mask leaves of it."""
@@ -439,6 +460,9 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    frequency_penalty: float = 0.0,
+    presence_penalty: float = 0.0,
+    repetition_penalty: float = 1.0,
     seed: int | None = None,
     on_step: Callable[[Step], object] | None = None,
     stop: str | Sequence[str] = (),
@@ -465,6 +489,9 @@ def generate(
         Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.
     temperature, top_k, top_p
         `Sampling`; temperature 0 is greedy.
+    frequency_penalty, presence_penalty, repetition_penalty
+        What was said becomes less likely, as OpenAI's API (the first two) and vLLM (the third, which counts the prompt,
+        too) define it; 0, 0 and 1 change nothing.
     seed
         Of the draws; None takes a random one, kept in the result's `settings`.
     on_step
@@ -503,6 +530,9 @@ def generate(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
+        frequency_penalty=frequency_penalty,
+        presence_penalty=presence_penalty,
+        repetition_penalty=repetition_penalty,
         seed=seed,
         stop=stop,
         alternatives=alternatives,

@@ -96,14 +96,21 @@ class LanguageModel:
         return GrammarCompiler(self.tokenizer.info)
 
     def encode_prompt(
-        self, prompt: Prompt, *, chat: bool | None = None, tools: Sequence[Any] | None = None
+        self,
+        prompt: Prompt,
+        *,
+        chat: bool | None = None,
+        tools: Sequence[Any] | None = None,
+        prompted: bool = True,
+        continues: bool = False,
     ) -> list[int]:
         """Token ids of a prompt.
 
         `prompt` is a text, a list of chat messages (`{"role": ..., "content": ...}`), or token ids, which are taken
         as they are.  A text becomes the user's turn of a chat when `chat` is true, or is None and the model has a
-        chat template.  `tools` are for chat templates that tell the model of them.  Raises ModelError for an empty
-        prompt, an id outside the vocabulary, or a chat without a template.
+        chat template.  `tools` are for chat templates that tell the model of them.  `prompted`: the template writes
+        the beginning of the answer's turn.  `continues`: the last message is gone on with instead.  Raises ModelError
+        for an empty prompt, an id outside the vocabulary, or a chat without a template.
         """
         if isinstance(prompt, str):
             if chat is None:
@@ -117,7 +124,11 @@ class LanguageModel:
                 raise ModelError(f"{self.name} has no chat template: pass the prompt as plain text")
             try:
                 text = self.hf_tokenizer.apply_chat_template(
-                    items, tools=list(tools) if tools else None, add_generation_prompt=True, tokenize=False
+                    items,
+                    tools=list(tools) if tools else None,
+                    add_generation_prompt=prompted and not continues,
+                    continue_final_message=continues,
+                    tokenize=False,
                 )
             except TemplateError as error:
                 raise ModelError(f"the chat template of {self.name} refuses these messages: {error}") from error

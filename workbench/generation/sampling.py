@@ -32,6 +32,8 @@ NOTHING: Final = -1
 """What `draw_rows` returns for a row in which every candidate has probability 0."""
 NOT_A_NUMBER: Final = -2
 """What it returns for a row whose logits are not all numbers."""
+MOST_PENALTY: Final = 2.0  # OpenAI's bounds
+MOST_REPETITION: Final = 10.0  # and its inverse: no logit becomes infinite
 LOG2_E: Final = math.log2(math.e)
 BLOCK: Final = 512  # weights that are summed before a draw looks into them
 CHUNK_BYTES: Final = 4 << 20  # rows that are weighed together on a CPU: they stay in its cache
@@ -43,13 +45,17 @@ class Sampling:
 
     `temperature` 0 means greedy (the likeliest allowed token); `top_k` keeps that many of the likeliest; `top_p` keeps
     the smallest set of likeliest tokens that together reach that probability, at least one; `min_p` then keeps those
-    that are at least so likely, compared with the likeliest.  Raises ValueError for values that mean nothing.
+    that are at least so likely, compared with the likeliest.  The three penalties make what was said less likely
+    (`penalties.py`).  Raises ValueError for values that mean nothing.
     """
 
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float | None = None
     min_p: float | None = None
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
@@ -60,6 +66,27 @@ class Sampling:
             raise ValueError(f"top_p must be above 0 and at most 1, not {self.top_p!r}")
         if self.min_p is not None and not 0 <= self.min_p <= 1:
             raise ValueError(f"min_p must be from 0 to 1, not {self.min_p!r}")
+        for name in ("frequency_penalty", "presence_penalty"):
+            if not abs(getattr(self, name)) <= MOST_PENALTY:
+                raise ValueError(
+                    f"{name} must be from -{MOST_PENALTY:g} to {MOST_PENALTY:g}, not {getattr(self, name)!r}"
+                )
+        if not 1 / MOST_REPETITION <= self.repetition_penalty <= MOST_REPETITION:
+            most = MOST_REPETITION
+            raise ValueError(
+                f"repetition_penalty must be from {1 / most:g} to {most:g}, not {self.repetition_penalty!r}"
+            )
+
+    @property
+    def penalises(self) -> bool:
+        """Whether a draw depends on what was said before."""
+        return bool(self.frequency_penalty or self.presence_penalty) or self.repetition_penalty != 1
+
+    @property
+    def penalties(self) -> dict[str, float]:
+        """The penalties that change something."""
+        neutral = {"frequency_penalty": 0, "presence_penalty": 0, "repetition_penalty": 1}
+        return {name: value for name, none in neutral.items() if (value := getattr(self, name)) != none}
 
     def orders(self, width: int) -> bool:
         """Whether a draw from `width` candidates has to order them."""

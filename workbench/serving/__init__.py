@@ -3,10 +3,11 @@
     python -m workbench serve --model demo
     curl http://127.0.0.1:8000/v1/chat/completions -H 'content-type: application/json' -d '...'
 
-From the outside in: `app` (routes, streams, who goes away), `service` (one request's way), `body` and `fields` (what
-it says), `constraint` (its grammar), `runner` (the one thread that steps the engine), `answers` and `calls` (its
-answer), `watching` and `page` (who looks on), `limits` and `errors`, `http` (sockets and signals). Texts of strangers
-are data throughout; nobody is asked who they are: the server listens on this machine alone by default.
+From the outside in: `app` (routes, streams, who goes away), `endpoints` (`chat`, `completions`, `responses`: what each
+is asked and the shape of its answers), `service` (one request's way), `body`, `fields` and `forms` (what it says),
+`constraint` (its grammar), `runner` (the one thread that steps the engine), `answers`, `thoughts` and `calls` (what was
+written), `watching` and `page` (who looks on), `metrics`, `limits` and `errors`, `http` (sockets and signals). Texts of
+strangers are data throughout; nobody is asked who they are: the server listens on this machine alone by default.
 """
 
 from __future__ import annotations
@@ -28,6 +29,6 @@ _HOMES = {"Limits": "limits", "RequestError": "errors", "Service": "service", "m
 __getattr__, __dir__ = lazy_names(
     __name__,
     {name: f"{__name__}.{home}" for name, home in _HOMES.items()},
-    {"starlette", "uvicorn", "pydantic"},
+    {"starlette", "uvicorn", "pydantic", "prometheus_client"},
     cure="pip install 'maskscope[workbench,generate,serve]'",
 )

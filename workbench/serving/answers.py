@@ -1,7 +1,8 @@
-"""From an engine's chunks to what OpenAI's API answers: deltas of a stream, or one message that they add up to.
+"""From an engine's chunks to what an API answers: `Writer` reads what was written, an `Answer` gives it an API's shape.
 
-Both ways go through `Writer`, so an answer in one piece says what its stream would have said.
-Read on: `calls.py` (tool calls in the text), `app.py` (who sends).
+A writer takes the chunks of one choice apart into pieces: text, reasoning, calls.  An answer makes events of them, as a
+stream has them, and the object that they add up to; both ways go through the same pieces.
+Read on: `chat.py`, `completions.py`, `responses.py` (shapes), `calls.py`, `thoughts.py` (pieces), `app.py` (who sends).
 """
 
 from __future__ import annotations
@@ -10,14 +11,21 @@ import codecs
 import json
 import secrets
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from kernels_core import TokenizerInfo
+from workbench.generation.drawing import TokenLogprob
 from workbench.generation.engine import Chunk, Row
-from workbench.serving.calls import Called, CallReader, Piece, Said
+from workbench.generation.sampling import Sampling
+from workbench.serving.body import Body
+from workbench.serving.calls import Arguments, Called, CallReader, Piece, Said, Thought
 from workbench.serving.constraint import Constraint
+from workbench.serving.errors import RequestError
+from workbench.serving.fields import Asked
+from workbench.serving.thoughts import ThoughtReader
 
 __all__ = ["DONE", "Answer", "Writer", "event"]
 
@@ -29,55 +37,97 @@ def event(value: Any) -> bytes:
     return b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """A token whose log probability is told when its text is certain: that may be cut by a stop string."""
+
+    token: int
+    start: int  # bytes of text before it
+    length: int
+    told: TokenLogprob
+
+
 @dataclass
 class Writer:
-    """One choice of an answer of `model` under `constraint`.  `stop`: its stop strings.  `index`: its number.
+    """One choice of an answer under `constraint`.  `stop`: its stop strings.  `index`: its number.  `likeliest`: how
+    many log probabilities are told of each token; None: none are.  `prompt`: the number of the prompt that it answers.
 
-    `text` is what was said so far, `calls` the tool calls; `take` gives what a chunk adds.
+    `text` is what was said so far, `reasoning` what was thought before, `calls` the tool calls; `take` gives what a
+    chunk adds.  `logprobs`: of tokens that are certain, which begin at `starts`, in bytes of the row's text.
+    `thought`: how many tokens the reasoning had.
     """
 
-    model: str
     constraint: Constraint
     info: TokenizerInfo
     stop: tuple[str, ...] = ()
     index: int = 0
+    likeliest: int | None = None
+    prompt: int = 0
     text: str = ""
+    reasoning: str = ""
     calls: list[dict[str, Any]] = field(default_factory=list)
+    logprobs: list[dict[str, Any]] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    thought: int = 0
     finish_reason: str | None = None
     row: Row | None = None
 
     def __post_init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        form = self.constraint.calls
+        form, block = self.constraint.calls, self.constraint.block
         self._reader = None if form is None else CallReader(form, first=self.constraint.calls_first)
+        self._thoughts = None if block is None else ThoughtReader(block)
+        # Markers of a format, and of reasoning, may be names of control tokens, which are in no text of an engine.
+        self._special = frozenset(self.info.special_token_ids)
+        marks = () if block is None else (block.begin.encode(), block.end.encode())
+        self._unnamed = frozenset[int]()
+        if self._reader is None:
+            vocabulary = self.info.decoded_vocab
+            self._unnamed = frozenset(one for one in self._special if vocabulary[one] not in marks)
         self._held = ""  # blanks that may be layout in front of a call
-        self._pending = ""  # what may begin a stop string, where the reader is given text
+        self._pending = ""  # what may begin a stop string, where a reader is given text
+        self._stopped = False  # by a stop string there
+        self._waiting: deque[_Waiting] = deque()
+        self._written, self._certain = 0, 0  # bytes of all tokens, and of text that chunks have held
+        self._new = 0  # logprobs that were asked for already
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def take(self, chunk: Chunk) -> list[dict[str, Any]]:
-        """The deltas of a chunk."""
+    def take(self, chunk: Chunk) -> list[Piece]:
+        """What a chunk adds."""
         self.row = chunk.row
         last = chunk.finish_reason is not None
-        if self._reader is None:
-            text = self._decoder.decode(chunk.text, last)
-            deltas = self._say(text)
+        self._keep_logprobs(chunk, last)
+        if self._reader is None and self._thoughts is None:
+            pieces = self._say(self._decoder.decode(chunk.text, last))
         else:
-            deltas = self._told(self._reader.feed(self._marked(chunk, last), last=last), last)
+            pieces = self._read(chunk, last)
         if last:
             self.finish_reason = self._reason(chunk)
-        return deltas
+        return pieces
 
-    def _marked(self, chunk: Chunk, last: bool) -> str:
-        """New text with the names of control tokens, which markers of a format may be; up to a stop string, and without
-        what may begin one."""
+    def _read(self, chunk: Chunk, last: bool) -> list[Piece]:
+        """The pieces of a chunk, token by token, so that those of reasoning can be counted."""
         tokens = chunk.tokens
         if last and tokens and tokens[-1] in self.info.stop_token_ids:
             tokens = tokens[:-1]
-        named = b"".join(self.info.decoded_vocab[token] for token in tokens)
+        pieces: list[Piece] = []
+        for token in tokens:
+            self.thought += self._thoughts is not None and self._thoughts.open
+            pieces += self._told(self._marked(self.info.decoded_vocab[token] if token not in self._unnamed else b""))
+        if last:
+            pieces += self._told(self._marked(b"", last=True), last=True)
+        return pieces
+
+    def _marked(self, named: bytes, *, last: bool = False) -> str:
+        """New text with the names of control tokens, which markers of a format may be; up to a stop string, and without
+        what may begin one."""
+        if self._stopped:
+            return ""
         text = self._pending + self._decoder.decode(named, last)
         self._pending = ""
         if found := [place for stop in self.stop if (place := text.find(stop)) >= 0]:
+            self._stopped = True
             return text[: min(found)]
         longest = 0 if last else max((len(stop) for stop in self.stop), default=1) - 1
         for count in range(min(longest, len(text)), 0, -1):
@@ -86,87 +136,180 @@ class Writer:
                 return text[:-count]
         return text
 
-    def _told(self, pieces: Sequence[Piece], last: bool) -> list[dict[str, Any]]:
-        deltas: list[dict[str, Any]] = []
+    def _told(self, text: str, *, last: bool = False) -> list[Piece]:
+        pieces: list[Piece] = [Said(text)] if self._thoughts is None else self._thoughts.feed(text, last=last)
+        found: list[Piece] = []
+        answered = False
         for piece in pieces:
+            if isinstance(piece, Thought):
+                self.reasoning += piece.text
+                found.append(piece)
+            elif isinstance(piece, Said):
+                found += self._answered(piece.text, last)
+                answered = True
+        if last and not answered:
+            found += self._answered("", last)
+        return found
+
+    def _answered(self, text: str, last: bool) -> list[Piece]:
+        """The pieces of an answer behind its reasoning."""
+        if self._reader is None:
+            return self._say(text)
+        found: list[Piece] = []
+        for piece in self._reader.feed(text, last=last):
             if isinstance(piece, Said):
-                deltas += self._say_around(piece.text)
-            elif isinstance(piece, Called):
+                found += self._say_around(piece.text)
+                continue
+            if isinstance(piece, Called):
                 self._held = ""
                 named = {"id": f"call_{secrets.token_hex(12)}", "type": "function"}
                 self.calls.append({**named, "function": {"name": piece.name, "arguments": ""}})
-                begun = {"index": piece.index, **named, "function": {"name": piece.name, "arguments": ""}}
-                deltas.append({"tool_calls": [begun]})
-            else:
+            elif isinstance(piece, Arguments):
                 self.calls[piece.index]["function"]["arguments"] += piece.text
-                deltas.append({"tool_calls": [{"index": piece.index, "function": {"arguments": piece.text}}]})
+            found.append(piece)
         if last and self._held and not self.calls:
             held, self._held = self._held, ""
-            deltas += self._say(held)
-        return deltas
+            found += self._say(held)
+        return found
 
-    def _say_around(self, text: str) -> list[dict[str, Any]]:
+    def _say_around(self, text: str) -> list[Piece]:
         """Free text in an answer that may hold calls: blanks in front of a call, or between two, are layout."""
         text = self._held + text
         bare = text.rstrip()
         self._held = text[len(bare) :]
         return self._say(bare)
 
-    def _say(self, text: str) -> list[dict[str, Any]]:
+    def _say(self, text: str) -> list[Piece]:
         self.text += text
-        return [{"content": text}] if text else []
+        return [Said(text)] if text else []
 
     def _reason(self, chunk: Chunk) -> str:
         if chunk.finish_reason == "length":
             return "length"
         return "tool_calls" if self.calls else "stop"
 
-    # -- writing ----------------------------------------------------------------------------------------------------
+    @property
+    def ended(self) -> dict[str, Any]:
+        """Why it ended, and vLLM's `stop_reason`: the stop string that did it."""
+        return {"finish_reason": self.finish_reason, "stop_reason": None if self.row is None else self.row.stopped_by}
 
-    def delta(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
-        """The choice in an event of a stream."""
-        return {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+    # -- log probabilities ------------------------------------------------------------------------------------------
 
-    def whole(self) -> dict[str, Any]:
-        """The choice in one piece."""
-        message: dict[str, Any] = {"role": "assistant", "content": self.text or (None if self.calls else "")}
-        message["refusal"] = None
-        if self.calls:
-            message["tool_calls"] = self.calls
-        return {"index": self.index, "message": message, "logprobs": None, "finish_reason": self.finish_reason}
+    def _keep_logprobs(self, chunk: Chunk, last: bool) -> None:
+        """Tell of the tokens whose text is certain now; of a stop token nothing is told."""
+        if self.likeliest is None:
+            return
+        for token, told in zip(chunk.tokens, chunk.logprobs, strict=True):
+            length = 0 if token in self._special else len(self.info.decoded_vocab[token])
+            self._waiting.append(_Waiting(token, self._written, length, told))
+            self._written += length
+        self._certain += len(chunk.text)
+        if last and self._waiting and self._waiting[-1].token in self.info.stop_token_ids:
+            self._waiting.pop()
+        while self._waiting:
+            one = self._waiting[0]
+            # Of a token that a stop string has cut the beginning stays.
+            known = self._certain if last else self._certain - one.length
+            if one.start > known or (last and one.length and one.start == known):
+                break
+            self._waiting.popleft()
+            self.starts.append(one.start)
+            self.logprobs.append({**self._told_of(one.token, one.told.logprob), "top_logprobs": self._top(one)})
+
+    def _top(self, one: _Waiting) -> list[dict[str, Any]]:
+        return [self._told_of(token, logprob) for token, logprob in one.told.top]
+
+    def _told_of(self, token: int, logprob: float) -> dict[str, Any]:
+        name = self.info.decoded_vocab[token]
+        return {"token": name.decode(errors="replace"), "logprob": logprob, "bytes": list(name)}
+
+    def new_logprobs(self) -> Sequence[dict[str, Any]]:
+        """Those that were not asked for yet."""
+        new, self._new = self.logprobs[self._new :], len(self.logprobs)
+        return new
 
 
 class Answer:
-    """All choices of an answer, by the writers of which there is at least one."""
+    """All choices of an answer to `asked`, by the writers of which there is at least one, in the shape of an API.
 
-    def __init__(self, writers: Sequence[Writer]) -> None:
-        self.writers = writers
-        self.id = f"chatcmpl-{secrets.token_hex(12)}"
+    `begin`, `take`, `finish` and `end` give the events of a stream, `whole` the object that they add up to: chunks are
+    given to `take` one by one in either case.  model: its name.  body: of the request.  sampling: of the draw.
+    prompts: what the writers go on with, where that is a text.
+    """
+
+    prefix: ClassVar[str] = ""
+    last: ClassVar[bytes] = DONE  # what a stream ends with, whatever happened
+    kind: ClassVar[str] = ""
+    kind_of_events: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        asked: Asked,
+        writers: Sequence[Writer],
+        *,
+        model: str,
+        body: Body,
+        sampling: Sampling,
+        prompts: Sequence[str] = (),
+    ) -> None:
+        self.asked, self.writers = asked, writers
+        self.model, self.body, self.sampling, self.prompts = model, body, sampling, prompts
+        self.id = f"{self.prefix}-{secrets.token_hex(12)}"
         self.created = int(time.time())
 
-    def event(self, *choices: dict[str, Any]) -> bytes:
-        """One event of a stream."""
-        return event({**self._head("chat.completion.chunk"), "choices": list(choices)})
+    # -- a stream ---------------------------------------------------------------------------------------------------
 
-    def usage_event(self) -> bytes:
-        """The event that a stream ends with where it was asked for."""
-        return event({**self._head("chat.completion.chunk"), "choices": [], "usage": self.usage(), **self._warned()})
+    def begin(self) -> Iterator[dict[str, Any]]:
+        """Events before the first token."""
+        return iter(())
 
-    def usage(self) -> dict[str, int]:
-        """Numbers of tokens; a stop token counts, and the prompt counts once."""
-        rows = [writer.row for writer in self.writers if writer.row is not None]
-        prompt, written = len(rows[0].prompt) if rows else 0, sum(len(row.tokens) for row in rows)
-        return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
+    def take(self, index: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
+        """What a chunk of the choice `index` adds; all of it is taken."""
+        raise NotImplementedError
+
+    def finish(self, index: int) -> Iterator[dict[str, Any]]:
+        """The choice `index` has ended."""
+        return iter(())
+
+    def end(self) -> Iterator[dict[str, Any]]:
+        """All choices have ended."""
+        if self.asked.wants_usage:
+            yield {**self._head(self.kind_of_events), "choices": [], "usage": self.usage(), **self.warned()}
+
+    def broken(self, error: RequestError) -> Iterator[dict[str, Any]]:
+        """An error has ended a stream."""
+        yield error.body()
+
+    def encode(self, value: dict[str, Any]) -> bytes:
+        """An event as it is sent."""
+        return event(value)
+
+    # -- one object -------------------------------------------------------------------------------------------------
 
     def whole(self) -> dict[str, Any]:
         """The answer in one piece."""
-        choices = [writer.whole() for writer in self.writers]
-        return {**self._head("chat.completion"), "choices": choices, "usage": self.usage(), **self._warned()}
+        choices = [self.whole_choice(writer) for writer in self.writers]
+        return {**self._head(self.kind), "choices": choices, "usage": self.usage(), **self.warned()}
 
-    def _warned(self) -> dict[str, Any]:
+    def whole_choice(self, writer: Writer) -> dict[str, Any]:
+        """A choice in one piece."""
+        raise NotImplementedError
+
+    def usage(self) -> dict[str, Any]:
+        """Numbers of tokens; a stop token counts, and each prompt counts once."""
+        rows = {writer.prompt: writer.row for writer in self.writers if writer.row is not None}
+        prompt = sum(len(row.prompt) for row in rows.values())
+        written = sum(len(writer.row.tokens) for writer in self.writers if writer.row is not None)
+        return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
+
+    def warned(self) -> dict[str, Any]:
         """What the request says that its author hardly means, where there is any of that."""
         warnings = self.writers[0].constraint.warnings
         return {"warnings": list(warnings)} if warnings else {}
 
+    def _event(self, *choices: dict[str, Any]) -> dict[str, Any]:
+        usage = {"usage": None} if self.asked.wants_usage else {}
+        return {**self._head(self.kind_of_events), "choices": list(choices), **usage}
+
     def _head(self, kind: str) -> dict[str, Any]:
-        return {"id": self.id, "object": kind, "created": self.created, "model": self.writers[0].model}
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -23,7 +25,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from workbench.serving import page
-from workbench.serving.answers import DONE, Answer, event
+from workbench.serving.answers import Answer, event
+from workbench.serving.endpoints import ENDPOINTS, Endpoint
 from workbench.serving.errors import RequestError
 from workbench.serving.runner import together
 from workbench.serving.service import Running, Service
@@ -69,10 +72,11 @@ def make_app(service: Service, *, hosts: Sequence[str] = ("*",), watch: bool = T
     """
     here = _App(service)
     routes = [
-        Route("/v1/chat/completions", here.chat, methods=["POST"]),
+        *(Route(one.path, partial(here.answer, one), methods=["POST"]) for one in ENDPOINTS),
         Route("/v1/models", here.models),
         Route("/v1/models/{name:path}", here.model),
         Route("/health", here.health),
+        Route("/metrics", here.metrics),
     ]
     if watch:
         routes += [
@@ -106,8 +110,8 @@ class _App:
 
     # -- answers ----------------------------------------------------------------------------------------------------
 
-    async def chat(self, request: Request) -> Response:
-        one = self.service.arrive()
+    async def answer(self, endpoint: Endpoint, request: Request) -> Response:
+        one = self.service.arrive(endpoint)
         streams = False
         try:
             data = await self._body(request)
@@ -126,7 +130,8 @@ class _App:
         except ClientDisconnect:
             return Response(status_code=499)  # nobody reads it
         except Exception as error:
-            self.service.leave(one, "error", str(error))
+            crowded = isinstance(error, RequestError) and error.status == 429
+            self.service.leave(one, "refused" if crowded else "error", str(error))
             raise
         finally:
             if not streams:
@@ -158,42 +163,47 @@ class _App:
 
     async def _whole(self, one: Running) -> dict[str, Any]:
         """The answer in one piece."""
-        answer = Answer(one.writers)
+        assert one.answer is not None
         try:
-            async with aclosing(together(one.jobs)) as chunks:
-                async for index, chunk in chunks:
-                    one.writers[index].take(chunk)
-                    if (error := self.service.failed(one, chunk)) is not None:
-                        raise error
+            async with aclosing(self._events(one, one.answer)) as events:
+                async for _ in events:
+                    pass
         except Exception as error:
             raise self.service.trouble(one, error) from error
-        one.done(one.writers[0].finish_reason or "stop")
-        return answer.whole()
+        return one.answer.whole()
 
     async def _stream(self, one: Running) -> AsyncIterator[bytes]:
         """The answer as events."""
-        assert one.request is not None
-        answer = Answer(one.writers)
-        for writer in one.writers:
-            yield answer.event(writer.delta({"role": "assistant", "content": ""}))
+        answer = one.answer
+        assert answer is not None
         try:
-            async with aclosing(together(one.jobs)) as chunks:
-                async for index, chunk in chunks:
-                    writer = one.writers[index]
-                    for delta in writer.take(chunk):
-                        yield answer.event(writer.delta(delta))
-                    if (error := self.service.failed(one, chunk)) is not None:
-                        raise error
-                    if writer.finish_reason is not None:
-                        yield answer.event(writer.delta({}, writer.finish_reason))
-            if one.request.wants_usage:
-                yield answer.usage_event()
-            one.done(one.writers[0].finish_reason or "stop")
+            async with aclosing(self._events(one, answer)) as events:
+                async for told in events:
+                    yield answer.encode(told)
         except Exception as error:
-            told = self.service.trouble(one, error)
-            one.done("error", told.message)
-            yield event(told.body())
-        yield DONE
+            trouble = self.service.trouble(one, error)
+            one.done("error", trouble.message)
+            for told in answer.broken(trouble):
+                yield answer.encode(told)
+        yield answer.last
+
+    async def _events(self, one: Running, answer: Answer) -> AsyncGenerator[dict[str, Any], None]:
+        """What happens to an answer, from its first event to its last; raises what ends it before."""
+        for told in answer.begin():
+            yield told
+        async with aclosing(together(one.jobs)) as chunks:
+            async for index, chunk in chunks:
+                one.first = one.first or time.monotonic()
+                for told in answer.take(index, chunk):
+                    yield told
+                if (error := self.service.failed(one, chunk)) is not None:
+                    raise error
+                if chunk.finish_reason is not None:
+                    for told in answer.finish(index):
+                        yield told
+        for told in answer.end():
+            yield told
+        one.done(one.writers[0].finish_reason or "stop")
 
     # -- about the service ------------------------------------------------------------------------------------------
 
@@ -222,6 +232,10 @@ class _App:
     async def health(self, request: Request) -> Response:
         told = self.service.health()
         return _Json(told, status_code=200 if told["status"] == "ok" else 503)
+
+    async def metrics(self, request: Request) -> Response:
+        text, kind = self.service.metrics.text(request.headers.get("accept", ""))
+        return Response(text, headers={"content-type": kind})
 
     # -- the page ---------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ class Body:
         except ValueError as error:
             raise self._no_json(error) from None
         if not isinstance(self.value, dict):
-            message = f"the body is a JSON object with model and messages, not {_kind(self.value)}"
+            message = f"the body is a JSON object, not {_kind(self.value)}"
             raise RequestError(400, message, code="invalid_json")
 
     def _no_json(self, error: ValueError) -> RequestError:
@@ -84,8 +84,8 @@ class Body:
         return RequestError(400, message, param=dotted(pointer), code=code, places=tuple(found))
 
     def _moved(self, pointer: str, source: Source, mistake: Mistake) -> Place:
-        """A mistake in the text at `pointer` as a place of the body."""
-        if not source.is_json:
+        """A mistake in the text at `pointer` as a place of the body; in what is a text there, of that text."""
+        if not source.is_json or source.text != self.part(pointer):
             return Place(pointer, mistake.line, mistake.column, mistake.message, mistake.cure)
         line, column = self._at(self.json.entries[pointer].start + mistake.start)
         inner = (mistake.pointer or "#").removeprefix("#")

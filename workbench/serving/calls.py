@@ -19,7 +19,7 @@ from workbench.languages.positions import child
 from workbench.languages.tools import ToolTag
 from workbench.serving.arguments import read_arguments, write_arguments
 
-__all__ = ["NOT_READ", "Arguments", "CallFormat", "CallReader", "Called", "Piece", "Said"]
+__all__ = ["NOT_READ", "Arguments", "CallFormat", "CallReader", "Called", "Piece", "Said", "Thought"]
 
 NOT_READ: Final[Mapping[str, str]] = {
     "cohere": "its arguments are elements inside elements",
@@ -34,6 +34,13 @@ _DIGITS: Final = re.compile(r"[0-9]+")
 @dataclass(frozen=True, slots=True)
 class Said:
     """Free text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Reasoning in front of an answer (`thoughts.py`)."""
 
     text: str
 
@@ -54,7 +61,7 @@ class Arguments:
     text: str
 
 
-Piece: TypeAlias = Said | Called | Arguments
+Piece: TypeAlias = Said | Thought | Called | Arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
@@ -22,28 +22,28 @@ from workbench.languages.warnings import doubts, misspelt
 from workbench.serving.body import Body, dotted
 from workbench.serving.calls import NOT_READ, CallFormat
 from workbench.serving.errors import Place, RequestError
-from workbench.serving.fields import ChatRequest
+from workbench.serving.fields import Asked
 from workbench.serving.limits import Limits
+from workbench.serving.thoughts import Block
 
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
 
-__all__ = ["FORMATS", "Constraint", "check_tool_format", "constraint_of", "forced_tool"]
-
-FORMATS: Final = ("text", "json_object", "json_schema", "grammar", "regex", "structural_tag")
+__all__ = ["Constraint", "check_tool_format", "constraint_of", "forced_tool"]
 
 
 @dataclass(frozen=True)
 class Constraint:
     """What an answer must be.  `compiled` is None for free text, `calls` where there are no tools; `kind` is for
     displays.  `calls_first`: it is a call from its first character on, or not at all.  `warnings`: what the request
-    says that its author hardly means."""
+    says that its author hardly means.  `block`: of reasoning, which may stand in front of it."""
 
     compiled: CompiledGrammar | None
     kind: str
     calls: CallFormat | None = None
     calls_first: bool = False
     warnings: tuple[str, ...] = ()
+    block: Block | None = None
 
 
 def check_tool_format(name: str) -> None:
@@ -56,7 +56,7 @@ def check_tool_format(name: str) -> None:
 
 
 def constraint_of(
-    request: ChatRequest,
+    request: Asked,
     body: Body,
     compiler: GrammarCompiler,
     tool_format: str | None,
@@ -64,37 +64,23 @@ def constraint_of(
     cancel: CancelToken,
     *,
     alone: bool = False,
+    block: Block | None = None,
 ) -> Constraint:
     """The grammar of the answer; `RequestError` with the places of what is wrong.
 
     alone: where one tool must be called and no other may be, the model was told to write its arguments and nothing
     around them.  (A model that was trained on calls writes a whole call into them.)
+    block: of reasoning that the model may write first, where it is open or reasoning is asked for.
     """
-    maker = _Maker(request, body, compiler, tool_format, limits, cancel, alone=alone)
-    tools = maker.tools()
-    kind = maker.kind()
-    if tools is not None and maker.forced_tool is not None:
-        tools = maker.arguments_alone()
-    if tools is None and request.tools and kind == "text":
-        silent = maker.no_calls()
-        free_text = maker.tag({"type": "structural_tag", "format": silent.format}, "#/tools")
-        return Constraint(free_text, kind, silent, warnings=maker.warned())
-    if tools is None:
-        compiled = maker.format(kind)
-        return Constraint(compiled, kind, warnings=maker.warned())
-    if kind == "text" or maker.must_call:
-        compiled = maker.tag({"type": "structural_tag", "format": tools.format}, "#/tools")
-        return Constraint(compiled, "tools", tools, warnings=maker.warned())
-    _ = maker.format(kind)  # by itself first, so that mistakes have their places
-    either = {"type": "or", "elements": [maker.tools_alone().format, maker.element(kind)]}
-    compiled = maker.tag({"type": "structural_tag", "format": either}, "#/response_format")
-    return Constraint(compiled, f"tools or {kind}", tools, calls_first=True, warnings=maker.warned())
+    maker = _Maker(request, body, compiler, tool_format, limits, cancel, alone=alone, block=block)
+    made = maker.constraint()
+    return replace(made, block=block, warnings=maker.warned())
 
 
 class _Maker:
     def __init__(
         self,
-        request: ChatRequest,
+        request: Asked,
         body: Body,
         compiler: GrammarCompiler,
         tool_format: str | None,
@@ -102,8 +88,11 @@ class _Maker:
         cancel: CancelToken,
         *,
         alone: bool,
+        block: Block | None,
     ) -> None:
         self._request, self._body, self._compiler = request, body, compiler
+        self._form = request.form
+        self._block = block if block is not None and (block.opened or request.reasons) else None
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
         # Small models love to write blanks and noughts behind a point; there is an instance without them.
@@ -115,6 +104,22 @@ class _Maker:
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
         )
         self.forced_tool: Any = forced_tool(request) if alone else None
+
+    def constraint(self) -> Constraint:
+        """The grammar, without warnings."""
+        tools, kind = self.tools(), self._form.kind
+        if tools is not None and self.forced_tool is not None:
+            tools = self.arguments_alone()
+        if tools is None and self._request.tools and kind == "text":
+            silent = self.no_calls()
+            return Constraint(self.tag(silent.format, "#/tools"), kind, silent)
+        if tools is None:
+            return Constraint(self.format(), kind)
+        if kind == "text" or self.must_call:
+            return Constraint(self.tag(tools.format, "#/tools"), "tools", tools)
+        _ = self.format()  # by itself first, so that mistakes have their places
+        either = {"type": "or", "elements": [self.tools_alone().format, self.element()]}
+        return Constraint(self.tag(either, self._form.field), f"tools or {kind}", tools, calls_first=True)
 
     def warned(self) -> tuple[str, ...]:
         """What there is to warn of in what was compiled, each once."""
@@ -175,113 +180,72 @@ class _Maker:
         except MaskscopeError as error:
             raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
 
-    # -- response_format --------------------------------------------------------------------------------------------
+    # -- the format -------------------------------------------------------------------------------------------------
 
-    def kind(self) -> str:
-        """The type of `response_format`."""
-        given = self._request.response_format
-        if given is None:
-            return "text"
-        kind = given.get("type")
-        if kind not in FORMATS:
-            pointer = "#/response_format/type" if "type" in given else "#/response_format"
-            raise self._body.wrong(pointer, f"type is one of {', '.join(FORMATS)}")
-        return str(kind)
+    def format(self) -> CompiledGrammar | None:
+        """The grammar of the format, behind the block of reasoning where there is one."""
+        made = self._format()
+        if self._block is None or made is None:
+            return made
+        return self.tag(self.element(), self._form.field)
 
-    def format(self, kind: str) -> CompiledGrammar | None:
-        """The grammar of `response_format` alone."""
-        match kind:
+    def _format(self) -> CompiledGrammar | None:
+        """The grammar of the format alone."""
+        form = self._form
+        match form.kind:
             case "text":
-                self._only("type")
                 return None
             case "json_object":
-                self._only("type")
                 return self._compile_schema('{"type": "object"}')
             case "json_schema":
-                pointer = self._schema_pointer()
-                text = self._body.part(pointer)
-                return self._compiled(
-                    pointer,
-                    Source("json_schema", text, dict(self._written)),
-                    partial(self._compile_schema, text),
-                    "invalid_schema",
-                    lenient=True,
-                )
-            case "grammar":
-                return self._grammar()
+                text = form.text(self._body)
+                source = Source("json_schema", text, dict(self._written))
+                compile_it = partial(self._compile_schema, text)
+                return self._compiled(form.pointer, source, compile_it, "invalid_schema", lenient=True)
             case "regex":
-                self._only("type", "pattern")
-                pattern = self._text("pattern")
-                return self._compiled(
-                    "#/response_format/pattern",
-                    Source("regex", pattern),
-                    lambda: self._compiler.compile_regex(pattern, cancel=self._cancel),
-                    "invalid_regex",
+                source = Source("regex", form.value)
+                compile_it = partial(self._compiler.compile_regex, form.value, cancel=self._cancel)
+                return self._compiled(form.pointer, source, compile_it, "invalid_regex")
+            case "grammar" if form.language == "lark":
+                source = Source("lark", form.value, {"start": form.root})
+                compile_it = partial(self._compiler.compile_lark, form.value, start=form.root, cancel=self._cancel)
+                return self._compiled(form.pointer, source, compile_it, "invalid_grammar")
+            case "grammar":
+                source = Source("ebnf", form.value, {"root_rule_name": form.root})
+                compile_it = partial(
+                    self._compiler.compile_grammar, form.value, root_rule_name=form.root, cancel=self._cancel
                 )
-        text = self._body.part("#/response_format")
+                return self._compiled(form.pointer, source, compile_it, "invalid_grammar")
+        text = form.text(self._body) if form.kind == "structural_tag" else json.dumps({"format": self.element()})
         return self._compiled(
-            "#/response_format",
+            form.pointer,
             Source("structural_tag", text),
             partial(self._compiler.compile_structural_tag, text, cancel=self._cancel),
             "invalid_structural_tag",
             lenient=True,
         )
 
-    def element(self, kind: str) -> dict[str, Any]:
-        """`response_format` as a format of a structural tag."""
-        given = self._given
-        match kind:
-            case "json_object":
-                schema: Any = {"type": "object"}
-                return {"type": "json_schema", "json_schema": schema, **self._written}
-            case "json_schema":
-                schema = given["json_schema"]["schema"]
-                return {"type": "json_schema", "json_schema": schema, **self._written}
+    def element(self) -> dict[str, Any]:
+        """The format as one of a structural tag."""
+        form = self._form
+        match form.kind:
+            case "json_object" | "json_schema":
+                return {"type": "json_schema", "json_schema": form.schema, **self._written}
             case "regex":
-                return {"type": "regex", "pattern": given["pattern"]}
-            case "grammar" if given.get("language", "ebnf") == "ebnf" and given.get("root", "root") == "root":
-                return {"type": "grammar", "grammar": given["grammar"]}
-            case "structural_tag" if isinstance(given.get("format"), dict):
-                return dict(given["format"])
+                return {"type": "regex", "pattern": form.value}
+            case "choice":
+                return {"type": "or", "elements": [{"type": "const_string", "value": one} for one in form.value]}
+            case "grammar" if (form.language, form.root) == ("ebnf", "root"):
+                return {"type": "grammar", "grammar": form.value}
+            case "structural_tag":
+                tag = json.loads(form.value) if form.in_text else form.value
+                if isinstance(tag, dict) and isinstance(tag.get("format"), dict):
+                    return dict(tag["format"])
+        beside = "reasoning" if self._request.tools is None else "tools"
+        cure = "" if self._request.tools is None else "; send tool_choice none or required"
         raise self._body.wrong(
-            "#/response_format",
-            f"this {kind} cannot stand beside tools; send tool_choice none or required",
-            code="unsupported_value",
+            form.field, f"this {form.kind} cannot stand beside {beside}{cure}", code="unsupported_value"
         )
-
-    def _grammar(self) -> CompiledGrammar:
-        self._only("type", "grammar", "language", "root")
-        text = self._text("grammar")
-        language = self._given.get("language", "ebnf")
-        if language not in ("ebnf", "gbnf", "lark"):
-            raise self._body.wrong("#/response_format/language", "language is ebnf, gbnf or lark")
-        root = self._text("root") if "root" in self._given else "start" if language == "lark" else "root"
-        if language == "lark":
-            source = Source("lark", text, {"start": root})
-            return self._compiled(
-                "#/response_format/grammar",
-                source,
-                lambda: self._compiler.compile_lark(text, start=root, cancel=self._cancel),
-                "invalid_grammar",
-            )
-        return self._compiled(
-            "#/response_format/grammar",
-            Source("ebnf", text, {"root_rule_name": root}),
-            lambda: self._compiler.compile_grammar(text, root_rule_name=root, cancel=self._cancel),
-            "invalid_grammar",
-        )
-
-    def _schema_pointer(self) -> str:
-        self._only("type", "json_schema")
-        named = self._given.get("json_schema")
-        if not isinstance(named, dict):
-            raise self._body.wrong("#/response_format/json_schema", "an object with name and schema is expected")
-        for key in named:
-            if key not in ("name", "description", "schema", "strict"):
-                raise self._body.wrong(f"#/response_format/json_schema/{key}", "there is no such field")
-        if "schema" not in named:
-            raise self._body.wrong("#/response_format/json_schema", "schema is missing")
-        return "#/response_format/json_schema/schema"
 
     def _compile_schema(self, text: str, *, lenient: bool = False) -> CompiledGrammar:
         options: SchemaArguments = {**self._written, "lenient": lenient}
@@ -289,8 +253,9 @@ class _Maker:
 
     # -- compiling --------------------------------------------------------------------------------------------------
 
-    def tag(self, tag: dict[str, Any], pointer: str) -> CompiledGrammar:
-        """A structural tag that was made here, of what stands at `pointer`."""
+    def tag(self, answer: dict[str, Any], pointer: str) -> CompiledGrammar:
+        """The structural tag of an answer's format, which was made here of what stands at `pointer`."""
+        tag = {"type": "structural_tag", "format": self._block.before(answer) if self._block is not None else answer}
         if pointer == "#/tools":
             choice = self._request.tool_choice
             options: dict[str, Any] = {"model": self._tool_format, "tool_choice": "auto" if choice is None else choice}
@@ -305,7 +270,8 @@ class _Maker:
         except BudgetExceededError as error:
             raise self._too_much(pointer, error) from None
         except UnsupportedSchemaError as error:
-            self.tag({"type": "structural_tag", "format": self.tools_alone().format}, "#/tools")  # what is not enforced
+            if self._request.tools:
+                self.tag(self.tools_alone().format, "#/tools")  # what is not enforced
             try:
                 return self._compile_tag(tag, lenient=True)
             except MaskscopeError:
@@ -343,8 +309,7 @@ class _Maker:
 
     def _is_strict(self, places: Sequence[Place]) -> bool:
         """Whether something that is to be exact is at one of `places`."""
-        schema = self._given.get("json_schema")
-        strict = ["#/response_format"] if isinstance(schema, dict) and schema.get("strict") is True else []
+        strict = [self._form.field] if self._form.strict else []
         for index, tool in enumerate(self._request.tools or ()):
             if isinstance(function := tool.get("function"), dict) and function.get("strict") is True:
                 strict.append(f"#/tools/{index}")
@@ -356,26 +321,8 @@ class _Maker:
         param = dotted(pointer)
         return RequestError(400, f"{param}: {message}", param=param, code="budget_exceeded", places=(place,))
 
-    # -- fields -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _given(self) -> dict[str, Any]:
-        return self._request.response_format or {}
-
-    def _only(self, *names: str) -> None:
-        for key in self._given:
-            if key not in names:
-                raise self._body.wrong(f"#/response_format/{key}", "there is no such field in this format")
-
-    def _text(self, name: str) -> str:
-        value = self._given.get(name)
-        if not isinstance(value, str):
-            pointer = f"#/response_format/{name}"
-            raise self._body.wrong(pointer, "a text is expected" if name in self._given else f"{name} is missing")
-        return value
-
-
-def forced_tool(request: ChatRequest) -> Any:
+def forced_tool(request: Asked) -> Any:
     """The one tool that must be called, where no other may be; None where there is a choice."""
     try:
         allowed, mode = normalize_tool_choice(request.tools, request.tool_choice)

@@ -1,159 +1,169 @@
-"""The fields of a chat request: which there are, what each may be, and which values mean something that is not built.
+"""The fields that requests of all endpoints have in common, and what a request is once it was read: `Asked`.
 
-Names are OpenAI's; `top_k`, `min_p` and the formats `grammar`, `regex` and `structural_tag` are ours beside them.
-Read on: `constraint.py` (`response_format`, `tools`), `service.py`.
+Names are OpenAI's and vLLM's; `top_k`, `min_p`, `repetition_penalty` and `structured_outputs` are vLLM's, the formats
+`grammar`, `regex` and `structural_tag` ours.
+Read on: `chat.py`, `completions.py`, `responses.py` (an endpoint each), `forms.py` (formats), `constraint.py` (what
+becomes of formats and tools), `service.py`.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION
 from workbench.languages.positions import child
 from workbench.serving.body import Body, dotted, pointer_of
 from workbench.serving.errors import Place, RequestError
+from workbench.serving.forms import FREE, Form, structured_form
 
-__all__ = ["ChatRequest", "read_request"]
+__all__ = ["Asked", "Common", "Sampled", "StreamOptions", "Strict", "read"]
 
 MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16
 MAX_STOP_CHARACTERS: Final = 1_000
-# What is not built, and the values that ask for nothing of it.
-NOT_BUILT: Final[dict[str, tuple[Any, ...]]] = {
-    "logprobs": (False,),
-    "top_logprobs": (0,),
-    "logit_bias": ({},),
-    "frequency_penalty": (0,),
-    "presence_penalty": (0,),
-    "functions": ([],),
-    "function_call": ("auto", "none"),
-    "modalities": (["text"],),
-    "audio": (),
-    "prediction": (),
-    "web_search_options": (),
-    "echo": (False,),
-    "suffix": (),
-    "best_of": (1,),
-}
-# Wishes about other things than the text: read, and of no effect.
-OF_NO_EFFECT: Final = frozenset(
-    (
-        "user",
-        "metadata",
-        "store",
-        "service_tier",
-        "safety_identifier",
-        "prompt_cache_key",
-        "reasoning_effort",
-        "verbosity",
-    )
+MAX_LOGPROBS: Final = 20  # of the likeliest, of each token
+SAMPLED: Final = (
+    *("temperature", "top_p", "top_k", "min_p"),
+    *("frequency_penalty", "presence_penalty", "repetition_penalty"),
 )
 
 
-class _Strict(BaseModel):
+@dataclass(frozen=True)
+class Asked:
+    """A request of any endpoint, checked but for its grammar.
+
+    turns: of a chat, as chat templates take them; None where `texts` are gone on with, or token ids.  limit: how many
+    tokens an answer may have, and the field that says so.  sampling: what is said of the draw.  likeliest: how many log
+    probabilities are told of each token, beside its own; None: none are.  continues: the last turn is gone on with.
+    prompted: the template writes the beginning of the answer's turn.  reasons: the model may reason before its answer,
+    also under a grammar.  echo: the answer begins with the prompt.  complete: the answer is whole under its grammar
+    when its tokens run out; None: as the server has it.
+    """
+
+    model: str
+    turns: list[dict[str, Any]] | None = None
+    texts: Sequence[str | list[int]] = ()
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    form: Form = FREE
+    limit: tuple[str, int] | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    stops: tuple[str, ...] = ()
+    choices: int = 1
+    likeliest: int | None = None
+    stream: bool = False
+    wants_usage: bool = False
+    continues: bool = False
+    prompted: bool = True
+    reasons: bool = False
+    echo: bool = False
+    complete: bool | None = None
+
+    @property
+    def schema_of_answer(self) -> Any:
+        """The schema that the answer must fit; None where there is none."""
+        return self.form.schema
+
+
+class Strict(BaseModel):
+    """What is not known is refused, and nothing is converted."""
+
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class TextPart(BaseModel):
-    """A piece of a message; texts are all that there are."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-    type: Literal["text"]
-    text: str
-
-
-class Message(BaseModel):
-    """A turn.  What other servers' answers hold beside this may be sent back and is left out."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[TextPart] | None = None
-    name: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
-    tool_call_id: str | None = None
-
-    def turn(self) -> dict[str, Any]:
-        """As chat templates take it: one text, and arguments of calls as objects."""
-        content = self.content
-        text = "".join(part.text for part in content) if isinstance(content, list) else content or ""
-        turn: dict[str, Any] = {"role": self.role, "content": text}
-        if self.name is not None:
-            turn["name"] = self.name
-        if self.tool_call_id is not None:
-            turn["tool_call_id"] = self.tool_call_id
-        if self.tool_calls:
-            turn["tool_calls"] = [_with_object(call) for call in self.tool_calls]
-        return turn
-
-
-class StreamOptions(_Strict):
+class StreamOptions(Strict):
     """`include_usage`: a last event with the numbers of tokens."""
 
     include_usage: bool = False
     include_obfuscation: bool = False
 
 
-class ChatRequest(_Strict):
-    """A request, checked but for its grammar."""
+class Sampled(Strict):
+    """How an answer is drawn, and what it must be: the fields of every endpoint.
+
+    not_built: what is not there, and the values that ask for nothing of it.  of_no_effect: wishes about other things
+    than the text, which are read and have no effect.
+    """
+
+    not_built: ClassVar[Mapping[str, tuple[Any, ...]]] = {"logit_bias": ({},)}
+    of_no_effect: ClassVar[frozenset[str]] = frozenset(
+        ("user", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention")
+    )
 
     model: str
-    messages: list[Message] = Field(min_length=1)
-    max_tokens: int | None = Field(None, ge=1)
-    max_completion_tokens: int | None = Field(None, ge=1)
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, gt=0, le=1)
     top_k: int | None = Field(None, ge=1)
     min_p: float | None = Field(None, ge=0, le=1)
+    frequency_penalty: float | None = Field(None, ge=-MOST_PENALTY, le=MOST_PENALTY)
+    presence_penalty: float | None = Field(None, ge=-MOST_PENALTY, le=MOST_PENALTY)
+    repetition_penalty: float | None = Field(None, ge=1 / MOST_REPETITION, le=MOST_REPETITION)
     seed: int | None = None
-    n: int | None = Field(None, ge=1, le=MAX_CHOICES)
     stop: str | list[str] | None = None
     stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    response_format: dict[str, Any] | None = None
-    tools: list[Any] | None = None
-    tool_choice: str | dict[str, Any] | None = None
-    parallel_tool_calls: bool | None = None
+    structured_outputs: dict[str, Any] | None = None
     complete: bool | None = None
 
-    @property
-    def stops(self) -> tuple[str, ...]:
-        """The stop strings."""
-        return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+    def asked(self, body: Body) -> Asked:
+        """What is asked for; `RequestError` for what pydantic did not see."""
+        raise NotImplementedError
 
-    @property
-    def choices(self) -> int:
-        """How many answers are asked for."""
-        return self.n or 1
+    def _common(self, body: Body, form: Form) -> dict[str, Any]:
+        """These fields, for `Asked`."""
+        stops = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+        for number, stop in enumerate(stops):
+            pointer = "#/stop" if isinstance(self.stop, str) else child("#/stop", number)
+            if not stop:
+                raise body.wrong(pointer, "a stop string must not be empty")
+            if not stop.isascii() and stop != stop.encode(errors="replace").decode():
+                raise body.wrong(pointer, "half a surrogate pair is in no text")
+            if len(stop) > MAX_STOP_CHARACTERS:
+                raise body.wrong(pointer, f"a stop string has at most {MAX_STOP_CHARACTERS:,} characters")
+        if len(stops) > MAX_STOPS:
+            raise body.wrong("#/stop", f"at most {MAX_STOPS} stop strings")
+        if self.structured_outputs is not None:
+            if form.kind != "text":
+                raise body.wrong("#/structured_outputs", f"send this or {dotted(form.field)}, not both")
+            form = structured_form(body, self.structured_outputs)
+        said = {name: getattr(self, name) for name in SAMPLED}
+        return {
+            "model": self.model,
+            "form": form,
+            "sampling": {name: value for name, value in said.items() if value is not None},
+            "seed": self.seed,
+            "stops": stops,
+            "stream": bool(self.stream),
+            "complete": self.complete,
+        }
 
-    @property
-    def turns(self) -> list[dict[str, Any]]:
-        """The messages as chat templates take them."""
-        return [message.turn() for message in self.messages]
 
-    @property
-    def schema_of_answer(self) -> Any:
-        """The schema of `response_format`; None where there is none."""
-        match self.response_format:
-            case {"type": "json_schema", "json_schema": {"schema": schema}}:
-                return schema
-            case {"type": "json_object"}:
-                return {"type": "object"}
-        return None
+class Common(Sampled):
+    """The fields that the two older endpoints share."""
 
-    @property
-    def wants_usage(self) -> bool:
-        """Whether a stream ends with numbers of tokens."""
-        return self.stream_options is not None and self.stream_options.include_usage
+    n: int | None = Field(None, ge=1, le=MAX_CHOICES)
+    stream_options: StreamOptions | None = None
+    response_format: dict[str, Any] | None = None
+
+    def _common(self, body: Body, form: Form) -> dict[str, Any]:
+        if self.stream_options is not None and not self.stream:
+            raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
+        wants_usage = self.stream_options is not None and self.stream_options.include_usage
+        return {**super()._common(body, form), "choices": self.n or 1, "wants_usage": wants_usage}
 
 
-def read_request(body: Body) -> ChatRequest:
+def read(body: Body, kind: type[Sampled]) -> Asked:
     """The request of a body; `RequestError` (400) names the first field at fault, and places all of them."""
     value = dict(body.value)
-    for name in OF_NO_EFFECT:
+    for name in kind.of_no_effect:
         value.pop(name, None)
-    for name, harmless in NOT_BUILT.items():
+    for name, harmless in kind.not_built.items():
         asked = value.pop(name, None)
         if asked is not None and not any(_same(asked, one) for one in harmless):
             allowed = f"; leave it out, or send {json.dumps(harmless[0])}" if harmless else "; leave it out"
@@ -161,22 +171,10 @@ def read_request(body: Body) -> ChatRequest:
                 child("#", name), f"{_shown(asked)} is not supported here{allowed}", code="unsupported_value"
             )
     try:
-        request = ChatRequest.model_validate(value)
+        request = kind.model_validate(value)
     except ValidationError as error:
         raise _invalid(body, error) from None
-    if request.max_tokens is not None and request.max_completion_tokens is not None:
-        raise body.wrong("#/max_completion_tokens", "send this or max_tokens, not both")
-    if request.stream_options is not None and not request.stream:
-        raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
-    for number, stop in enumerate(request.stops):
-        pointer = "#/stop" if isinstance(request.stop, str) else child("#/stop", number)
-        if not stop:
-            raise body.wrong(pointer, "a stop string must not be empty")
-        if len(stop) > MAX_STOP_CHARACTERS:
-            raise body.wrong(pointer, f"a stop string has at most {MAX_STOP_CHARACTERS:,} characters")
-    if len(request.stops) > MAX_STOPS:
-        raise body.wrong("#/stop", f"at most {MAX_STOPS} stop strings")
-    return request
+    return request.asked(body)
 
 
 def _invalid(body: Body, error: ValidationError) -> RequestError:
@@ -191,7 +189,7 @@ def _invalid(body: Body, error: ValidationError) -> RequestError:
         elif one["type"] == "extra_forbidden":
             message, param = "there is no such field", dotted(pointer)
         else:
-            message, param = str(one["msg"]), dotted(pointer)
+            message, param = str(one["msg"]).removeprefix("Value error, "), dotted(pointer)
         if pointer in found and one["type"] != "missing":
             # The other kinds of a value that may be of several.
             earlier = found[pointer]
@@ -207,18 +205,6 @@ def _invalid(body: Body, error: ValidationError) -> RequestError:
 def _same(one: Any, other: Any) -> bool:
     """Equal as JSON, where false is not 0."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
-
-
-def _with_object(call: dict[str, Any]) -> dict[str, Any]:
-    """A call whose arguments are what their JSON says, where they are JSON."""
-    function = call.get("function")
-    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-        return call
-    try:
-        arguments = json.loads(function["arguments"])
-    except (ValueError, RecursionError):
-        return call
-    return {**call, "function": {**function, "arguments": arguments}}
 
 
 def _shown(value: Any) -> str:

@@ -49,6 +49,7 @@ class Draw:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     complete: bool = False
+    logprobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +263,7 @@ class Runner:
                 seed=draw.seed,
                 stop=draw.stop,
                 complete=draw.complete,
+                logprobs=draw.logprobs,
             )
         except Exception as error:
             self._deliver([(job, error)])

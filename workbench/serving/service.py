@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -29,14 +31,18 @@ from workbench.generation.engine import Chunk
 from workbench.generation.errors import PromptTooLongError
 from workbench.generation.model import LanguageModel, ModelError
 from workbench.generation.sampling import Sampling
-from workbench.serving.answers import Writer
+from workbench.languages.positions import child
+from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body
 from workbench.serving.constraint import Constraint, check_tool_format, constraint_of
+from workbench.serving.endpoints import CHAT, Endpoint
 from workbench.serving.errors import RequestError, of_row
-from workbench.serving.fields import ChatRequest, read_request
+from workbench.serving.fields import Asked, read
 from workbench.serving.limits import Limits
+from workbench.serving.metrics import Metrics
 from workbench.serving.runner import Draw, Job, Runner, TimeIsUpError
 from workbench.serving.telling import Teller
+from workbench.serving.thoughts import Block
 
 __all__ = ["Running", "Service"]
 
@@ -48,19 +54,24 @@ SHOWN: Final = 2_000  # characters of a prompt that are kept for those who look 
 class Running:
     """A request that was taken, until its answer has ended, and a while after it.
 
-    `state`: "reading", "waiting", "running", or how it ended: a finish reason, "error" or "gone"; `trouble` says why.
-    `writers` and `jobs`: one for each choice that was asked for; those who look on see the first.
+    `state`: "reading", "waiting", "running", or how it ended: a finish reason, "error", "refused" (too many wait) or
+    "gone"; `trouble` says why.
+    `writers` and `jobs`: one for each choice that was asked for; those who look on see the first.  `answer`: the shape
+    in which they are told.  `began`, `first`, `ended`: when it came, its first token came, it ended.
     """
 
     number: int
     began: float
+    endpoint: Endpoint = CHAT
     cancel: CancelToken = field(default_factory=CancelToken)
-    request: ChatRequest | None = None
+    request: Asked | None = None
+    answer: Answer | None = None
     constraint: Constraint | None = None
     writers: list[Writer] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     prompt: str = ""
     trouble: str = ""
+    first: float | None = None
     ended: float | None = None
     outcome: str = ""
 
@@ -120,6 +131,7 @@ class Service:
         self.compiler = GrammarCompiler(
             model.tokenizer.info, options=self.limits.options, cache_bytes=self.limits.cache_bytes
         )
+        self.metrics = Metrics(self)
         self.runner = Runner(model, self.limits, pause=pause, drafts=drafts, guess_forced=guess_forced)
         self.running: dict[int, Running] = {}
         self.ended: deque[Running] = deque(maxlen=KEPT)
@@ -130,12 +142,16 @@ class Service:
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
-    def arrive(self) -> Running:
+    def arrive(self, endpoint: Endpoint = CHAT) -> Running:
         """Take a request in; `RequestError` 429 where too many are there, 503 where the server is ending."""
         if self._draining:
             raise RequestError(503, "the server is ending", code="shutting_down")
-        self._check_room(1)
-        one = Running(next(self._numbers), time.monotonic())
+        try:
+            self._check_room(1)
+        except RequestError:
+            self.metrics.refused(endpoint.path)
+            raise
+        one = Running(next(self._numbers), time.monotonic(), endpoint)
         self.running[one.number] = one
         return one
 
@@ -156,12 +172,14 @@ class Service:
         if self.running.pop(one.number, None) is not None:
             self.ended.appendleft(one)
             self.answered += 1
+            self.metrics.left(one)
+            one.answer = None  # which holds the request's body
 
     async def open(self, one: Running, data: bytes) -> None:
         """Read and compile the request, and hand it to the runner; `RequestError` for what is wrong with it."""
         loop = asyncio.get_running_loop()
         try:
-            prompt, draws = await loop.run_in_executor(self._threads, self._prepare, one, data)
+            draws = await loop.run_in_executor(self._threads, self._prepare, one, data)
         except OperationCancelledError:
             raise RequestError(503, "the request was called off", code="cancelled") from None
         if one.outcome:
@@ -169,48 +187,59 @@ class Service:
         assert one.constraint is not None
         self._check_room(len(draws) - 1)
         until = one.began + self.limits.max_seconds
-        for draw in draws:
+        for prompt, draw in draws:
             one.jobs.append(self.runner.submit(prompt, one.constraint.compiled, draw, until=until))
 
-    def _prepare(self, one: Running, data: bytes) -> tuple[list[int], list[Draw]]:
-        """In a thread: what takes processor time."""
+    def _prepare(self, one: Running, data: bytes) -> list[tuple[list[int], Draw]]:
+        """In a thread: what takes processor time.  The prompt of each choice, and how it is drawn."""
         one.cancel.check()
         body = Body(data)
-        request = one.request = read_request(body)
-        if request.model != self.name:
-            message = f"there is no model {request.model!r} here; there is {self.name!r}"
+        asked = one.request = read(body, one.endpoint.request)
+        if asked.model != self.name:
+            message = f"there is no model {asked.model!r} here; there is {self.name!r}"
             raise body.wrong("#/model", message, code="model_not_found", status=404)
-        asked = request.max_completion_tokens or request.max_tokens
-        if asked is not None and asked > self.limits.max_tokens:
-            field_name = "#/max_tokens" if request.max_completion_tokens is None else "#/max_completion_tokens"
-            raise body.wrong(field_name, f"an answer has at most {self.limits.max_tokens:,} tokens here")
-        one.prompt = "\n".join(f"{turn['role']}: {turn['content']}" for turn in request.turns)[-SHOWN:]
+        if asked.limit is not None and asked.limit[1] > self.limits.max_tokens:
+            name, _ = asked.limit
+            raise body.wrong(f"#/{name}", f"an answer has at most {self.limits.max_tokens:,} tokens here")
+        most = self.limits.max_tokens if asked.limit is None else asked.limit[1]
+        prompts = self._encoded(one.endpoint, body, asked)
+        tokenizer = self.model.tokenizer
+        texts = [tokenizer.decode(prompt, skip_special=False) for prompt in prompts]
+        one.prompt = self._shown(asked, texts)
         one.constraint = constraint_of(
-            request,
+            asked,
             body,
             self.compiler,
             self.tool_format,
             self.limits,
             one.cancel,
             alone=self.teller.tells_tools,
+            block=self._block(asked, texts[0]),
         )
-        prompt = self._encoded(body, request)
-        info = self.model.tokenizer.info
-        one.writers = [
-            Writer(self.name, one.constraint, info, request.stops, index) for index in range(request.choices)
-        ]
-        asks = {name: getattr(request, name) for name in ("temperature", "top_k", "top_p", "min_p")}
-        sampling = replace(self.sampling, **{name: value for name, value in asks.items() if value is not None})
-        most = asked or self.limits.max_tokens
-        complete = self.complete if request.complete is None else request.complete
+        sampling = replace(self.sampling, **dict(asked.sampling))
+        complete = self.complete if asked.complete is None else asked.complete
         if complete:
-            self._check_end(body, request, one, min(most, self.runner.engine.max_length - len(prompt)))
-        seeds = [None if request.seed is None else request.seed + index for index in range(request.choices)]
-        return prompt, [
-            Draw(sampling=sampling, max_tokens=most, seed=seed, stop=request.stops, complete=complete) for seed in seeds
-        ]
+            self._check_end(body, asked, one, min(most, self.runner.engine.max_length - max(map(len, prompts))))
+        draws = []
+        for index in range(len(prompts) * asked.choices):
+            number, choice = divmod(index, asked.choices)
+            one.writers.append(Writer(one.constraint, tokenizer.info, asked.stops, index, asked.likeliest, number))
+            draw = Draw(
+                sampling=sampling,
+                max_tokens=most,
+                seed=None if asked.seed is None else asked.seed + choice,
+                stop=asked.stops,
+                complete=complete,
+                logprobs=asked.likeliest,
+            )
+            draws.append((prompts[number], draw))
+        said = [text if isinstance(text, str) else shown for text, shown in zip(asked.texts, texts, strict=False)]
+        one.answer = one.endpoint.answer(
+            asked, one.writers, model=self.name, body=body, sampling=sampling, prompts=said
+        )
+        return draws
 
-    def _check_end(self, body: Body, request: ChatRequest, one: Running, most: int) -> None:
+    def _check_end(self, body: Body, asked: Asked, one: Running, most: int) -> None:
         """`RequestError` where no answer is certain to end within `most` tokens."""
         if one.constraint is None or one.constraint.compiled is None:
             return
@@ -219,27 +248,57 @@ class Service:
         try:
             matcher.complete_within(most)
         except (TooFewTokensError, UnsupportedFeatureError, BudgetExceededError, DeadEndError) as error:
-            asked = "#/max_tokens" if request.max_completion_tokens is None else "#/max_completion_tokens"
+            name = "max_tokens" if asked.limit is None else asked.limit[0]
             message = f"{error} (complete false lets an answer be cut)"
             code = "max_tokens_too_small" if isinstance(error, TooFewTokensError) else "unsupported_value"
-            raise body.wrong(asked, message, code=code) from None
+            raise body.wrong(f"#/{name}", message, code=code) from None
 
-    def _encoded(self, body: Body, request: ChatRequest) -> list[int]:
-        turns, tools = self.teller.told(request, tell_schema=self.tell_schema)
+    def _encoded(self, endpoint: Endpoint, body: Body, asked: Asked) -> list[list[int]]:
+        """The tokens of what the model reads: of a chat, or of each text."""
+        pointer, encode = f"#/{endpoint.messages}", self.model.encode_prompt
+        if asked.turns is not None:
+            turns, tools = self.teller.told(asked, tell_schema=self.tell_schema)
+            chat = partial(encode, turns, tools=tools, prompted=asked.prompted, continues=asked.continues)
+            return [self._tokens(body, pointer, "the messages have", chat)]
+        places = [pointer] if len(asked.texts) == 1 else [child(pointer, number) for number in range(len(asked.texts))]
+        return [
+            self._tokens(body, place, "the prompt has", partial(encode, text, chat=False))
+            for place, text in zip(places, asked.texts, strict=True)
+        ]
+
+    def _tokens(self, body: Body, pointer: str, what: str, encode: Callable[[], list[int]]) -> list[int]:
+        """What `encode` gives, if it leaves room for an answer; `RequestError` about `pointer` otherwise."""
         try:
-            prompt = self.model.encode_prompt(turns, tools=tools)
+            prompt = encode()
         except PromptTooLongError as error:
-            raise body.wrong("#/messages", str(error), code="context_length_exceeded") from None
+            raise body.wrong(pointer, str(error), code="context_length_exceeded") from None
         except (ModelError, TokenizerError) as error:
-            raise body.wrong("#/messages", str(error)) from None
+            raise body.wrong(pointer, str(error)) from None
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             # A template of the model's own makers that was not made for such messages.
-            raise body.wrong("#/messages", f"the model's chat template fails on these messages: {error}") from None
+            raise body.wrong(pointer, f"the model's chat template fails on these messages: {error}") from None
         room = self.runner.engine.max_length
         if len(prompt) >= room:
-            message = f"the messages have {len(prompt):,} tokens; with the answer there is room for {room:,}"
-            raise body.wrong("#/messages", message, code="context_length_exceeded")
+            message = f"{what} {len(prompt):,} tokens; with the answer there is room for {room:,}"
+            raise body.wrong(pointer, message, code="context_length_exceeded")
         return prompt
+
+    def _block(self, asked: Asked, prompt: str) -> Block | None:
+        """The block of reasoning that may stand in front of an answer to `prompt`; None where there is none."""
+        block = self.teller.block
+        if block is None or asked.turns is None:
+            return None
+        if asked.continues:  # perhaps inside a block that its sender has opened
+            said = asked.turns[-1]["content"]
+            return replace(block, opened=said.rfind(block.begin) > said.rfind(block.end))
+        return replace(block, opened=prompt.rstrip().endswith(block.begin))
+
+    @staticmethod
+    def _shown(asked: Asked, texts: list[str]) -> str:
+        """What those who look on see of a prompt."""
+        if asked.turns is None:
+            return "\n".join(texts)[-SHOWN:]
+        return "\n".join(f"{turn['role']}: {turn['content']}" for turn in asked.turns)[-SHOWN:]
 
     def trouble(self, one: Running, error: Exception) -> RequestError:
         """What a request is told whose answer failed."""

@@ -22,7 +22,8 @@ from workbench.generation.random_weights import PREFIX
 from workbench.languages import Source
 from workbench.serving.calls import CallFormat
 from workbench.serving.constraint import forced_tool
-from workbench.serving.fields import ChatRequest
+from workbench.serving.fields import Asked
+from workbench.serving.thoughts import BLOCKS, Block
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -78,12 +79,20 @@ class Teller:
     """What is added to the turns of requests to a model.
 
     tool_format: how the model writes calls; None where nobody knows.  tells_tools: the chat template does not.
-    tells_schemas: whether a schema may be told.
+    tells_schemas: whether a schema may be told.  block: of reasoning, which the template knows.
     """
 
-    def __init__(self, tool_format: str | None, *, tells_tools: bool, tells_schemas: bool, system: bool = True) -> None:
+    def __init__(
+        self,
+        tool_format: str | None,
+        *,
+        tells_tools: bool,
+        tells_schemas: bool,
+        system: bool = True,
+        block: Block | None = None,
+    ) -> None:
         self.tool_format, self.tells_tools, self.tells_schemas = tool_format, tells_tools, tells_schemas
-        self._system = system
+        self._system, self.block = system, block
 
     @classmethod
     def of(cls, model: LanguageModel, tool_format: str | None = None) -> Teller:
@@ -103,11 +112,12 @@ class Teller:
         marked = next((form for marks, form in _MARKERS if all(mark in text for mark in marks)), None)
         family = str(getattr(model.model.config, "model_type", ""))
         guessed = marked or (_FAMILIES.get(family) if reads else "hermes")
-        return cls(tool_format or guessed, tells_tools=not reads, tells_schemas=True, system=system)
+        block = next((one for one in BLOCKS if one.begin in text and one.end in text), None)
+        return cls(tool_format or guessed, tells_tools=not reads, tells_schemas=True, system=system, block=block)
 
-    def told(self, request: ChatRequest, *, tell_schema: bool = True) -> tuple[list[Turn], list[Any] | None]:
+    def told(self, request: Asked, *, tell_schema: bool = True) -> tuple[list[Turn], list[Any] | None]:
         """The turns of a request with what is added to them, and the tools that are left to the chat template."""
-        turns = request.turns
+        turns = request.turns or []
         tools = request.tools if request.tool_choice != "none" else None
         if self.tells_tools:
             # The template leaves calls and what they gave out.

@@ -28,6 +28,7 @@ __all__ = [
     "ServerInterfaceError",
     "compile_request",
     "import_server",
+    "is_ebnf",
     "read_request",
     "read_vocabulary",
 ]
@@ -83,6 +84,11 @@ def read_vocabulary(
     return info
 
 
+def is_ebnf(text: str) -> bool:
+    """Whether a grammar is EBNF: a line begins a rule with `::=`.  Otherwise it is Lark."""
+    return _EBNF_RULE.search(text) is not None
+
+
 def compile_request(
     compiler: GrammarCompiler, kind: Kind, text: str, *, any_whitespace: bool = True
 ) -> CompiledGrammar:
@@ -100,7 +106,7 @@ def compile_request(
     if kind == "regex":
         return compiler.compile_regex(text)
     if kind == "grammar":
-        return compiler.compile_grammar(text) if _EBNF_RULE.search(text) else compiler.compile_lark(text)
+        return compiler.compile_grammar(text) if is_ebnf(text) else compiler.compile_lark(text)
     if kind == "choice":
         return compiler.compile_structural_tag(_choice(text))
     if kind == "structural_tag":
@@ -116,7 +122,7 @@ def read_request(kind: Kind, text: str) -> None:
         elif kind == "regex":
             Grammar.from_regex(text)
         elif kind == "grammar":
-            _ = Grammar.from_ebnf(text) if _EBNF_RULE.search(text) else Grammar.from_lark(text)
+            _ = Grammar.from_ebnf(text) if is_ebnf(text) else Grammar.from_lark(text)
         elif kind == "choice":
             Grammar.from_structural_tag(_choice(text))
         elif kind == "structural_tag":

@@ -1,0 +1,195 @@
+"""`/v1/chat/completions`: its fields, and the shape of its answers.
+
+Read on: `fields.py` (what it shares with the others), `answers.py` (what was written), `telling.py` (what a model is
+told).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+
+from workbench.generation.engine import Chunk
+from workbench.serving.answers import Answer, Writer
+from workbench.serving.body import Body
+from workbench.serving.calls import Called, Piece, Said, Thought
+from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Sampled, read
+from workbench.serving.forms import form_of
+
+__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort", "read_request", "with_object"]
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: Final = frozenset(("low", "medium", "high", "xhigh", "max"))
+"""Efforts of reasoning for which a model may reason first, also where a grammar would leave no room for it."""
+
+
+class TextPart(BaseModel):
+    """A piece of a message; texts are all that there are."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+    type: str
+    text: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_text(cls, value: Any) -> Any:
+        kind = value.get("type") if isinstance(value, dict) else None
+        if isinstance(kind, str) and kind != "text":
+            raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
+        return value
+
+
+Content = Annotated[
+    Annotated[str, Tag("text")] | Annotated[list[TextPart], Tag("parts")],
+    Discriminator(lambda value: "parts" if isinstance(value, list) else "text"),
+]
+
+
+class Message(BaseModel):
+    """A turn.  What other servers' answers hold beside this may be sent back and is left out."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Content | None = None
+    name: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+    reasoning_content: str | None = None
+
+    def turn(self) -> dict[str, Any]:
+        """As chat templates take it: one text, and arguments of calls as objects."""
+        content = self.content
+        text = "".join(part.text for part in content) if isinstance(content, list) else content or ""
+        turn: dict[str, Any] = {"role": self.role, "content": text}
+        for name in ("name", "tool_call_id", "reasoning_content"):
+            if (value := getattr(self, name)) is not None:
+                turn[name] = value
+        if self.tool_calls:
+            turn["tool_calls"] = [with_object(call) for call in self.tool_calls]
+        return turn
+
+
+class ChatRequest(Common):
+    """A request for the next turn of a chat."""
+
+    not_built: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        **Sampled.not_built,
+        "functions": ([],),
+        "function_call": ("auto", "none"),
+        "modalities": (["text"],),
+        "audio": (),
+        "prediction": (),
+        "web_search_options": (),
+        "moderation": (),
+        "echo": (False,),
+        "suffix": (),
+        "best_of": (1,),
+    }
+    of_no_effect: ClassVar[frozenset[str]] = Sampled.of_no_effect | {"store", "verbosity"}
+
+    messages: list[Message] = Field(min_length=1)
+    max_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(None, ge=1)
+    logprobs: bool | None = None
+    top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
+    tools: list[Any] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    reasoning_effort: Effort | None = None
+    add_generation_prompt: bool | None = None
+    continue_final_message: bool | None = None
+
+    def asked(self, body: Body) -> Asked:
+        if self.max_tokens is not None and self.max_completion_tokens is not None:
+            raise body.wrong("#/max_completion_tokens", "send this or max_tokens, not both")
+        if self.top_logprobs and not self.logprobs:
+            raise body.wrong("#/top_logprobs", "only with logprobs: send logprobs true, too")
+        if self.continue_final_message and self.add_generation_prompt:
+            raise body.wrong("#/continue_final_message", "send this or add_generation_prompt, not both")
+        if self.continue_final_message and self.messages[-1].role != "assistant":
+            raise body.wrong("#/continue_final_message", "the last message is to be the assistant's")
+        name = "max_tokens" if self.max_completion_tokens is None else "max_completion_tokens"
+        limit = getattr(self, name)
+        return Asked(
+            **self._common(body, form_of(body, self.response_format)),
+            turns=[message.turn() for message in self.messages],
+            tools=self.tools,
+            tool_choice=self.tool_choice,
+            parallel_tool_calls=self.parallel_tool_calls,
+            limit=None if limit is None else (name, limit),
+            likeliest=(self.top_logprobs or 0) if self.logprobs else None,
+            continues=bool(self.continue_final_message),
+            prompted=self.add_generation_prompt is not False,
+            reasons=self.reasoning_effort in EFFORTS,
+        )
+
+
+def read_request(body: Body) -> Asked:
+    """The request of a body; `RequestError` (400) names what is at fault."""
+    return read(body, ChatRequest)
+
+
+def with_object(call: dict[str, Any]) -> dict[str, Any]:
+    """A call whose arguments are what their JSON says, where they are JSON."""
+    function = call.get("function")
+    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
+        return call
+    try:
+        arguments = json.loads(function["arguments"])
+    except (ValueError, RecursionError):
+        return call
+    return {**call, "function": {**function, "arguments": arguments}}
+
+
+class ChatAnswer(Answer):
+    """A completion of a chat: deltas of a stream, or the messages that they add up to."""
+
+    prefix = "chatcmpl"
+    kind, kind_of_events = "chat.completion", "chat.completion.chunk"
+
+    def begin(self) -> Iterator[dict[str, Any]]:
+        for writer in self.writers:
+            yield self._event(_choice(writer, delta={"role": "assistant", "content": ""}))
+
+    def take(self, index: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
+        writer = self.writers[index]
+        for piece in writer.take(chunk):
+            told = _logprobs(writer.new_logprobs())
+            yield self._event(_choice(writer, delta=_delta(writer, piece), logprobs=told))
+
+    def finish(self, index: int) -> Iterator[dict[str, Any]]:
+        writer = self.writers[index]
+        told = _logprobs(writer.new_logprobs())
+        yield self._event(_choice(writer, delta={}, logprobs=told, **writer.ended))
+
+    def whole_choice(self, writer: Writer) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": writer.text or (None if writer.calls else "")}
+        message["refusal"] = None
+        if writer.reasoning:
+            message["reasoning_content"] = writer.reasoning
+        if writer.calls:
+            message["tool_calls"] = writer.calls
+        return {"index": writer.index, "message": message, "logprobs": _logprobs(writer.logprobs), **writer.ended}
+
+
+def _choice(writer: Writer, **more: Any) -> dict[str, Any]:
+    return {"index": writer.index, "logprobs": None, "finish_reason": None, **more}
+
+
+def _delta(writer: Writer, piece: Piece) -> dict[str, Any]:
+    if isinstance(piece, Said):
+        return {"content": piece.text}
+    if isinstance(piece, Thought):
+        return {"reasoning_content": piece.text}
+    if isinstance(piece, Called):
+        call = {**writer.calls[piece.index], "function": {"name": piece.name, "arguments": ""}}
+        return {"tool_calls": [{"index": piece.index, **call}]}
+    return {"tool_calls": [{"index": piece.index, "function": {"arguments": piece.text}}]}
+
+
+def _logprobs(told: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """OpenAI's object; None where nothing was asked for, or there is nothing new."""
+    return {"content": list(told), "refusal": None} if told else None
