@@ -780,16 +780,16 @@ cdef class GrammarMatcher:
     cdef bint _is_planned(self) except -1:
         """Whether the last step went along the text that was to end the text before it; that goes on, then."""
         cdef Step before = self._last.parent
-        cdef bytes spelling, rest
+        cdef bytes spelling, ahead
         if before is None or before.plan is None or self._last.plan is not None:
             return self._last.plan is not None
         spelling = text_since(self._last, self._trie, before.position)
         if not before.plan.startswith(spelling):
             return False
-        rest = before.plan[len(spelling):]
-        if not is_end(reading_at(self._machine, self._trie, self._last, self._last.set), rest):
+        ahead = before.plan[len(spelling):]
+        if not is_end(reading_at(self._machine, self._trie, self._last, self._last.set), ahead):
             return False                # the token was taken by its id
-        self._last.plan = rest
+        self._last.plan = ahead
         return True
 
     cdef int64_t _to_end(self) except -1:

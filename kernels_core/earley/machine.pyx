@@ -38,7 +38,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
 
 from kernels_core.automata.tables cimport (
-    ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, Tables, members_at,
+    ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, Tables,
 )
 from kernels_core.clock cimport breathe, start_clock, stop_clock
 from kernels_core.earley.coverage cimport drop_covered
