@@ -10,6 +10,7 @@ from typing import cast
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import TokenizerError
+from kernels_core.inspect.explain import refused_by_predicate
 from workbench.history import Step, Tape, Unit
 from workbench.reading import Reading, StepError
 from workbench.tokenizers import Tokenizer
@@ -105,6 +106,7 @@ def report(data: bytes, start: int, read: int, twin: Twin, matcher: GrammarMatch
         completed=bool(matcher.is_completed()),
         waiting=tuple(item for item in twin.items(matcher) if item.scannable) if dead else (),
         note=note,
+        about=refused_by_predicate(matcher, data[read]) if dead else "",
     )
 
 

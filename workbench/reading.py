@@ -54,8 +54,8 @@ class Reading:
 
     `read` bytes of it were taken; `ok` when that is all of it.  `possible` are the bytes, ascending, that could be read
     at the point reached, and `completed` says whether the text might have ended there.  For a text that died,
-    `waiting` holds the items that wanted a byte, and `about` says what is wrong in the words of the schema, where that
-    is known; `note` remarks on how the text was cut into tokens.
+    `waiting` holds the items that wanted a byte, and `about` says what is wrong in the words of the schema, or which
+    rule's predicate refuses a text, where that is known; `note` remarks on how the text was cut into tokens.
     """
 
     text: bytes

@@ -13,7 +13,7 @@ from kernels_core.inspect.snapshots import EarleyItem, Explanation
 if TYPE_CHECKING:
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["explain"]
+__all__ = ["explain", "refused_by_predicate"]
 
 _NEAREST = 5
 
@@ -59,15 +59,23 @@ def _follow(matcher: GrammarMatcher, probe: GrammarMatcher, token: int | None, t
         probe.accept_string(text[:read])
     shown = byte_label([(text[read], text[read])])
     reason = f"refused: {shown} cannot come {'here' if read == 0 else f'after {text[:read]!r}'}"
-    refusing = probe.refusing_rule(text[read])
-    if refusing is not None:
-        reason += f"; a text of {refusing!r} is refused by its predicate"
-        if any(note == "item" for note, _ in probe.compiled.grammar.lazy_ir.rules[refusing].notes):
-            reason = f"refused: the item before {shown}, or with it, is equal to one before it, and items differ here"
+    words = refused_by_predicate(probe, text[read])
+    if words:
+        reason += f"; {words}"
     possible = probe.possible_bytes()
     if possible:
         reason += f"; possible: {byte_label(list(possible))}"
     return _verdict(probe, token, text, read, reason)
+
+
+def refused_by_predicate(matcher: GrammarMatcher, byte: int) -> str:
+    """What a predicate has against `byte` here, or against what it ends, in words; "" where that is nothing."""
+    rule = matcher.refusing_rule(byte)
+    if rule is None:
+        return ""
+    if any(note == "item" for note, _ in matcher.compiled.grammar.lazy_ir.rules[rule].notes):
+        return "an item is equal to one before it, and items differ here"
+    return f"a text of {rule!r} is refused by its predicate"
 
 
 def _verdict(at: GrammarMatcher, token: int | None, text: bytes, read: int, reason: str) -> Explanation:
