@@ -50,6 +50,7 @@ cdef class GrammarMatcher:
     cdef bint _push_in_time(self, SetRec* target, int token, bytes spelling, int length, bint stop,
                             Remembered remembered) except -1
     cdef int64_t _to_end(self) except -1
+    cdef int64_t _to_end_with_room(self) except -1
     cdef bint _is_in_time(self, int64_t left) except -1
     cdef bint _is_in_time_behind(self, int token, int64_t left) except -1
     cdef bint _is_planned(self) except -1

@@ -674,11 +674,18 @@ cdef class GrammarMatcher:
         `UnsupportedFeatureError` where no end was found and there may be one: the vocabulary lacks a token for a byte
         alone, a limit of tokens is less than the text needs, or all items that were tried repeat others.
         """
-        cdef int64_t found = self._to_end()
+        cdef int64_t found = self._to_end_with_room()
         if found < NEVER:
             return found
         self._refuse_endless()
         return None
+
+    cdef int64_t _to_end_with_room(self) except -1:
+        try:
+            return self._to_end()
+        except BudgetExceededError as error:
+            self._renew(error)
+        return self._to_end()
 
     def shortest_end(self, int64_t max_bytes=65_536):
         """The fewest bytes after which the text may end, whatever the vocabulary; None where there are none, or more than
@@ -732,7 +739,7 @@ cdef class GrammarMatcher:
                 raise UnsupportedFeatureError(f"stop token {token} is a token of text, so an end cannot be counted")
         if self._terminated():
             return
-        found = self._to_end()
+        found = self._to_end_with_room()
         if found >= NEVER:
             self._refuse_endless()
             raise DeadEndError(f"there is no end of a text {self._place()}")

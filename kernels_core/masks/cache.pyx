@@ -100,8 +100,9 @@ cdef class MaskCache:
         return self.endings_in_bytes
 
     cdef size_t held(self) noexcept nogil:
-        """Bytes of masks, and of the parser states that they hang on."""
-        return self.table.arena.held + self.machine.arena.held
+        """Bytes of masks, of the parser states that they hang on, and of what is known of ends."""
+        cdef size_t ends = 0 if self.endings is None else self.endings.held()
+        return self.table.arena.held + self.machine.arena.held + ends
 
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil:
         """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""

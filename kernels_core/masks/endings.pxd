@@ -111,6 +111,7 @@ cdef class ShortestEnds:
     cdef unordered_map[int32_t, Behind] behind
     cdef priority_queue[pair[int64_t, int64_t]] frames
 
+    cdef size_t held(self) noexcept nogil
     cdef int64_t to_end(self, SetRec* record) except -1 nogil
     cdef int64_t text(self, SetRec* record, int64_t most, vector[uint8_t]& found) except -2 nogil
     cdef int64_t cut(self, const uint8_t* text, Py_ssize_t size, int64_t left, vector[int32_t]& first) except -1 nogil

@@ -33,13 +33,14 @@ from kernels_core.earley.records cimport (
 )
 from kernels_core.earley.token_limits cimport begun, settled
 from kernels_core.masks.mask_table cimport add_id
-from kernels_core.masks.trie cimport child_of, live_children
+from kernels_core.masks.self_loops cimport loop_of, may_loop
+from kernels_core.masks.trie cimport Below, child_of, live_children
 
 from kernels_core.errors import BudgetExceededError
 
 __all__ = ["ShortestEnds"]
 
-cdef int64_t MOST_STEPS = 1 << 22
+cdef int64_t MOST_STEPS = 1 << 19       # of one search, and of all that it waits for: some 100 bytes each
 cdef size_t MOST_TAKEN_OUT = 1024       # of a mask; others are drafted anew
 
 
@@ -59,6 +60,10 @@ cdef class ShortestEnds:
             if not any_byte and (node < 0 or trie.nodes[node].token_first == trie.nodes[node + 1].token_first):
                 self.rank[byte] = -1
                 self.spells_all = False
+
+    cdef size_t held(self) noexcept nogil:
+        """Bytes of what is known of places and frames, about."""
+        return 96 * self.places.size() + 8 * self.ends.size()
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
@@ -124,8 +129,11 @@ cdef class ShortestEnds:
         cdef vector[int32_t] ids
         cdef vector[int64_t] lengths
         cdef int32_t[256] found
-        cdef int32_t node, count, k, i
+        cdef int32_t node, count, k, i, past
         cdef int64_t length
+        cdef uint64_t[4] loop           # bytes that lead from `looked_at` back to itself, if `loops`
+        cdef bint loops = False
+        cdef SetRec* looked_at = NULL
         cdef SetRec* at
         cdef SetRec* target
         cdef Span* span
@@ -145,12 +153,19 @@ cdef class ShortestEnds:
                 target = step(self.machine, at, self.trie.nodes[found[k]].byte)
                 if target == self.machine.dead:
                     continue
-                if self.trie.nodes[found[k]].token_first < self.trie.nodes[found[k] + 1].token_first:
+                past = found[k] + 1             # the node behind those whose tokens lead to `target`
+                if self.trie.nodes[found[k]].below >= 0:
+                    if target != looked_at:
+                        looked_at = target
+                        loops = may_loop(self.machine, target) and loop_of(self.machine, target, loop)
+                    if loops and _is_within(self.trie.below[self.trie.nodes[found[k]].below], loop):
+                        past = self.trie.nodes[found[k]].skip
+                if self.trie.nodes[found[k]].token_first < self.trie.nodes[past].token_first:
                     length = self.to_end(settled(self.machine, target))
-                    for i in range(self.trie.nodes[found[k]].token_first, self.trie.nodes[found[k] + 1].token_first):
+                    for i in range(self.trie.nodes[found[k]].token_first, self.trie.nodes[past].token_first):
                         ids.push_back(self.trie.ids[i])
                         lengths.push_back(length)
-                if self.trie.nodes[found[k]].skip > found[k] + 1:
+                if self.trie.nodes[found[k]].skip > past:
                     todo.push_back(Walked(found[k], target))
         return self.keep(record, mask, left, ids, lengths)
 
@@ -319,6 +334,10 @@ cdef class ShortestEnds:
         if self.places[place].bytes < 0:
             self.any_first = True
             self._search(place)
+        if self.events.size() > 1 << 14:        # a long search: give its memory back
+            vector[Event]().swap(self.events)
+            vector[Reached]().swap(self.reached)
+            unordered_map[uint64_t, int32_t]().swap(self.reached_of)
         return 0
 
     cdef int _search(self, int32_t place) except -1 nogil:
@@ -515,6 +534,11 @@ cdef class ShortestEnds:
                     and self.machine.tables.contains(token_set, token)):
                 return True
         return False
+
+
+cdef bint _is_within(const Below& below, const uint64_t* bytes) noexcept nogil:
+    """Whether only some `bytes` occur in a part of the trie."""
+    return not below.beyond_ascii and not (below.ascii[0] & ~bytes[0] | below.ascii[1] & ~bytes[1])
 
 
 cdef int32_t _rank(int32_t byte) noexcept nogil:

@@ -76,6 +76,21 @@ def test_masks_after_a_renewal_against_the_reference() -> None:
             checked += 1
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+def test_texts_end_in_time_beyond_renewals(name: str) -> None:
+    words = [*WORDS, b"c", b"d"]
+    grammar = compiled(Grammar.from_ebnf(SOURCE), words, OPTIONS[name])
+    rng, texts = random.Random(3), 0
+    while grammar.renewals < 2:
+        matcher = GrammarMatcher(grammar)
+        matcher.complete_within(rng.randint(2, 150))
+        while matcher.tokens_left and not matcher.is_terminated():
+            assert matcher.accept_token(rng.choice(sorted(mask(matcher))))
+        assert matcher.is_completed()
+        texts += 1
+        assert texts < 2000
+
+
 def test_whoever_stands_on_old_states_stays_there() -> None:
     """Forks taken before renewals, with their pasts: they go on, roll back and are asked, each with its own states."""
     grammar = compiled(Grammar.from_ebnf(SOURCE), WORDS, OPTIONS["default"])

@@ -19,7 +19,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kernels_core.errors import TooFewTokensError, UnsupportedFeatureError
 from visualizers.glyphs import clip, glyph
 from workbench.cli.common import (
     DIFFERENT,
@@ -69,6 +68,7 @@ def generate(
     with reporting(as_json):
         opened = open_source(source, language, as_json=as_json).for_a_model()
         try:
+            from kernels_core.errors import TooFewTokensError, UnsupportedFeatureError
             from workbench.generation import generate as run
             from workbench.generation import load_model
 
