@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""A short end of a text whose items are to differ: parser states know no values, so what they say is tried.
+"""A short end of a text that predicates judge (items that differ): parser states know no values, so what they say is tried.
 
 The end that the parser says is read with values compared (`judging.pyx`).  If it repeats an item, other ways are tried
-byte by byte, first those from which the parser says the least, and from each the end that it says there.  So it is short,
-and not always the shortest: to be sure of that would be to try all values before a longer one.
+byte by byte, first those from which the parser says the least, and from each the end that it says there.  So it is
+short, and not always the shortest: to be sure of that would be to try all values before a longer one.
 
 Read on: `matcher.pyx` (asks), `masks/endings.pyx`.
 """

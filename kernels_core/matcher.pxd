@@ -29,8 +29,8 @@ cdef class GrammarMatcher:
     cdef MaskRec* _answer
     cdef int64_t _room                  # tokens more than the parser says that an end needs: there are enough
     cdef bint _redraws                  # whoever draws takes no for an answer, once
-    cdef Step _refused_at               # the last place where a token was refused, since no text can end in time behind it
-    cdef Step _asked_in_time            # where `_answer_in_time` is the mask of what ends in time, if items are to differ
+    cdef Step _refused_at               # where a token was refused last, since no text can end in time behind it
+    cdef Step _asked_in_time            # where `_answer_in_time` is the mask, if items are to differ
     cdef MaskRec* _answer_in_time
     cdef object _chart
     cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None

@@ -669,8 +669,8 @@ cdef class GrammarMatcher:
     def tokens_to_end(self):
         """In how many tokens of text an end can certainly be reached, a stop token not counted; None: there is no end.
 
-        0 where the text may end.  The number is an upper bound: the shortest text in bytes, cut so that no token begins in
-        one rule and ends in another (rules that are spelt out where they are called do not count as such).
+        0 where the text may end.  The number is an upper bound: the shortest text in bytes, cut so that no token begins
+        in one rule and ends in another (rules that are spelt out where they are called do not count as such).
         `UnsupportedFeatureError` where no end was found and there may be one: the vocabulary lacks a token for a byte
         alone, a limit of tokens is less than the text needs, or all items that were tried repeat others.
         """
@@ -688,8 +688,8 @@ cdef class GrammarMatcher:
         return self._to_end()
 
     def shortest_end(self, int64_t max_bytes=65_536):
-        """The fewest bytes after which the text may end, whatever the vocabulary; None where there are none, or more than
-        `max_bytes`, or where a token without text is needed.
+        """The fewest bytes after which the text may end, whatever the vocabulary; None where there are none, or more
+        than `max_bytes`, or where a token without text is needed.
 
         Where items are to differ (`uniqueItems`) they may be more than the fewest.
         """
@@ -918,8 +918,8 @@ cdef class GrammarMatcher:
     cdef MaskRec* _in_time_distinct(self, MaskRec* mask, ShortestEnds endings) except NULL:
         """`_in_time` where items are to differ: once tokens become scarce, those that bring the end nearer are tried.
 
-        What leaves `_room` tokens more than it needs is allowed by what the parser says.  It may need a little more than
-        that where the end of an item is left out, as it would repeat one, and the item goes on.
+        What leaves `_room` tokens more than it needs is allowed by what the parser says.  It may need a little more
+        than that where the end of an item is left out, as it would repeat one, and the item goes on.
         """
         cdef int64_t left = self._deadline - self._last.tokens - 1
         cdef GrammarMatcher probe

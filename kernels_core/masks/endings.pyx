@@ -1,9 +1,9 @@
 # distutils: language = c++
 """How many tokens end the text: a number that is certain, and the mask of what leaves as many as are left.
 
-Of a *place*, a state of a rule with what is counted there, the fewest bytes to the end of its rule are searched for, over
-byte edges and calls (Knuth 1977, who generalised Dijkstra's algorithm to grammars; here on demand, so that no rule is
-lowered that is not worth a look).  A search goes through what the parser itself would go through: registers of members,
+Of a *place*, a state of a rule with what is counted there, the fewest bytes to the end of its rule are searched for,
+over byte edges and calls (Knuth 1977, who generalised Dijkstra's algorithm to grammars; here on demand, so that no rule
+is lowered that is not worth a look).  A search goes through what the parser itself would go through: registers of members,
 counts of characters, gates.  The way that it finds is kept, place by place, and the bytes of a way up to the next call
 are cut into the fewest tokens.  To the rest of a rule is added what its frames return to, which is the same sum again.
 
@@ -324,8 +324,8 @@ cdef class ShortestEnds:
     cdef int _solve(self, int32_t place) except -1 nogil:
         """Find the way from `place` to the end of its rule, or that there is none.
 
-        Members cost what they cost in any order, so they are looked for in one.  Where the name of another has begun, that
-        one comes first.
+        Members cost what they cost in any order, so they are looked for in one.  Where the name of another has begun,
+        that one comes first.
         """
         if self.places[place].bytes >= 0:
             return 0
@@ -433,7 +433,8 @@ cdef class ShortestEnds:
                 elif best < 0 or self.rank[byte] < self.rank[best]:
                     best = byte
             if best >= 0:
-                edges.push_back(pair[int32_t, int32_t](self.rank[best] << 8 | best, self.machine.tables.edges[k].target))
+                edges.push_back(pair[int32_t, int32_t](
+                    self.rank[best] << 8 | best, self.machine.tables.edges[k].target))
         sort(edges.begin(), edges.end())
         for n in range(edges.size()):
             self._go(at, here.bytes + 1, edges[n].second, edges[n].first & 255, BY_BYTE)
