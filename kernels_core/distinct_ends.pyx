@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""A short end of a text that predicates judge (items that differ): parser states know no values, so what they say is tried.
+"""A short end of a text that predicates judge, as of items that differ: what parser states say of ends is tried.
 
 The end that the parser says is read with values compared (`judging.pyx`).  If it repeats an item, other ways are tried
 byte by byte, first those from which the parser says the least, and from each the end that it says there.  So it is

@@ -765,7 +765,7 @@ cdef class GrammarMatcher:
                 f"all of them: use one that has a token for each byte")
         if self._machine.marked and self._least_to_end(self._last.set) < NEVER:
             raise UnsupportedFeatureError(
-                f"no end was found {self._place()} in which no item repeats one before it (uniqueItems)")
+                f"no end was found {self._place()} that its predicates take (as of uniqueItems)")
         return 0
 
     cdef bint _is_in_time(self, int64_t left) except -1:

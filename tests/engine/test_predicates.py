@@ -543,3 +543,22 @@ def test_what_remembers_nothing_may_have_two_readings() -> None:
     grammar = Grammar.from_ebnf(text, predicates={"name": OneOf("b", "bb")})
     assert is_text(grammar, "ab,bb,b,aa")
     assert not is_text(grammar, "ab,ba")
+
+
+def test_an_end_in_time_is_one_that_predicates_take() -> None:
+    """A text is not ended by a name that is refused, and with the fewest tokens there is one that is taken."""
+    text = 'root ::= "select " column ("," column){1,3} " from " table\ncolumn ::= [ab]{1,2}\ntable ::= [a-z]{1,5}'
+    rules = {"column": AllDifferent(), "table": OneOf("users", "city")}
+    vocabulary = [bytes([byte]) for byte in range(256)]
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf(text, predicates=rules), vocabulary))
+    assert matcher.tokens_to_end() == len(matcher.shortest_end() or b"") == len("select a,b from city")
+    random = Random(3)
+    for most in range(20, 40):
+        matcher.reset()
+        matcher.complete_within(most)
+        for _ in range(most):
+            allowed = matcher.allowed_token_ids()
+            if not allowed or matcher.is_terminated():
+                break
+            assert matcher.accept_token(random.choice(allowed))
+        assert matcher.is_completed() or matcher.is_terminated()
