@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,18 @@ torch = pytest.importorskip("torch")
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import DeadEndError, GrammarSyntaxError, TokenizerError  # noqa: E402
-from workbench.generation import LanguageModel, ModelError, Step, TokenStream, astream, generate, stream  # noqa: E402
+from workbench import Session, Source  # noqa: E402
+from workbench.generation import (  # noqa: E402
+    GrammarLogitsProcessor,
+    LanguageModel,
+    ModelError,
+    Step,
+    TokenStream,
+    astream,
+    generate,
+    generate_side_by_side,
+    stream,
+)
 from workbench.generation.loop import _MaskBuffer  # noqa: E402
 
 PAIRS = r"""
@@ -161,14 +173,38 @@ def test_a_matcher_is_continued_and_left_alone(tiny: LanguageModel) -> None:
     assert matcher.text == b"<abc>1"
 
 
+def test_every_verb_takes_what_describes_an_output(tiny: LanguageModel, tmp_path: Path) -> None:
+    """One function makes a grammar of it, so they take the same."""
+    path = tmp_path / "bounded.ebnf"
+    path.write_text(BOUNDED)
+    schema = {"enum": ["yes", "no"]}
+    same = [
+        [BOUNDED, path, str(path), Source.of(BOUNDED), Session(BOUNDED, tokenizer=tiny.tokenizer)],
+        [schema, '{"enum": ["yes", "no"]}', Source.of(schema), Session(schema, tokenizer=tiny.tokenizer)],
+    ]
+    for forms in same:
+        texts = {generate(tiny, "fox", form, seed=9, max_tokens=40).text for form in forms}
+        for form in forms:
+            streamed = stream(tiny, "fox", form, seed=9, max_tokens=40)
+            assert len(list(streamed)) == len(streamed.generation)
+            texts.add(streamed.generation.text)
+            if not isinstance(form, dict):  # which are grammars by name there
+                beside = generate_side_by_side(tiny, "fox", form, seed=9, max_tokens=40)
+                texts.add(beside["under the grammar"].text)
+        assert len(texts) == 1
+        masks = [GrammarLogitsProcessor(form, tokenizer=tiny.tokenizer) for form in forms]
+        scores = torch.zeros(1, tiny.tokenizer.info.vocab_size)
+        assert len({str(mask(torch.zeros(1, 1, dtype=torch.long), scores).tolist()) for mask in masks}) == 1
+
+
 def test_grammars_in_every_form(tiny: LanguageModel) -> None:
     compiled = tiny.compiler.compile_grammar(BOUNDED)
     forms = [BOUNDED, Grammar.from_ebnf(BOUNDED), compiled, GrammarMatcher(compiled)]
     assert len({generate(tiny, "fox", form, seed=9).tokens for form in forms}) == 1
     with pytest.raises(GrammarSyntaxError):
         generate(tiny, "fox", "root ::= (")
-    with pytest.raises(TypeError, match="a grammar is"):
-        generate(tiny, "fox", 42)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="int is no source of a grammar"):
+        generate(tiny, "fox", 42)
     other = GrammarCompiler(TokenizerInfo([b"a", b"b"], stop_token_ids=[1])).compile_grammar('root ::= "a"')
     with pytest.raises(TokenizerError, match="another vocabulary"):
         generate(tiny, "fox", other)

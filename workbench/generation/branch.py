@@ -126,13 +126,16 @@ class SideBySide:
 
 
 def generate_side_by_side(
-    model: LanguageModel, prompt: Prompt, grammars: Mapping[str, Constraint | None], **options: Any
+    model: LanguageModel, prompt: Prompt, grammars: Mapping[str, Constraint | None] | Constraint, **options: Any
 ) -> SideBySide:
     """Generate from one prompt under each of `grammars` (None: without one), with one seed and the same settings.
 
-    `options` are those of `generate`; without a seed the first run's is taken for all.
+    grammars: by name; what is no mapping is one grammar, beside which the model writes freely.  `options` are those of
+    `generate`; without a seed the first run's is taken for all.
     """
-    if len(grammars) < 2:
+    if grammars is not None and not isinstance(grammars, Mapping):
+        grammars = {"under the grammar": grammars, "free": None}
+    if grammars is None or len(grammars) < 2:
         raise ValueError("side by side are at least two: pass {name: grammar or None, ...}")
     runs: dict[str, Generation] = {}
     for name, grammar in grammars.items():

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,15 @@ import torch
 from kernels_core import (
     BatchGrammarMatcher,
     CompiledGrammar,
+    Grammar,
+    GrammarCompiler,
     GrammarMatcher,
     apply_masks_inplace,
 )
 from kernels_core.errors import DeadEndError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DeviceMasks
+from workbench.languages import Source
 
 __all__ = ["GrammarLogitsProcessor"]
 
@@ -49,6 +52,22 @@ class _Row:
     dead: bool = False
 
 
+def _compiled(grammar: Any, tokenizer: Any) -> CompiledGrammar:
+    """What describes an output, compiled for the vocabulary of `tokenizer`."""
+    if isinstance(grammar, CompiledGrammar):
+        return grammar
+    if tokenizer is None:
+        raise TypeError(
+            f"{shorten(repr(grammar), 60)} is not compiled yet: pass the model's tokenizer, too, as in "
+            "GrammarLogitsProcessor(grammar, tokenizer=tokenizer)"
+        )
+    from workbench.tokenizers import load_tokenizer
+
+    info = load_tokenizer(tokenizer).info
+    made = grammar if isinstance(grammar, Grammar) else Source.of(grammar).for_a_model().grammar(info)
+    return GrammarCompiler(info).compile_grammar(made)
+
+
 class GrammarLogitsProcessor:
     """Sets the logits of tokens that the grammar forbids to -inf.  One object serves one `generate` at a time.
 
@@ -57,9 +76,13 @@ class GrammarLogitsProcessor:
 
     Parameters
     ----------
-    compiled
-        One compiled grammar for all rows, or one for each prompt of the batch, in order (with beams or several return
-        sequences the rows of one prompt follow each other, as `transformers` lays them out).
+    grammar
+        One grammar for all rows, or a list of compiled ones, one for each prompt of the batch, in order (with beams or
+        several return sequences the rows of one prompt follow each other, as `transformers` lays them out).  What is
+        not compiled is whatever describes an output (`Source.of`): a schema, a pydantic model, tools, a text; it needs
+        `tokenizer`.
+    tokenizer
+        The model's, of `transformers` or of this package, for a grammar that is not compiled.
     max_new_tokens
         What `generate` is given: every text is whole under its grammar within so many tokens.  Near the end tokens are
         forbidden behind which that could not be.  None: texts may be cut.
@@ -78,20 +101,16 @@ class GrammarLogitsProcessor:
 
     def __init__(
         self,
-        compiled: CompiledGrammar | Sequence[CompiledGrammar],
+        grammar: CompiledGrammar | Sequence[CompiledGrammar] | Any,
         *,
+        tokenizer: Any = None,
         max_new_tokens: int | None = None,
         in_place: bool = False,
     ) -> None:
-        self._grammars = (
-            list(compiled) if isinstance(compiled, Sequence) and not isinstance(compiled, str) else [compiled]
-        )
-        for grammar in self._grammars:
-            if not isinstance(grammar, CompiledGrammar):
-                raise TypeError(
-                    f"a CompiledGrammar is expected, not {shorten(repr(grammar), 60)}: "
-                    "compile it for the model's vocabulary, as GrammarCompiler(info).compile_grammar(...) does"
-                )
+        if isinstance(grammar, Sequence) and all(isinstance(one, CompiledGrammar) for one in grammar):
+            self._grammars = list(grammar)
+        else:
+            self._grammars = [_compiled(grammar, tokenizer)]
         if not self._grammars:
             raise ValueError("no grammar given")
         infos = [grammar.tokenizer_info for grammar in self._grammars]

@@ -41,7 +41,8 @@ from workbench.languages import Source as Text
 
 __all__ = ["BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"]
 
-Constraint: TypeAlias = CompiledGrammar | GrammarMatcher | Grammar | str | dict[str, Any] | list[Any] | type
+Constraint: TypeAlias = Any
+"""What describes an output: a matcher (where its text stands), a `CompiledGrammar`, or what `Source.of` takes."""
 
 
 class BeginningError(MaskscopeError, ValueError):
@@ -423,15 +424,10 @@ class _MaskBuffer:
 
 def _matcher(model: LanguageModel, grammar: Constraint) -> GrammarMatcher:
     """A matcher of its own for this generation, on the model's vocabulary."""
-    if isinstance(grammar, dict | list | type):
-        grammar = Text.of(grammar).for_a_model().grammar(model.tokenizer.info)
-    if isinstance(grammar, str | Grammar):
-        return GrammarMatcher(model.compiler.compile_grammar(grammar))
+    if not isinstance(grammar, GrammarMatcher | CompiledGrammar):
+        made = grammar if isinstance(grammar, Grammar) else Text.of(grammar).for_a_model().grammar(model.tokenizer.info)
+        return GrammarMatcher(model.compiler.compile_grammar(made))
     compiled = grammar.compiled if isinstance(grammar, GrammarMatcher) else grammar
-    if not isinstance(compiled, CompiledGrammar):
-        raise TypeError(
-            f"a grammar is EBNF text, a schema, a Grammar, a CompiledGrammar or a GrammarMatcher, not {grammar!r}"
-        )
     theirs, ours = compiled.tokenizer_info, model.tokenizer.info
     if theirs.fingerprint != ours.fingerprint and theirs.decoded_vocab != ours.decoded_vocab:
         raise TokenizerError(

@@ -135,6 +135,9 @@ class Source:
         """
         if isinstance(anything, Source):
             return replace(anything, options={**anything.options, **options}) if options else anything
+        document = getattr(anything, "document", None)
+        if isinstance(document, Source):  # a session, a panel, what was opened
+            return cls.of(document, language, **options)
         if isinstance(anything, CompiledGrammar):
             anything = anything.grammar
         if isinstance(anything, GrammarIR):
