@@ -219,7 +219,7 @@ class Grammar:
             them.  "loose": any, each any number of times, and as many as there are required names, whichever they are.
         lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
         canonical_numbers: only the shortest spelling of a number, without exponent, in at most 20 digits before the
-            point and 15 behind it (more only where a range holds nothing else): no number runs on for ever.
+            point and 15 behind it: no number runs on for ever (but multiples, and where a range holds nothing else).
         plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.
         any_spelling: also redundant escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
         formats: enforce the known values of `format`.

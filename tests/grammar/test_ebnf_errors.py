@@ -157,7 +157,7 @@ def test_unusable(marked: str, message: str) -> None:
     ("marked", "message"),
     [
         ('root[lazy, »max_tokens=5] ::= "a"', "takes no max_tokens"),
-        ('root[lazy] ::= "a" x\n»x[max_tokens=3] ::= "a"', "counts tokens"),
+        ('root[lazy] ::= "a" x\n»x[max_tokens=3] ::= "a"', "limits its tokens"),
         ('root ::= b\nb[»lazy] ::= "(" b ")" | "a"', "not regular"),
         ('root[»max_chars=3] ::= "a" | root "b"', "not regular"),
         ('root[lazy] ::= "a" | »Token(1)', "tokens"),

@@ -98,7 +98,7 @@ def test_budgets_and_what_is_not_for_positions() -> None:
     long = loop(character(((97, 97),)), 0, 10_000)
     assert positions.explore(long, dfa._letters(long), 100) is None
     inner = concat(complement(search("^a")), character(((98, 98),)))
-    assert positions.inhabited(inner, dfa._letters(inner), 100) is None
+    assert positions.inhabited(inner, dfa._letters(inner), 100) is True
     assert not dfa.is_empty(inner)
     assert dfa.is_empty(intersection(search("^a"), search("^b")))
     assert dfa.is_empty(intersection(search("^a*$"), search("b$"), loop(character(((0, 0x10FFFF),)), 2, 5)))

@@ -33,7 +33,7 @@ from ..regular.graph import Graph
 from ..regular.memo import memo
 from ..rulebook import RuleBook
 from .digits import ANY_FRACTION, DIGIT, DIGITS, NATURAL, NONZERO, ZERO_FRACTION, decimals, maybe, naturals, places
-from .numbers import EVERY, Numbers, Piece
+from .numbers import EVERY, FEW_DIGITS, MOST_BEFORE, MOST_BEHIND, Numbers, Piece
 
 __all__ = ["MAX_NUMBER_STATES", "integer_text", "number_text"]
 
@@ -171,6 +171,8 @@ def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
             return _integers(form)
         if not piece.step and form.whole and form.pointed:
             return seq((_POSITIVE_PLAIN, maybe(_ANY_EXPONENT)))
+    if form.canonical and form.whole and form.pointed and _is_above_0(piece):
+        return _few_digits()
     if sign_only and form.canonical and piece.step == 1:
         return NATURAL if form.whole else Never()
     if piece.step and piece.step.denominator == 1 and not piece.gaps:
@@ -183,12 +185,27 @@ def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
     return choice(options)
 
 
+def _is_above_0(piece: Piece) -> bool:
+    """Whether a piece is all numbers of few digits above 0."""
+    (few,) = FEW_DIGITS
+    above_0 = piece.low == few.step or (piece.low == 0 and piece.low_open)
+    endless = few.high is not None and piece.high in (few.high, few.high - few.step)
+    return piece.step == few.step and not piece.gaps and above_0 and endless
+
+
+def _few_digits() -> Node:
+    """All numbers of few digits above 0."""
+    fraction = seq((Literal(b"."), _digits_and_another(MOST_BEHIND)))
+    natural = seq((NONZERO, repeat(DIGIT, 0, MOST_BEFORE - 1)))
+    return choice((seq((natural, maybe(fraction))), seq((Literal(b"0"), fraction))))
+
+
 def _between(piece: Piece) -> Node | None:
     """The digits of the integers of a piece above 0; None where they are very many, or multiples that are not few."""
     assert piece.low is not None
     low = floor(piece.low) + 1 if piece.low_open else ceil(piece.low)
     high = None if piece.high is None else ceil(piece.high) - 1 if piece.high_open else floor(piece.high)
-    if max(low, high or 0) >= _FEW_DIGITS:
+    if low >= _FEW_DIGITS or ((high or 0) >= _FEW_DIGITS and high != 10**MOST_BEFORE - 1):
         return None
     step = int(piece.step)
     if step == 1:
@@ -249,13 +266,47 @@ def _spelt(dfa: Dfa, book: RuleBook) -> Node:
     graph = Graph()
     for _ in dfa.table[1:]:
         graph.state()
+    tails = _tails(dfa)
+    end = graph.state(final=True)
     for state, accepts in enumerate(dfa.accepting):
+        if state in tails:
+            continue
         if accepts:
             graph.finish(state)
         for target, ranges in dfa.edges(state).items():
             label = literal(chr(ranges[0][0]).encode()) if ranges[0][0] == ranges[-1][1] else CharSet(ranges)
-            graph.edge(state, label, target)
+            if target in tails:
+                tail = _digits_and_another(tails[target])
+                graph.edge(state, seq((label, maybe(tail) if dfa.accepting[target] else tail)), end)
+            else:
+                graph.edge(state, label, target)
     return graph.node(book, "digits")
+
+
+def _digits_and_another(most: int) -> Node:
+    """1 to `most` digits, the last of which is not 0."""
+    return seq((repeat(DIGIT, 0, most - 1), NONZERO))
+
+
+def _tails(dfa: Dfa) -> dict[int, int]:
+    """States behind which nothing counts but that the last digit is not 0, with how many digits may come.
+
+    To spell them as a count keeps the states, two for each digit, out of the rules.
+    """
+    nothing = {state for state, row in enumerate(dfa.table) if dfa.accepting[state] and max(row) < 0}
+    found: dict[int, int] = {}
+    before = -1
+    while before < len(found):
+        before = len(found)
+        for state, row in enumerate(dfa.table):
+            zero, other = row[0], row[1]
+            if state in found or other < 0 or any(one != other for one in row[2:10]) or row[10] >= 0:
+                continue
+            if zero < 0 and other in nothing:
+                found[state] = 1
+            elif found.get(zero, -1) == found.get(other, 0) and dfa.accepting[other] and not dfa.accepting[zero]:
+                found[state] = found[zero] + 1
+    return found if 0 not in found else {}
 
 
 # -- the automaton that reads digits ------------------------------------------------------------------------------

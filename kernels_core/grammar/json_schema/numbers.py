@@ -19,7 +19,19 @@ from math import ceil, floor, gcd, lcm
 from ...clock import look
 from ..regular.memo import memo
 
-__all__ = ["ALL_NUMBERS", "EVERY", "NO_NUMBERS", "Numbers", "Piece", "interval", "multiples", "points"]
+__all__ = [
+    "ALL_NUMBERS",
+    "EVERY",
+    "FEW_DIGITS",
+    "MOST_BEFORE",
+    "MOST_BEHIND",
+    "NO_NUMBERS",
+    "Numbers",
+    "Piece",
+    "interval",
+    "multiples",
+    "points",
+]
 
 # Looking for a value that several "no multiple of" conditions leave over.
 _TRIES = 2_000
@@ -204,7 +216,7 @@ class Numbers:
     def of_few_digits(self) -> Numbers:
         """Those that a text without exponent spells in at most 20 digits in front of the point and 15 behind it.
 
-        Where a range holds no such number, all of that range.
+        Where a range holds no such number, all of that range; and all multiples, but of 1.
         """
         whole = _of_few_digits(self.whole)
         return Numbers(whole, whole if self.pointed is self.whole else _of_few_digits(self.pointed))
@@ -259,11 +271,16 @@ class Numbers:
 
 
 # More digits than any 64-bit integer has, and than a double keeps of a fraction.
-_FEW_DIGITS: Pieces = (Piece(Fraction(-(10**20)), Fraction(10**20), True, True, Fraction(1, 10**15)),)
+MOST_BEFORE, MOST_BEHIND = 20, 15
+FEW_DIGITS: Pieces = (
+    Piece(Fraction(-(10**MOST_BEFORE)), Fraction(10**MOST_BEFORE), True, True, Fraction(1, 10**MOST_BEHIND)),
+)
 
 
 def _of_few_digits(pieces: Pieces) -> Pieces:
-    return _unite(tuple(part for piece in pieces for part in (_intersect((piece,), _FEW_DIGITS) or (piece,))))
+    # Multiples are told by remainders, and with a count of digits there would be many times as many states.
+    counted = [_intersect((piece,), FEW_DIGITS) if piece.step in (0, 1) and not piece.gaps else () for piece in pieces]
+    return _unite(tuple(part for piece, few in zip(pieces, counted, strict=True) for part in (few or (piece,))))
 
 
 def _same(pieces: Pieces) -> Numbers:
