@@ -124,13 +124,15 @@ def _that_mention(names: set[str], resources: Mapping[str, Any], taken: Containe
 
     A name is written from its last `/` on, whatever it is relative to.
     """
-    ends = {form.write(name.rstrip("/").rpartition("/")[2]).strip('"') for name in names}
+    ends = {name.rstrip("/").rpartition("/")[2] for name in names}
     found = []
     for uri, document in resources.items() if ends else ():
         if uri in taken:
             continue
         try:
-            text = form.write(document)
+            # Text may spell a name with escapes; what is written here does not.
+            escaped = isinstance(document, str) and "\\" in document
+            text = form.write(form.read(document) if escaped else document)
         except (TypeError, ValueError, RecursionError):
             continue  # no schema, in which nothing has a name
         look(len(text) // 8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -166,6 +167,10 @@ def test_only_documents_that_may_hold_a_name_are_looked_through() -> None:
     for reference in ("https://x.test/parts/one.json", "https://x.test/ü.json"):
         grammar = Grammar.from_json_schema({"$ref": reference}, resources=resources)
         assert [*grammar.made_from[2]["resources"]] == ["https://x.test/all.json"]
+    escaped = {**resources, "https://x.test/all.json": json.dumps(resources["https://x.test/all.json"])}
+    assert "\\u00fc" in escaped["https://x.test/all.json"]
+    grammar = Grammar.from_json_schema({"$ref": "https://x.test/ü.json"}, resources=escaped)
+    assert [*grammar.made_from[2]["resources"]] == ["https://x.test/all.json"]
     assert takes({"$ref": "https://x.test/parts/one.json"}, resources, "1")
     assert not takes({"$ref": "https://x.test/parts/one.json"}, resources, "2")
 
