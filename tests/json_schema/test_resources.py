@@ -159,7 +159,7 @@ def test_a_document_that_is_no_schema_is_refused_by_its_name(document: Any, reas
 
 def test_only_documents_that_may_hold_a_name_are_looked_through() -> None:
     """A name inside a document is found; one malformed document in a registry costs the others nothing."""
-    resources = {
+    resources: dict[str, Any] = {
         "https://x.test/all.json": {"$defs": {"a": {"$id": "parts/one.json", "const": 1}, "b": {"$id": "ü.json"}}},
         "https://x.test/none.json": {"const": 2},
         "https://x.test/bad.json": {"$defs": [], "$ref": 3},
@@ -167,7 +167,7 @@ def test_only_documents_that_may_hold_a_name_are_looked_through() -> None:
     for reference in ("https://x.test/parts/one.json", "https://x.test/ü.json"):
         grammar = Grammar.from_json_schema({"$ref": reference}, resources=resources)
         assert [*grammar.made_from[2]["resources"]] == ["https://x.test/all.json"]
-    escaped = {**resources, "https://x.test/all.json": json.dumps(resources["https://x.test/all.json"])}
+    escaped: dict[str, Any] = {**resources, "https://x.test/all.json": json.dumps(resources["https://x.test/all.json"])}
     assert "\\u00fc" in escaped["https://x.test/all.json"]
     grammar = Grammar.from_json_schema({"$ref": "https://x.test/ü.json"}, resources=escaped)
     assert [*grammar.made_from[2]["resources"]] == ["https://x.test/all.json"]
