@@ -50,6 +50,16 @@ def test_without_an_index_nothing_is_left_behind(empty_cache: Path, monkeypatch:
     assert find_model("smollm2") is None
 
 
+def test_a_folder_of_another_making_is_not_taken(empty_cache: Path) -> None:
+    folder = models_folder() / "smollm2"
+    folder.mkdir(parents=True)
+    origin = folder / fetching.ORIGIN
+    origin.write_text(PACKAGED["smollm2"].told)
+    assert find_model("smollm2") == folder
+    origin.write_text(replace(PACKAGED["smollm2"], version="0.1.1").told)
+    assert find_model("smollm2") is None
+
+
 @pytest.mark.long
 def test_a_real_model_writes_json(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
@@ -60,6 +70,8 @@ def test_a_real_model_writes_json(empty_cache: Path, monkeypatch: pytest.MonkeyP
     assert "Apache" in (folder / "LICENSE").read_text()
     model = load_model("smollm2")
     assert model.name == "smollm2"
+    said = model.model.generation_config
+    assert (said.temperature, said.top_p) == (0.2, 0.9)
     schema = {"type": "object", "properties": {"city": {"enum": ["Paris", "Rome"]}}, "required": ["city"]}
     grammar = model.compiler.compile_json_schema({**schema, "additionalProperties": False})
     made = generate(model, "Where is the Louvre?", grammar, max_tokens=30, temperature=0)

