@@ -60,6 +60,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "reuse": "experiments.reuse",
     "scale": "experiments.scale",
     "service": "experiments.service",
+    "small-model": "experiments.small_model",
     "soak": "experiments.soak",
     "tools": "experiments.tools",
 }

@@ -1,0 +1,419 @@
+"""Answers of a small real model behind the server: are they finished, right, and as quick as free text.
+
+Source: our own; what people who serve a small model on one machine report of other servers.
+Claim: with the server's defaults at most 5 % of the answers under a schema are unfinished, and those that are finished
+    are instances; a tool that was asked for is called, with arguments that are its own; the prompt of one client does
+    not halt the stream of another; and a constrained token costs what a free one does.
+Refuted by: more unfinished answers, one that is no instance, a first call that is not whole, a gap of more than half a
+    second in a stream, 300 MB kept for nothing, or less than 0.95 of the tokens a second.
+
+One trial asks one kind of thing of a server process of its own (16 rows), over real sockets, 12 requests at a time.
+Schemas: six of them, five prompts each, 256 tokens, at the temperatures 0 and 1.  Extraction: 24 sentences through a
+named tool.  Choice: five tools, "required", six prompts of which one is for no tool, five seeds, and nothing said of
+the temperature.  A long prompt: a stream runs while another client sends 3,000 tokens.  Speed: 48 requests in 16 rows
+of an engine in this process, constrained, and then free with as many tokens for each, since a shorter answer pays for
+the reading of its prompt with fewer tokens.  The model is SmolLM2, or what `MASKSCOPE_MODEL` names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments.accuracy import MODEL
+from experiments.claims import Claim, Effect, ratio, share, worst
+from experiments.clients import Server, serving
+from experiments.trial import NotRunError, Params
+
+__all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]
+
+DEFAULT: Final = "smollm2"
+ROWS: Final = 16
+TOGETHER: Final = 12
+TOKENS: Final = 256
+PAIRS: Final = {"smoke": 1, "quick": 2, "full": 5}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+TEXT: Final = {"type": "string"}
+NUMBER: Final = {"type": "number"}
+WHOLE: Final = {"type": "integer"}
+CHAPTER: Final = _object(number=WHOLE, heading=TEXT)
+CASES: Final[dict[str, tuple[dict[str, Any], tuple[str, ...]]]] = {
+    "person": (
+        _object(name=TEXT, age={"type": "integer", "minimum": 0}, city=TEXT),
+        (
+            "Describe someone from Paris.",
+            "Invent a hero.",
+            "Who wrote Hamlet?",
+            "Eva Lind, 41, lives in Umea.",
+            "A cook.",
+        ),
+    ),
+    "mood": (
+        _object(mood={"enum": ["good", "bad", "neither"]}, certainty={**NUMBER, "minimum": 0, "maximum": 1}),
+        ("I love it!", "The soup was cold.", "It is a table.", "Five stars.", "Could be worse."),
+    ),
+    "list": (
+        _object(items={"type": "array", "items": TEXT}),
+        ("Three fruits.", "The planets.", "What is in a pancake?", "Names for a dog.", "The days of a week."),
+    ),
+    "book": (
+        _object(
+            title=TEXT,
+            author=_object(first=TEXT, last=TEXT),
+            chapters={"type": "array", "items": CHAPTER, "maxItems": 5},
+        ),
+        ("A book about cats.", "A book about sailing.", "A cookbook.", "Describe Dracula.", "Plan a novel."),
+    ),
+    "product": (
+        {"type": "object", "properties": {"product": TEXT, "price": NUMBER}, "required": ["product", "price"]},
+        ("Something for a kitchen.", "What is a bicycle?", "The lamp costs 49.90.", "A laptop.", "Invent a toy."),
+    ),
+    "event": (
+        _object(
+            when={"type": "string", "format": "date-time"},
+            email={"type": "string", "format": "email"},
+            room={"type": "string", "pattern": "^[A-Z]{2}[0-9]{3}$"},
+            tags={"type": "array", "items": TEXT, "minItems": 1, "maxItems": 3},
+        ),
+        ("Meet on 3 May 2026 at 10.", "Plan a party.", "A visit to the dentist.", "A conference.", "The weekly call."),
+    ),
+}
+NAMES: Final = ("Anna Berg", "Tom Lee", "Maria Rossi", "John Smith", "Ingrid Dahl", "Paul Martin")
+CITIES: Final = ("Lund", "Rome", "Oslo", "Paris", "Boston", "Madrid", "Kyoto")
+PERSON: Final = _object(name=TEXT, age=WHOLE, city=TEXT)
+TOOLS: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
+    "get_weather": ("Current weather of a city", _object(city=TEXT), "What is the weather in Lund right now?"),
+    "send_email": (
+        "Send an email",
+        _object(to={"type": "string", "format": "email"}, subject=TEXT, body=TEXT),
+        "Send an email to bo@example.com saying I am late.",
+    ),
+    "search_flights": (
+        "Search flights",
+        _object(**{"from": TEXT, "to": TEXT, "date": {"type": "string", "format": "date"}}),
+        "Find a flight from ARN to LHR on 2026-12-01.",
+    ),
+    "add": ("Add two numbers", _object(a=NUMBER, b=NUMBER), "Add 17.5 and 4."),
+    "set_timer": ("Set a timer", _object(minutes=WHOLE, label=TEXT), "Set a timer for 10 minutes."),
+}
+NO_TOOL: Final = "What is the capital of France?"
+
+
+def grid(preset: str) -> list[Params]:
+    """Smoke: two prompts a schema and one pair of runs.  Quick: everything once.  Full: five pairs for the speed."""
+    shared = {"model": os.environ.get(MODEL) or DEFAULT, "prompts": 1 if preset == "smoke" else 5}
+    parts = [{"part": "schemas", "temperature": 0}, {"part": "schemas", "temperature": 1}]
+    parts += [{"part": "extraction"}, {"part": "choice"}, {"part": "long prompt"}]
+    return [{**shared, **one} for one in (*parts, *({"part": "speed", "seed": seed} for seed in range(PAIRS[preset])))]
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """By part.  schemas, extraction, choice: `kind`, `finished`, `valid`, `right` and `tokens` of each answer.
+    long prompt: `gaps`, seconds between pieces of the stream; `kept`, bytes of cache when all is still.
+    speed: `tokens`, and the seconds that they `took`, of both."""
+    from workbench.generation import ModelError, load_model
+
+    if params["part"] == "speed":
+        try:
+            return _speed(load_model(params["model"]), params["seed"], 3 * ROWS if params["prompts"] > 1 else ROWS)
+        except ModelError as error:
+            raise NotRunError(str(error)) from None
+    part = {"schemas": _schemas, "extraction": _extraction, "choice": _choice, "long prompt": _long_prompt}
+    with serving("--model", params["model"], "--rows", str(ROWS), "--max-waiting", "256") as server:
+        return asyncio.run(part[params["part"]](server, params))
+
+
+# -- asking -----------------------------------------------------------------------------------------------------------
+
+
+async def _ask(server: Server, model: str, requests: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
+    """The first choice of each, with the tokens that it took."""
+    import httpx
+
+    gate = asyncio.Semaphore(TOGETHER)
+    async with httpx.AsyncClient(base_url=server.address, timeout=600) as client:
+
+        async def one(prompt: str, more: dict[str, Any]) -> Any:
+            body = {"model": model, "messages": [{"role": "user", "content": prompt}], **more}
+            async with gate:
+                answer = await client.post("/v1/chat/completions", json=body)
+            answer.raise_for_status()
+            told = answer.json()
+            return told["choices"][0] | {"tokens": told["usage"]["completion_tokens"]}
+
+        return await asyncio.gather(*(one(prompt, more) for prompt, more in requests))
+
+
+def _judged(schema: Any, text: str) -> tuple[bool, Any]:
+    """Whether `text` is an instance by another judge than the engine, and what it says."""
+    from jsonschema import Draft202012Validator
+
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False, None
+    checker = Draft202012Validator.FORMAT_CHECKER
+    return not list(Draft202012Validator(schema, format_checker=checker).iter_errors(value)), value
+
+
+def _tool(name: str, about: str, parameters: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": parameters}}
+
+
+async def _schemas(server: Server, params: Params) -> dict[str, Any]:
+    asked = [(kind, prompt) for kind, (_, prompts) in CASES.items() for prompt in prompts[: params["prompts"]]]
+    requests = []
+    for kind, prompt in asked:
+        form = {"type": "json_schema", "json_schema": {"name": kind, "schema": CASES[kind][0], "strict": True}}
+        draw = {"temperature": params["temperature"], "seed": 1, "max_tokens": TOKENS}
+        requests.append((prompt, draw | {"response_format": form}))
+    found = await _ask(server, params["model"], requests)
+    valid = [_judged(CASES[kind][0], one["message"]["content"])[0] for (kind, _), one in zip(asked, found, strict=True)]
+    return _answers([kind for kind, _ in asked], found, valid, valid)
+
+
+async def _extraction(server: Server, params: Params) -> dict[str, Any]:
+    count = 24 if params["prompts"] > 1 else 4
+    people = [(NAMES[at % 6], 20 + 7 * at % 60, CITIES[at % 7]) for at in range(count)]
+    named = {"type": "function", "function": {"name": "save_person"}}
+    more = {"tools": [_tool("save_person", "Save a person", PERSON)], "tool_choice": named, "temperature": 0}
+    sentence = "{}, {} years old, moved to {} last spring and works there as a teacher."
+    requests = [(sentence.format(*one), more | {"max_tokens": 80}) for one in people]
+    found = await _ask(server, params["model"], requests)
+    judged = [_judged(PERSON, one["message"]["tool_calls"][0]["function"]["arguments"]) for one in found]
+    right = [
+        valid and (value["name"], value["age"], value["city"]) == one
+        for (valid, value), one in zip(judged, people, strict=True)
+    ]
+    return _answers(["named tool"] * len(found), found, [valid for valid, _ in judged], right)
+
+
+async def _choice(server: Server, params: Params) -> dict[str, Any]:
+    tools = [_tool(name, about, parameters) for name, (about, parameters, _) in TOOLS.items()]
+    asked = [*((name, prompt) for name, (_, _, prompt) in TOOLS.items()), ("", NO_TOOL)]
+    asked = [(*one, seed) for one in asked for seed in range(params["prompts"])]
+    more = {"tools": tools, "tool_choice": "required", "max_tokens": 128}
+    found = await _ask(server, params["model"], [(prompt, more | {"seed": seed}) for _, prompt, seed in asked])
+    first = [one["message"]["tool_calls"][0]["function"] for one in found]
+    valid = [_judged(TOOLS[call["name"]][1], call["arguments"])[0] for call in first]
+    right = [call["name"] == name for call, (name, _, _) in zip(first, asked, strict=True)]
+    kinds = ["one of five tools" if name else "no tool fits" for name, _, _ in asked]
+    return _answers(kinds, found, valid, right)
+
+
+def _answers(kinds: list[str], found: list[Any], valid: list[bool], right: list[bool]) -> dict[str, Any]:
+    finished = [one["finish_reason"] != "length" or fit for one, fit in zip(found, valid, strict=True)]
+    return {
+        "kind": kinds,
+        "finished": finished,
+        "valid": valid,
+        "right": right,
+        "tokens": [one["tokens"] for one in found],
+    }
+
+
+async def _long_prompt(server: Server, params: Params) -> dict[str, Any]:
+    import httpx
+
+    words = "The quick brown fox jumps over the lazy dog. " * (300 if params["prompts"] > 1 else 20)
+    count = 150 if params["prompts"] > 1 else 60
+    turns: Callable[[str], list[dict[str, str]]] = lambda text: [{"role": "user", "content": text}]  # noqa: E731
+    async with httpx.AsyncClient(base_url=server.address, timeout=600) as client:
+
+        async def other() -> None:
+            await asyncio.sleep(2)
+            body = {"model": params["model"], "messages": turns(words), "max_tokens": 4}
+            (await client.post("/v1/chat/completions", json=body)).raise_for_status()
+
+        reading: Awaitable[None] = asyncio.create_task(other())
+        form = {"type": "regex", "pattern": "[a-z ,]{2000}"}
+        body = {"model": params["model"], "messages": turns("Count in words."), "max_tokens": count, "seed": 3}
+        body |= {"temperature": 1, "stream": True, "complete": False, "response_format": form}
+        moments = []
+        async with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+            answer.raise_for_status()
+            async for line in answer.aiter_lines():
+                if line.startswith("data: {"):
+                    moments.append(time.perf_counter())
+        await reading
+        await asyncio.sleep(1)
+        health = (await client.get("/health")).json()
+    return {"gaps": np.diff(moments).tolist(), "kept": health["cache_bytes"]}
+
+
+def _speed(model: Any, seed: int, count: int) -> dict[str, Any]:
+    from kernels_core import GrammarMatcher
+    from workbench.generation import Engine
+    from workbench.languages import Source
+
+    info = model.tokenizer.info
+    compiled, prompts = {}, {}
+    for kind, (schema, said) in CASES.items():
+        compiled[kind] = model.compiler.compile_grammar(Source.of(schema).for_a_model().grammar(info))
+        told = f"{said[0]} Answer as JSON that fits this schema: {json.dumps(schema)}"
+        prompts[kind] = model.encode_prompt([{"role": "user", "content": told}])
+    kinds = list(CASES)
+
+    def run(limits: list[int] | None) -> tuple[list[int], float]:
+        engine = Engine.of(model, rows=ROWS)
+        rows = []
+        began = time.perf_counter()
+        for at in range(count):
+            kind = kinds[at % len(kinds)]
+            if limits is None:
+                matcher = GrammarMatcher(compiled[kind])
+                rows.append(engine.admit(prompts[kind], matcher, max_tokens=96, seed=seed + at, complete=True))
+            else:
+                rows.append(engine.admit(prompts[kind], None, max_tokens=limits[at], seed=seed + at))
+        while engine.active or engine.waiting:
+            engine.step()
+        return [len(row.tokens) for row in rows], time.perf_counter() - began
+
+    run(None)  # masks are made once
+    bound, bound_seconds = run(None)
+    free, free_seconds = run(bound)
+    return {"tokens": [sum(bound), sum(free)], "took": [bound_seconds, free_seconds]}
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _of(frame: pd.DataFrame, part: str) -> list[dict[str, Any]]:
+    return frame[(frame["status"] == "ok") & (frame["part"] == part)].to_dict("records")
+
+
+def _flags(frame: pd.DataFrame, part: str, name: str) -> list[bool]:
+    return [flag for one in _of(frame, part) for flag in one[name]]
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Answers by kind; the stream beside a long prompt; tokens a second."""
+    rows = []
+    for part in ("schemas", "extraction", "choice"):
+        for one in _of(frame, part):
+            told = pd.DataFrame({name: one[name] for name in ("kind", "finished", "valid", "right", "tokens")})
+            for kind, group in told.groupby("kind", sort=False):
+                warm = {"temperature": f"{one['temperature']:g}"} if part == "schemas" else {"temperature": ""}
+                counts = {f"{name} answers": int(group[name].sum()) for name in ("finished", "valid", "right")}
+                rows.append({"part": part, **warm, "kind": kind, "answers": len(group), **counts})
+                rows[-1]["tokens, average"] = float(group["tokens"].mean())
+    beside = [
+        {
+            "gap, p50, ms": 1e3 * float(np.median(one["gaps"])),
+            "longest gap, ms": 1e3 * max(one["gaps"]),
+            "kept when idle, MB": one["kept"] / 1e6,
+        }
+        for one in _of(frame, "long prompt")
+    ]
+    speeds = []
+    for one in _of(frame, "speed"):
+        bound, free = (tokens / seconds for tokens, seconds in zip(one["tokens"], one["took"], strict=True))
+        speeds.append({"constrained, tokens/s": bound, "free, tokens/s": free, "constrained / free": bound / free})
+    return {
+        "Answers": pd.DataFrame(rows),
+        "A stream beside another client's prompt of 3,000 tokens": pd.DataFrame(beside),
+        "Sixteen rows": pd.DataFrame(speeds),
+    }
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """Finished and right answers by kind, percent."""
+    rows = tables(frame)["Answers"]
+    figure = go.Figure()
+    for name in ("finished", "right"):
+        if len(rows):
+            percent = 100 * rows[f"{name} answers"] / rows["answers"]
+            figure.add_bar(x=[rows["part"] + " " + rows["temperature"], rows["kind"]], y=percent, name=name)
+    figure.update_layout(barmode="group")
+    figure.update_yaxes(title="answers, %", range=[0, 100])
+    return figure
+
+
+def _share(part: str, name: str, *, of: Callable[[bool], bool] = bool) -> Callable[[pd.DataFrame], Effect | None]:
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        flags = [of(flag) for flag in _flags(frame, part, name)]
+        return share(flags, "answers") if flags else None
+
+    return effect
+
+
+def _invalid(frame: pd.DataFrame) -> Effect | None:
+    """Answers under a schema that are finished and no instances, and first calls that are not whole."""
+    wrong = [
+        done and not valid
+        for part in ("schemas", "extraction", "choice")
+        for done, valid in zip(_flags(frame, part, "finished"), _flags(frame, part, "valid"), strict=True)
+    ]
+    return worst(np.array(wrong, dtype=float), "answers") if wrong else None
+
+
+def _gap(frame: pd.DataFrame) -> Effect | None:
+    gaps = [gap for one in _of(frame, "long prompt") for gap in one["gaps"]]
+    return worst(np.array(gaps), "pieces of the stream") if gaps else None
+
+
+def _speeds(frame: pd.DataFrame) -> Effect | None:
+    found = np.array(
+        [[t / s for t, s in zip(one["tokens"], one["took"], strict=True)] for one in _of(frame, "speed")]
+    )
+    return ratio(found[:, 0], found[:, 1], "pairs of runs") if len(found) else None
+
+
+CLAIMS: Final = (
+    Claim(
+        text="Answers under a schema are finished within 256 tokens.",
+        what="share of unfinished answers",
+        effect=_share("schemas", "finished", of=lambda flag: not flag),
+        at_most=0.05,
+    ),
+    Claim(
+        text="Whatever is finished is an instance, and every first call is whole.",
+        what="finished answers that are no instances",
+        effect=_invalid,
+        at_most=0,
+        always=True,
+    ),
+    Claim(
+        text="Name, age and city are read from a sentence through a named tool.",
+        what="share of sentences of which all three are right",
+        effect=_share("extraction", "right"),
+        at_least=0.7,
+    ),
+    Claim(
+        text="Where a call is required, the right one of five tools is called, though for one prompt of six none is.",
+        what="share of first calls to the right tool",
+        effect=_share("choice", "right"),
+        at_least=0.5,
+    ),
+    Claim(
+        text="A stream goes on while another client's prompt of 3,000 tokens is read.",
+        what="longest gap between two pieces, s",
+        effect=_gap,
+        at_most=0.5,
+        always=True,
+    ),
+    Claim(
+        text="Sixteen constrained rows write as many tokens a second as free ones.",
+        what="tokens a second, constrained of free",
+        effect=_speeds,
+        at_least=0.95,
+    ),
+)
