@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from json import JSONDecodeError
 from typing import Any
@@ -179,13 +180,7 @@ class _Names:
     """
 
     def __init__(self, resources: Mapping[str, Any]) -> None:
-        self._by_name: dict[str, str] = {}
-        for uri, document in resources.items():
-            bare = urldefrag(uri)[0]
-            for word in _IDENTIFIERS if isinstance(document, dict) else ():
-                if isinstance(document.get(word), str):
-                    self._by_name.setdefault(urldefrag(urljoin(bare, document[word]))[0], uri)
-            self._by_name[bare] = uri
+        self._resources = resources
         self._own: set[str] = set()  # names of documents that were looked at, and of parts of them
         self._used: set[tuple[str, ...]] = set()  # what each reference may name
         self._declared: set[str] = set()  # names of dialects
@@ -217,19 +212,32 @@ class _Names:
                     self._declared.add(urldefrag(value["$schema"])[0])
                 work += [(item, bases) for item in value.values() if isinstance(item, dict | list)]
 
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        """The URI of each document, by what it may be called.  Most schemas lead to none of thousands."""
+        found: dict[str, str] = {}
+        for uri, document in self._resources.items():
+            bare = urldefrag(uri)[0]
+            for word in _IDENTIFIERS if isinstance(document, dict) else ():
+                if isinstance(document.get(word), str):
+                    found.setdefault(urldefrag(urljoin(bare, document[word]))[0], uri)
+            found[bare] = uri
+        return found
+
     def take(self) -> list[str]:
         """URIs of documents that were used, and that were not taken before."""
         used = self._declared.union(*self._used)
-        found = sorted({self._by_name[name] for name in used if name in self._by_name} - self._taken)
+        found = sorted({self._by_name[name] for name in used if name in self._by_name} - self._taken) if used else []
         self._taken |= {*found}
         return found
 
     def missing(self) -> set[str]:
         """What references name that name nothing known; the drafts' own documents are always there."""
-        known = self._own | self._by_name.keys()
         return {
             name
             for names in self._used
-            if known.isdisjoint(names) and not any("://json-schema.org/" in name for name in names)
+            if self._own.isdisjoint(names)
+            and self._by_name.keys().isdisjoint(names)
+            and not any("://json-schema.org/" in name for name in names)
             for name in names
         }
