@@ -10,7 +10,7 @@ Refuted by: more unfinished answers, one that is no instance, a first call that 
 One trial asks one kind of thing of a server process of its own (16 rows), over real sockets, 12 requests at a time.
 Schemas: six of them, five prompts each, 256 tokens, at the temperatures 0 and 1.  Extraction: 24 sentences through a
 named tool.  Choice: five tools, "required", six prompts of which one is for no tool, five seeds, and nothing said of
-the temperature.  A long prompt: a stream runs while another client sends 3,000 tokens.  Speed: 48 requests in 16 rows
+the temperature.  A long prompt: a stream runs while another client sends 3,000 tokens.  Speed: 32 requests in 16 rows
 of an engine in this process, constrained, and then free with as many tokens for each, since a shorter answer pays for
 the reading of its prompt with fewer tokens.  The model is SmolLM2, or what `MASKSCOPE_MODEL` names.
 """
@@ -133,7 +133,7 @@ def trial(params: Params) -> dict[str, Any]:
 
     if params["part"] == "speed":
         try:
-            return _speed(load_model(params["model"]), params["seed"], 3 * ROWS if params["prompts"] > 1 else ROWS)
+            return _speed(load_model(params["model"]), params["seed"], 2 * ROWS if params["prompts"] > 1 else ROWS)
         except ModelError as error:
             raise NotRunError(str(error)) from None
     part = {"schemas": _schemas, "extraction": _extraction, "choice": _choice, "long prompt": _long_prompt}
@@ -272,7 +272,7 @@ def _speed(model: Any, seed: int, count: int) -> dict[str, Any]:
         prompts[kind] = model.encode_prompt([{"role": "user", "content": told}])
     kinds = list(CASES)
 
-    def run(limits: list[int] | None) -> tuple[list[int], float]:
+    def run(count: int, limits: list[int] | None) -> tuple[list[int], float]:
         engine = Engine.of(model, rows=ROWS)
         rows = []
         began = time.perf_counter()
@@ -287,9 +287,9 @@ def _speed(model: Any, seed: int, count: int) -> dict[str, Any]:
             engine.step()
         return [len(row.tokens) for row in rows], time.perf_counter() - began
 
-    run(None)  # masks are made once
-    bound, bound_seconds = run(None)
-    free, free_seconds = run(bound)
+    run(len(kinds), None)  # most masks are made once
+    bound, bound_seconds = run(count, None)
+    free, free_seconds = run(count, bound)
     return {"tokens": [sum(bound), sum(free)], "took": [bound_seconds, free_seconds]}
 
 
@@ -371,9 +371,7 @@ def _gap(frame: pd.DataFrame) -> Effect | None:
 
 
 def _speeds(frame: pd.DataFrame) -> Effect | None:
-    found = np.array(
-        [[t / s for t, s in zip(one["tokens"], one["took"], strict=True)] for one in _of(frame, "speed")]
-    )
+    found = np.array([[t / s for t, s in zip(one["tokens"], one["took"], strict=True)] for one in _of(frame, "speed")])
     return ratio(found[:, 0], found[:, 1], "pairs of runs") if len(found) else None
 
 
