@@ -2,7 +2,7 @@
 
 `WorkerExecutor` is what `ProcessPoolExecutor` is not: a trial that hangs is stopped at its time limit, one that kills
 its process (a segmentation fault, memory) fails alone, and the next trial gets a fresh process.
-Read on: `cores.py`, `dask_workers.py` (several machines).
+Read on: `cores.py`, `dask_workers.py` (several machines), `executors.py` (all by name).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from multiprocessing import spawn
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final, ParamSpec, TypeVar
 
-from experiments.cores import HeldCore, claim_core, physical_cores
+from experiments.cores import HeldCore, claim_core
 from experiments.machine import describe_machine
 
-__all__ = ["SerialExecutor", "TrialTimeoutError", "WorkerDiedError", "WorkerExecutor", "make_executor"]
+__all__ = ["SerialExecutor", "TrialTimeoutError", "WorkerDiedError", "WorkerExecutor"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -329,27 +329,3 @@ def _ending(process: subprocess.Popen[bytes]) -> str:
         except ValueError:
             return f"signal {-code}"
     return f"exit code {code}"
-
-
-def make_executor(name: str = "serial", *, timeout_s: float | None = None, memory_gb: float | None = None) -> Executor:
-    """An executor by name: `serial`, `processes` or `processes:N` (here), `dask:ADDRESS` (`dask_workers.DaskExecutor`).
-
-    Of several processes each has a core of its own; `processes` alone means one for each core.
-    `ValueError` for another name; what `DaskExecutor` raises.
-    Time and memory limits are for worker processes: a serial executor has none, and asking is a `ValueError`.
-    """
-    kind, _, rest = name.partition(":")
-    if kind == "processes":
-        if rest and not rest.isdecimal():
-            raise ValueError(f"how many processes? {name!r}; write processes:4")
-        count = int(rest) if rest else len(physical_cores()) or os.cpu_count() or 1
-        return WorkerExecutor(count, timeout_s=timeout_s, memory_gb=memory_gb, pin=count > 1)
-    if kind == "dask" and rest:
-        from experiments.dask_workers import DaskExecutor
-
-        return DaskExecutor(rest, timeout_s=timeout_s, memory_gb=memory_gb)
-    if name != "serial":
-        raise ValueError(f"unknown executor {name!r}: serial, processes, processes:N or dask:ADDRESS")
-    if timeout_s is not None or memory_gb is not None:
-        raise ValueError("a serial executor cannot stop a trial: limits need processes:N")
-    return SerialExecutor()

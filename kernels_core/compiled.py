@@ -18,6 +18,7 @@ from kernels_core.automata.tables import EagerTables, Tables
 from kernels_core.baselines.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.baselines.vocabulary_masks import FsmMasks, NaiveMasks
 from kernels_core.clock import TimeLimit
+from kernels_core.display import Displayed
 from kernels_core.earley.machine import Machine
 from kernels_core.errors import GrammarError
 from kernels_core.forking import watch
@@ -69,7 +70,7 @@ def _pool_apart(trie: TokenTrie, info: TokenizerInfo, options: Options) -> Token
         return pool
 
 
-class CompiledGrammar:
+class CompiledGrammar(Displayed):
     """A grammar lowered for a vocabulary.  Make one with `GrammarCompiler`; give it to `GrammarMatcher`.
 
     Everything that matchers compute (parser states, masks) is kept here and shared by all of them.

@@ -14,7 +14,7 @@ Code map, in reading order:
 - `svg`         a layout as an SVG with an element id for every state
 - `png`         a mask as a 1-bit PNG
 - `html`        static displays of every snapshot
-- `formatters`  makes snapshots display themselves in IPython
+- `formatters`  makes snapshots display themselves in notebooks
 - `assets`      the ES modules and style sheets in `esm/`
 - `standalone`  the same ES modules in one HTML file
 - `live`        the anywidget views; `live_automaton` is the automaton's
@@ -25,3 +25,10 @@ from __future__ import annotations
 __all__ = ["get_mode", "set_mode"]
 
 from visualizers.mode import get_mode, set_mode
+
+
+def __maskscope_displays__() -> None:  # noqa: N807  (see kernels_core/display.py)
+    """Snapshots display themselves."""
+    from visualizers.formatters import register_all
+
+    register_all()

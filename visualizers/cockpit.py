@@ -5,7 +5,7 @@ probability that the mask removed, and for one token the likeliest ones before a
 refused with the reason.  Probabilities are from 0 to 1, entropies in bits, times in microseconds;
 `static` makes tables of the same.
 
-Read on: `visualizers/esm/cockpit.js` (the browser's side), `workbench/cockpit.py` (makes runs of generations).
+Read on: `visualizers/esm/cockpit.js` (the browser's side), `workbench/reports/cockpit.py` (makes runs of generations).
 """
 
 from __future__ import annotations

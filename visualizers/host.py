@@ -9,7 +9,8 @@ Messages: from the browser `{to: view, content, client, seq}`, or `{traits: {nam
 person set; to it `{to: view, content}`.  When a message has been dealt with, `ack` is set to `[client, seq]`, in the
 same message as all that it changed.
 
-Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `workbench/desk.py` (a panel of many).
+Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `workbench/explorer/dashboard.py` (a panel
+of many).
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ import anywidget
 import traitlets as t
 
 from visualizers.assets import module, sources, stylesheet
-from visualizers.live_base import LINKED, LiveView, Traits, synced
+from visualizers.carrying import LINKED, Carried, Traits, synced
 
-__all__ = ["LINKED", "Host"]
+__all__ = ["Host"]
 
 SHARED: Final = "shared"
 SETTABLE: Final = ("arrangement", "asleep")
@@ -60,7 +61,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
 
     def __init__(
         self,
-        views: Mapping[str, LiveView[Any]],
+        views: Mapping[str, Carried],
         *,
         arranger: str = "",
         arrangement: Traits | None = None,
@@ -68,7 +69,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         styles: Sequence[str] = (),
         selection: Traits | None = None,
     ) -> None:
-        self._views: dict[str, LiveView[Any]] = {}
+        self._views: dict[str, Carried] = {}
         self._names: dict[int, str] = {}
         self._leave: list[Callable[[], None]] = []
         self._wires: dict[str, tuple[str, str]] = {}
@@ -116,7 +117,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         self.on_msg(self._received)
 
     @property
-    def views(self) -> Mapping[str, LiveView[Any]]:
+    def views(self) -> Mapping[str, Carried]:
         """The views by name."""
         return self._views
 
@@ -154,7 +155,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
-    def deliver(self, view: LiveView[Any], content: Any, buffers: Any = None) -> None:
+    def deliver(self, view: Carried, content: Any, buffers: Any = None) -> None:
         """Send `content` to `view` in the browser."""
         if not self._closed:
             self.send({"to": self._names[id(view)], "content": content}, buffers)

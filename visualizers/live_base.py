@@ -9,42 +9,24 @@ Read on: `visualizers/live.py` (the views), `visualizers/host.py` (the one widge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import traitlets as t
 from ipywidgets import jslink
 
+from visualizers.carrying import LINKED, Carrier, Traits, synced
+from visualizers.host import Host
 from visualizers.mode import get_mode
 from visualizers.standalone import Part, iframe, page
 from visualizers.twin import display_with_twin
 
-if TYPE_CHECKING:
-    from visualizers.host import Host
-
 __all__ = ["LINKED", "Carrier", "LiveView", "StepBar", "Theme", "Traits", "synced", "to_page"]
 
 Snapshot = TypeVar("Snapshot")
-Traits = dict[str, Any]
 Theme = Literal["light", "dark"]
 Handler = Callable[["LiveView[Any]", Any, Any], None]
-
-LINKED = ("index", "selected_token", "selection")
-"""Traits that all views of one host share: the step of a recorded run, the chosen token, and what else is chosen."""
-
-
-def synced(trait: Any) -> Any:
-    """`trait`, kept equal in the browser and in Python."""
-    return trait.tag(sync=True)
-
-
-class Carrier(Protocol):
-    """What a view needs of the widget that carries it."""
-
-    def hold_sync(self) -> AbstractContextManager[None]: ...
-
-    def deliver(self, view: LiveView[Any], content: Any, buffers: Any) -> None: ...
 
 
 class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
@@ -87,8 +69,6 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     def widget(self) -> Host:
         """A host for this view alone, made when it is first asked for."""
         if self._widget is None:
-            from visualizers.host import Host
-
             self._widget = Host({self._module: self})
         return self._widget
 

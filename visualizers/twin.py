@@ -6,16 +6,15 @@ of its own, after the widget's.  While the widget is in the document its own sty
 which is seen wherever there is no widget.  A rule of the twin's that looked for the widget (`body:has(...)`) would have
 the browser search the document whenever a node comes or goes.
 
-Read on: `visualizers/live_base.py`, `workbench/explorer.py` (who display themselves).
+Read on: `visualizers/live_base.py`, `workbench/explorer/explorer.py` (who display themselves).
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from visualizers.host import Host
+from visualizers.carrying import Bundled
 
 __all__ = ["bundles", "display_with_twin"]
 
@@ -24,7 +23,7 @@ LATE_SECONDS: Final = 3
 _MARK: Final = re.compile(r"[0-9a-f]{8,40}")
 
 
-def bundles(host: Host, static: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def bundles(host: Bundled, static: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two outputs: the widget, and its twin (`static` is sanitiser-proof HTML, `text` what a terminal shows)."""
     mark = str(host.mark)
     if not _MARK.fullmatch(mark):
@@ -42,7 +41,7 @@ def bundles(host: Host, static: str, text: str) -> tuple[dict[str, Any], dict[st
     return live, {"text/plain": text, "text/html": f'<style>{style}</style><div class="ms-twin-{mark}">{static}</div>'}
 
 
-def display_with_twin(host: Host, static: str, text: str) -> None:
+def display_with_twin(host: Bundled, static: str, text: str) -> None:
     """Display `host` with its twin in the running cell."""
     from IPython.display import display
 

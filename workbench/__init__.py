@@ -6,17 +6,18 @@
     session.step("y").allowed_tokens()                          # what may come next
     wb.explore(session)                                         # the same, live
 
-Names are loaded on first use, so `import workbench` is quick and needs none of the heavy libraries.  In a notebook the
-import also makes the engine's snapshots display themselves.
+Names are loaded on first use, so `import workbench` is quick and needs none of the heavy libraries.  The import also
+makes the engine's snapshots display themselves, in a notebook of any kind.
 
-Code map, in reading order: `languages` (any input language, in its own words), `history` (the tape), `reading` (what
-became of a text), `session`, `trace` (a recorded run), `desk` and `explorer` (the panel), `tokenizers`, `generation`,
-`comparing` and `peers` (other engines beside ours), `compat` (as other libraries speak), `cli`.
+Code map, in reading order: `languages` (any input language, in its own words), `tokenizers`, `session` (a place in a
+text), `provenance` and `next` (where it comes from, what may come), `generation` (a model in the loop), `reports`
+(runs,
+drawn), `panels` and `explorer` (the screen), `comparing` and `peers` (other engines beside ours), `compat` (as other
+libraries speak), `serving`, `cli`.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from workbench.lazy import lazy_names
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         TokenizerInfo,
     )
     from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
-    from workbench.explorer import Explorer, explore
+    from workbench.explorer import Explorer, explore, last
     from workbench.generation import (
         Generation,
         LanguageModel,
@@ -45,12 +46,11 @@ if TYPE_CHECKING:
         load_model,
     )
     from workbench.languages import Source
-    from workbench.observatory import Caches, caches
-    from workbench.opened import last
-    from workbench.reading import Candidate, Reading, StepError
+    from workbench.reports.caches import Caches, caches
     from workbench.session import Session
+    from workbench.session.result import Candidate, Reading, StepError
+    from workbench.session.trace import Trace
     from workbench.tokenizers import Tokenizer, load_tokenizer
-    from workbench.trace import Trace
 
 __all__ = [
     "AllDifferent",
@@ -91,8 +91,8 @@ __all__ = [
 
 _HOMES = {
     "AllDifferent": "kernels_core",
-    "Caches": "workbench.observatory",
-    "Candidate": "workbench.reading",
+    "Caches": "workbench.reports.caches",
+    "Candidate": "workbench.session.result",
     "Comparison": "workbench.comparing",
     "CompiledGrammar": "kernels_core",
     "DeclaredBefore": "kernels_core",
@@ -107,34 +107,29 @@ _HOMES = {
     "OneOf": "kernels_core",
     "Options": "kernels_core",
     "Predicate": "kernels_core",
-    "Reading": "workbench.reading",
+    "Reading": "workbench.session.result",
     "Session": "workbench.session",
     "SideBySide": "workbench.generation",
     "Source": "workbench.languages",
-    "StepError": "workbench.reading",
+    "StepError": "workbench.session.result",
     "Tokenizer": "workbench.tokenizers",
     "TokenizerInfo": "kernels_core",
-    "Trace": "workbench.trace",
-    "caches": "workbench.observatory",
+    "Trace": "workbench.session.trace",
+    "caches": "workbench.reports.caches",
     "compare": "workbench.comparing",
     "explore": "workbench.explorer",
     "generate": "workbench.generation",
     "generate_side_by_side": "workbench.generation",
     "hunt": "workbench.comparing",
-    "last": "workbench.opened",
+    "last": "workbench.explorer",
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, cure="pip install 'maskscope[workbench]'")
 
 
-def _register_formatters() -> None:
-    """Inside IPython, snapshots and grammars get their displays; elsewhere nothing is imported."""
-    ipython = sys.modules.get("IPython")
-    if ipython is not None and ipython.get_ipython() is not None:
-        from visualizers import formatters
+def __maskscope_displays__() -> None:  # noqa: N807  (see kernels_core/display.py)
+    """Snapshots, grammars, runs and sessions display themselves."""
+    from workbench.reports.displays import register_all
 
-        formatters.register()
-
-
-_register_formatters()
+    register_all()

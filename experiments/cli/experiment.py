@@ -216,11 +216,11 @@ def run(
     from rich.console import Console
 
     from experiments.datasets import DataError
+    from experiments.executors import make_executor
     from experiments.ledger import Ledger, LedgerError, params_hash
     from experiments.registry import repeated
     from experiments.sweep import SweepError, run_sweep, take_part
     from experiments.trial import NotRunError
-    from experiments.workers import make_executor
 
     # Written to a file or a pipe, tables get the room they need.
     console = Console(width=None if sys.stdout.isatty() else 200)

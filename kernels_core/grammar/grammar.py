@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from ..clock import READING_MS, is_limited
+from ..display import Displayed
 from ..errors import GrammarError, GrammarNote, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
@@ -55,7 +56,7 @@ def _limited(read: Callable[P, R]) -> Callable[P, R]:
     return within
 
 
-class Grammar:
+class Grammar(Displayed):
     """A context-free grammar over bytes, checked and in normal form; immutable, made by the `from_...` methods.
 
     Every rule is reachable from the root and can finish, so no text that is a prefix under it leads to a dead end.

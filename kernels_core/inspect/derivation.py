@@ -17,6 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from kernels_core.display import Displayed
 from kernels_core.grammar.json_text import KEY_BEFORE
 from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.counting import readings as count_readings
@@ -74,7 +75,7 @@ class StackLevel:
 
 
 @dataclass(frozen=True, repr=False)
-class CallStack(Table):
+class CallStack(Displayed, Table):
     """All call stacks at one place as one tree, levels before those they call; what stacks share is there once.
 
     `stacks` are the stacks listed, each as numbers of levels from the root on.  `total` is how many there are: that
@@ -201,7 +202,7 @@ def _level(forest: Forest, at: tuple[Level, int], end: int, place: tuple[int, in
 
 
 @dataclass(frozen=True, repr=False)
-class Derivation(Table):
+class Derivation(Displayed, Table):
     """One parse tree of the text read, as far as it goes; `nodes` in reading order, the root first.
 
     `trees`: in how many ways the open rules can stand (or at least so many if not `exact`), one more if the text may
@@ -304,7 +305,7 @@ class ChainStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Chain(Table):
+class Chain(Displayed, Table):
     """The operations behind an item, from the start of the text on; where there are several ways, one of them."""
 
     item: EarleyItem

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
+from kernels_core.display import Displayed
 from kernels_core.grammar.ir import Choice, DeferredRule, Node, RuleRef, Seq, TagDispatch, children, walk
 from kernels_core.grammar.ir import Literal as Text
 from kernels_core.inspect.classic import ChartItem
@@ -80,7 +81,7 @@ class OpenTag:
 
 
 @dataclass(frozen=True, repr=False)
-class Modes(Table):
+class Modes(Displayed, Table):
     """A text by modes.  `segments` cover `text`, the bytes read, without gaps.
 
     `mode`: how the next byte will be read, as far as is known ("trigger": one has begun, or has just been read to its

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from kernels_core.display import Displayed
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -93,7 +95,7 @@ class RuleAutomaton:
 
 
 @dataclass(frozen=True, repr=False)
-class Automaton:
+class Automaton(Displayed):
     """The rule automata of a compiled grammar as far as the engine has made them, root first.
 
     `waiting`: names of rules that are called somewhere and not made yet, as the parser has not predicted them; `call`
@@ -187,7 +189,7 @@ class Table:
 
 
 @dataclass(frozen=True, repr=False)
-class Frontier(Table):
+class Frontier(Displayed, Table):
     """The Earley set after `position` bytes.
 
     `set_id` is the interned set's number: equal numbers are the same parser state.  `completed` says whether the
@@ -342,7 +344,7 @@ class StateTokens:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TokenSets(Table):
+class TokenSets(Displayed, Table):
     """The mask of the current step, grouped by reason: one `StateTokens` for each scannable state of the frontier.
 
     `allowed` are the ids the mask finally allows (stop tokens included; an int32 array, ascending); `vocab` maps an id
@@ -451,7 +453,7 @@ class CostTable(Table):
 
 
 @dataclass(frozen=True)
-class CacheStats(Table):
+class CacheStats(Displayed, Table):
     """Counters of one compiled grammar's machine, all since it was compiled or renewed (`renewals` times).
 
     `sets`, `frames`, `masks`: interned objects alive.  `step_hits` / `step_misses`: byte transitions found / made.

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from kernels_core.display import Displayed
 from kernels_core.inspect.classic import Chart, Operation, ParserEvent, Step
 from kernels_core.inspect.snapshots import Table
 
@@ -98,7 +99,7 @@ class StepEvent:
 
 
 @dataclass(frozen=True, repr=False)
-class Operations(Table):
+class Operations(Displayed, Table):
     """What the textbook parser did in one step: from `begin` to `position` bytes (at the start: its predictions)."""
 
     begin: int
@@ -122,7 +123,7 @@ class Operations(Table):
         return "\n".join([repr(self), *map(str, self.events)])
 
 
-class Events(list[FillEvent | StepEvent]):
+class Events(Displayed, list[FillEvent | StepEvent]):
     """A matcher's events in order of time; a list, with a table on demand."""
 
     def fills(self) -> list[FillEvent]:

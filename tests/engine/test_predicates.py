@@ -40,7 +40,7 @@ from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
 from tests.reference.judged import JudgedStacks
 from tests.reference.token_limits import TooManyStacks
 from workbench.compat import xgrammar
-from workbench.keeping import KeptError
+from workbench.session.file import KeptError
 
 
 class Longer(Predicate):

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from experiments.executors import make_executor
 from experiments.ledger import Ledger
 from experiments.sweep import SweepError, run_sweep
 from experiments.trial import Params
-from experiments.workers import make_executor
 from tests.experiments import trials
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[distributed]'")
@@ -133,7 +133,7 @@ def test_a_killed_coordinator_loses_only_what_was_running(address: str, tmp_path
 import os
 from experiments.ledger import Ledger
 from experiments.sweep import run_sweep
-from experiments.workers import make_executor
+from experiments.executors import make_executor
 from tests.experiments.trials import kills
 
 if __name__ == "__main__":

@@ -19,10 +19,11 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from experiments.executors import make_executor
 from experiments.ledger import Ledger
 from experiments.sweep import SweepError, groups, run_sweep, take_part
 from experiments.trial import Params
-from experiments.workers import SerialExecutor, WorkerExecutor, make_executor
+from experiments.workers import SerialExecutor, WorkerExecutor
 from tests.experiments import trials
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +121,7 @@ def test_a_killed_sweep_goes_on_from_where_it_was(tmp_path: Path, executor: str)
     code = f"""
 from experiments.ledger import Ledger
 from experiments.sweep import run_sweep
-from experiments.workers import make_executor
+from experiments.executors import make_executor
 from tests.experiments.trials import slow_grid, slow_trial
 
 if __name__ == "__main__":

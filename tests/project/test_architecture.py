@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from graphlib import TopologicalSorter
+import pathlib
+from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
 from tests.project.tree import PACKAGES, module_name, modules_used, package_files
 
+OUTER = ("workbench", "visualizers", "experiments")
 SOURCES = (".py", ".pyx", ".pxd")
 ENGINE = {"grammar", "tokens", "automata", "earley", "masks", "baselines", "inspect"}
 # The rooms of the engine that a room may look at.  Modules at the front that need no room are open to all.
@@ -24,13 +26,14 @@ ARROWS = {
 }
 
 
-def imports_of(*packages: str, functions: bool = True) -> dict[str, set[str]]:
-    """By module, what its .py, .pyx and .pxd import of these packages; `functions`: inside functions, too."""
+def imports_of(*packages: str, functions: bool = True, types: bool = False) -> dict[str, set[str]]:
+    """By module, what its .py, .pyx and .pxd import of these packages; `functions`: inside functions, `types`: where
+    only type checkers read, too."""
     files = package_files(*packages, suffixes=SOURCES)
     known = frozenset(map(module_name, files))
     found: dict[str, set[str]] = {name: set() for name in known}
     for file in files:
-        found[module_name(file)] |= set(modules_used(file, known, functions=functions))
+        found[module_name(file)] |= set(modules_used(file, known, functions=functions, types=types))
     return found
 
 
@@ -57,9 +60,39 @@ def test_rooms_look_only_back() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_there_is_no_circle_of_files(package: str) -> None:
-    """In the engine imports inside functions count; elsewhere a function may import what imports its module."""
-    uses = imports_of(package, functions=package == "kernels_core")
-    assert len(uses) > 10
-    TopologicalSorter(uses).prepare()  # names the circle
+def refuse_circles(uses: dict[str, set[str]]) -> None:
+    """`CycleError`, which names the circle; a package that hands on names of its modules is none."""
+    TopologicalSorter(
+        {module: {name for name in used if not module.startswith(f"{name}.")} for module, used in uses.items()}
+    ).prepare()
+
+
+def test_there_is_no_circle_of_files_in_the_engine() -> None:
+    refuse_circles(imports_of("kernels_core"))
+
+
+def test_there_is_no_circle_of_files_in_the_outer_rooms() -> None:
+    """Imports inside functions and those that only type checkers read count."""
+    uses = imports_of(*OUTER, types=True)
+    assert len(uses) > 100
+    refuse_circles(uses)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "from workbench.explorer.explorer import Explorer\n",
+        "def show():\n    from workbench.explorer import explorer\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import workbench.explorer.explorer\n",
+    ],
+)
+def test_a_planted_circle_is_found(planted: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session, which the explorer imports, imports the explorer: at the top, inside a function, for types."""
+    uses = imports_of(*OUTER, types=True)
+    monkeypatch.setattr("tests.project.tree.ROOT", tmp_path)
+    file = tmp_path / "workbench" / "session" / "session.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(planted)
+    uses["workbench.session.session"] |= set(modules_used(file, frozenset(uses), types=True))
+    with pytest.raises(CycleError):
+        refuse_circles(uses)

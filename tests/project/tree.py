@@ -61,15 +61,15 @@ def imports(file: Path) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def modules_used(file: Path, known: frozenset[str], *, functions: bool = True) -> Iterator[str]:
-    """The modules in `known` that a file imports or cimports, without its own and those that only type checkers read.
+def modules_used(file: Path, known: frozenset[str], *, functions: bool = True, types: bool = False) -> Iterator[str]:
+    """The modules in `known` that a file imports or cimports, without its own.
 
-    functions: whether imports inside functions count.
+    functions: whether imports inside functions count; types: whether those that only type checkers read do.
 
     `from package import name` is the module `package.name` if there is one, else `package`.
     """
     own = module_name(file)
-    for base, names in _statements(file, functions):
+    for base, names in _statements(file, functions, types):
         for name in names or [""]:
             target = f"{base}.{name}".strip(".")
             while target and target not in known:
@@ -78,7 +78,7 @@ def modules_used(file: Path, known: frozenset[str], *, functions: bool = True) -
                 yield target
 
 
-def _statements(file: Path, functions: bool) -> Iterator[tuple[str, list[str]]]:
+def _statements(file: Path, functions: bool, types: bool) -> Iterator[tuple[str, list[str]]]:
     text = file.read_text()
     if file.suffix != ".py":
         for match in FROM_CIMPORT.finditer(text):
@@ -94,7 +94,7 @@ def _statements(file: Path, functions: bool) -> Iterator[tuple[str, list[str]]]:
     work: list[ast.AST] = [ast.parse(text)]
     while work:
         node = work.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if not types and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             work += node.orelse
             continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not functions:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.visualizers.bridge import Bridge
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.session import Session
 
 if TYPE_CHECKING:

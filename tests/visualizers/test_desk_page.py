@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, expect
 
 from experiments.synthetic_schemas import NOUNS
 from tests.visualizers.bridge import Bridge, until
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.session import Session
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from types import SimpleNamespace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ from kernels_core.inspect.snapshots import (
 )
 from kernels_core.inspect.trace import Events, FillEvent, Operation, StepEvent
 from tests.visualizers import fixtures
-from visualizers import formatters, html
+from visualizers import html
 from visualizers.svg import to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -251,47 +251,34 @@ class TestSvg:
         assert "".join(plate.itertext()) == "8"
 
 
-class TestFormatters:
-    """Snapshots display themselves in IPython."""
+class TestDisplays:
+    """Snapshots display themselves, in IPython and wherever else an object is asked for its HTML."""
 
     @pytest.fixture
-    def shell(self) -> SimpleNamespace:
-        core = pytest.importorskip("IPython.core.formatters")
-        return SimpleNamespace(display_formatter=core.DisplayFormatter())
+    def formatter(self) -> Any:
+        return pytest.importorskip("IPython.core.formatters").DisplayFormatter()
 
-    def test_snapshots_display_themselves(self, shell: SimpleNamespace) -> None:
-        assert formatters.register(shell)
+    def test_snapshots_display_themselves(self, formatter: Any) -> None:
         for snapshot, words in (
             (fixtures.frontiers()[0], "Frontier"),
             (fixtures.token_sets(), "Token sets"),
             (fixtures.stats(), "Counters"),
             (fixtures.automaton(), "Automaton"),
         ):
-            data, _ = shell.display_formatter.format(snapshot)
+            data, _ = formatter.format(snapshot)
             assert words in survives(data["text/html"])
+            assert data["text/html"] == snapshot._repr_html_()
             assert data["text/plain"]
 
-    def test_registering_twice_changes_nothing(self, shell: SimpleNamespace) -> None:
-        formatter = shell.display_formatter.formatters["text/html"]
-        formatters.register(shell)
-        before = dict(formatter.type_printers), dict(formatter.deferred_printers)
-        formatters.register(shell)
-        assert (dict(formatter.type_printers), dict(formatter.deferred_printers)) == before
+    def test_a_persons_own_formatter_goes_first(self, formatter: Any) -> None:
+        formatter.formatters["text/html"].for_type(Frontier, lambda frontier: "mine")
+        assert formatter.format(fixtures.frontiers()[0])[0]["text/html"] == "mine"
 
-    def test_a_persons_own_formatter_is_kept(self, shell: SimpleNamespace) -> None:
-        formatter = shell.display_formatter.formatters["text/html"]
-        formatter.for_type(Frontier, lambda frontier: "mine")
-        formatters.register(shell)
-        assert shell.display_formatter.format(fixtures.frontiers()[0])[0]["text/html"] == "mine"
-
-    def test_outside_ipython_nothing_happens(self) -> None:
-        assert formatters.register() is False
-
-    def test_grammars_display_themselves(self, shell: SimpleNamespace) -> None:
+    def test_grammars_display_themselves(self) -> None:
+        import workbench  # noqa: F401  who draws them
         from kernels_core import Grammar, GrammarCompiler, TokenizerInfo
 
-        formatters.register(shell)
         grammar = Grammar.from_ebnf('root ::= "a" root | "b"')
         compiled = GrammarCompiler(TokenizerInfo([b"a", b"b", b"</s>"], stop_token_ids=[2])).compile_grammar(grammar)
-        assert "root ::=" in survives(shell.display_formatter.format(grammar)[0]["text/html"])
-        assert "Compiled grammar" in survives(shell.display_formatter.format(compiled)[0]["text/html"])
+        assert "root ::=" in survives(grammar._repr_html_())
+        assert "Compiled grammar" in survives(compiled._repr_html_())

@@ -24,16 +24,17 @@ from playwright.sync_api import Locator
 import visualizers
 import workbench
 import workbench as wb
+from kernels_core.display import Displayed
 from tests.visualizers import fixtures, strangers
 from tests.visualizers.bridge import Bridge, until
 from tests.visualizers.strangers import CASES, EVIL, SCRIPT
 from tests.visualizers.test_static import ATTRIBUTES, TAGS
-from visualizers import formatters, html
+from visualizers import html
 from visualizers.asked import AskedView
 from visualizers.live import CounterView, OperationView, StepBar
 from visualizers.live_base import LiveView
 from visualizers.svg import to_svg
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.panels import panel_types
 from workbench.panels.base import Panel
 
@@ -58,7 +59,7 @@ QUIET = {
 }
 # What they show is no stranger's text: numbers, or a picture of them.
 WITHOUT_TEXT = {"caches", "mask", "Caches", "CounterView"}
-BASES = {"LiveView", "AskedView", "_TokenView", "Panel", "Host", "Page"}
+BASES = {"LiveView", "AskedView", "_TokenView", "Panel", "Host", "Page", "Printed", "Record"}
 ALLOWED = TAGS | {"p", "h1", "h2", "h3", "ul", "li"}
 ACTIVE = "script, iframe, object, embed, link, base, img:not([src^='data:']), [onerror], [onload], [onclick]"
 
@@ -124,8 +125,11 @@ def test_every_live_view_is_tried_here() -> None:
 
 
 def test_everything_of_the_engine_that_displays_itself_is_tried_here() -> None:
-    kinds = {kind.__name__ for kind in formatters._TYPES} | {name for _, name in formatters._NAMED}
-    assert kinds == set(strangers.SNAPSHOTS)
+    waiting: list[type[Any]] = [Displayed]
+    for kind in waiting:
+        waiting += kind.__subclasses__()
+    kinds = {kind.__name__ for kind in waiting if kind.__module__.startswith("kernels_core.")}
+    assert kinds - {"Displayed"} == set(strangers.SNAPSHOTS)
 
 
 # -- without a script -------------------------------------------------------------------------------------------------
@@ -148,11 +152,7 @@ def test_displays_of_what_the_engine_says(case: str) -> None:
     texts = {}
     for name, make in strangers.SNAPSHOTS.items():
         found = make(session)
-        function = (
-            next((show for kind, show in formatters._TYPES.items() if isinstance(found, kind)), None)
-            or formatters._NAMED[type(found).__module__, name]
-        )
-        texts[name] = seen(function(found))
+        texts[name] = seen(found._repr_html_())
     assert shows(texts["Grammar"])
     assert shows(texts["TokenSets"])
 

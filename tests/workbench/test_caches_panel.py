@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.workbench.vocabulary import GRAMMAR
 from visualizers.caches import _part
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.panels.caches import CachesPanel
 from workbench.panels.text import TextPanel
 from workbench.session import Session

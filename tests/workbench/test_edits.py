@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS
-from workbench.edits import PAUSE_SECONDS, Edits, Version
 from workbench.explorer import explore
-from workbench.history import Place, Step
 from workbench.session import Session
+from workbench.session.history import Place, Step
+from workbench.session.undo import PAUSE_SECONDS, Edits, Version
 
 
 class Clock:

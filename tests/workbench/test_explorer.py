@@ -20,12 +20,12 @@ from tests.strategies import examples
 from tests.workbench.vocabulary import EOS, GRAMMAR
 from visualizers.host import Host
 from visualizers.mode import set_mode
-from workbench.desk import arrangement_of, in_sight
 from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
+from workbench.explorer.dashboard import arrangement_of, in_sight
 from workbench.panels import panel_types
 from workbench.panels.text import STEPS_AFTER, STEPS_MOVED, box_bytes, box_text
-from workbench.run import RunError
 from workbench.session import Session
+from workbench.session.run import RunError
 from workbench.tokenizers import Tokenizer
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
-from workbench.hint import hint
-from workbench.reading import StepError
+from workbench.explorer.tooltip import hint
 from workbench.session import Session
+from workbench.session.result import StepError
 
 
 def test_a_text_that_cannot_come(session: Session) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.history import Place, Step, Tape
+from workbench.session.history import Place, Step, Tape
 
 # A part is the bytes of a step and whether it is taken whole.
 parts_of_tapes = st.lists(

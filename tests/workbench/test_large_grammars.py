@@ -11,11 +11,11 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import modes
 from tests.work import calls
 from workbench import Explorer, explore
-from workbench.masks import Fills
 from workbench.provenance import provenance
 from workbench.provenance.branches import Oracles
 from workbench.provenance.formats import FormatWalk
 from workbench.session import Session
+from workbench.session.masks import Fills
 from workbench.tokenizers import Tokenizer
 
 MANY = 3_000

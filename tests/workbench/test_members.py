@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.workbench.test_provenance import INFO, at
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.panels.next import NextPanel
 from workbench.provenance.elements import STYLES, read_elements
 from workbench.session import Session

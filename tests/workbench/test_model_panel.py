@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from experiments.demo_model import GRAMMAR_FILE  # noqa: E402
-from workbench.desk import Desk  # noqa: E402
+from workbench.explorer.dashboard import Desk  # noqa: E402
 from workbench.generation import LanguageModel, load_model  # noqa: E402
 from workbench.panels.model import ModelPanel  # noqa: E402
 from workbench.panels.text import TextPanel  # noqa: E402
@@ -88,7 +88,7 @@ def test_a_run_that_is_no_longer_the_text_is_followed_as_far_as_both_agree(desk:
 
 
 def test_it_is_live(desk: Desk, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.desk.REFRESH_SECONDS", 0)
+    monkeypatch.setattr("workbench.explorer.dashboard.REFRESH_SECONDS", 0)
     view = panel_of(desk).view
     seen: list[tuple[int, bool]] = []
 
@@ -104,7 +104,9 @@ def test_it_is_live(desk: Desk, model: LanguageModel, monkeypatch: pytest.Monkey
 
 
 def test_the_stop_button_ends_the_run(desk: Desk, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.desk.REFRESH_SECONDS", 0)  # a quick run would be over before it is drawn
+    monkeypatch.setattr(
+        "workbench.explorer.dashboard.REFRESH_SECONDS", 0
+    )  # a quick run would be over before it is drawn
     view = panel_of(desk).view
     view.observe(
         lambda _: panel_of(desk).received({"kind": "stop"}) if view.about.get("running") else None, names="place"

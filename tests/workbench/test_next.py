@@ -15,8 +15,8 @@ from workbench.next import Lexicon, callers, deaths, explore
 from workbench.next.lexicon import merged
 from workbench.next.places import open_end, waiting_rules
 from workbench.next.refusals import with_reasons
-from workbench.reading import content
 from workbench.session import Session
+from workbench.session.result import content
 from workbench.tokenizers import Tokenizer
 
 SCHEMA = {

@@ -44,12 +44,20 @@ def test_a_session_needs_no_widgets() -> None:
     assert found == []
 
 
-def test_displays_are_registered_inside_ipython() -> None:
+@pytest.mark.parametrize("before", ["", "import kernels_core; ", "import IPython; "])
+def test_snapshots_display_themselves_once_this_is_imported(before: str) -> None:
+    """In whatever order: nothing is told to IPython."""
     code = (
-        "from IPython.core.interactiveshell import InteractiveShell; shell = InteractiveShell.instance(); "
-        "import workbench; "
-        "from kernels_core.inspect.snapshots import Frontier; "
-        "print(Frontier in shell.display_formatter.formatters['text/html'].type_printers)"
+        f"{before}import workbench; from kernels_core import *; "
+        "info = TokenizerInfo([b'a', b'</s>'], stop_token_ids=[1]); grammar = Grammar.from_ebnf('root ::= \"a\"'); "
+        "matcher = GrammarMatcher(GrammarCompiler(info).compile_grammar(grammar)); "
+        "print('Frontier' in matcher.frontier()._repr_html_(), 'root ::=' in grammar._repr_html_())"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == "True"
+    assert shown.strip() == "True True"
+
+
+def test_the_engine_alone_displays_nothing() -> None:
+    code = "from kernels_core import *; print(Grammar.from_ebnf('root ::= \"a\"')._repr_html_())"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "None"

@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from visualizers.compare import CompareView
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.panels.compare import ComparePanel
 from workbench.tokenizers import Tokenizer
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.history import Step, Tape
-from workbench.places import Places
+from workbench.explorer.position_ids import Places
+from workbench.session.history import Step, Tape
 
 DATA = st.binary(min_size=1, max_size=3)
 

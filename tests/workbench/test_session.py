@@ -14,8 +14,8 @@ from kernels_core.errors import GrammarError, GrammarSyntaxError
 from kernels_core.grammar.ir import GrammarIR, Literal, Rule, Seq, TokenSet
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS, GRAMMAR, PIECES
-from workbench.reading import StepError
 from workbench.session import Session
+from workbench.session.result import StepError
 from workbench.tokenizers import Tokenizer
 
 ID = {piece: 256 + number for number, piece in enumerate(PIECES)}

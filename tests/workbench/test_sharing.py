@@ -14,8 +14,8 @@ from kernels_core import Options
 from tests.visualizers.test_live import packed
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.explorer import explore
-from workbench.keeping import KeptError
 from workbench.session import Session
+from workbench.session.file import KeptError
 from workbench.tokenizers import Tokenizer
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workbench.test_provenance import INFO, TAG, TOOLS, at
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.panels.triggers import TriggersPanel
 from workbench.provenance import tags
 from workbench.session import Session

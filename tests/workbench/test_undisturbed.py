@@ -16,7 +16,7 @@ from tests.engine.driver import tokenizer as small_tokenizer
 from tests.reference import Recogniser
 from tests.strategies import World, texts, worlds
 from tests.workbench.vocabulary import EOS, GRAMMAR
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.panels.next import NextPanel
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workbench.waiting import Line
+from workbench.progress import Line
 
 
 class Shell:

@@ -9,7 +9,7 @@ import pytest
 from tests.workbench.test_next import TAGS
 from tests.workbench.vocabulary import GRAMMAR
 from visualizers.why import WhyView
-from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
 from workbench.next.why import why
 from workbench.panels.next import NextPanel
 from workbench.panels.text import TextPanel

@@ -3,7 +3,7 @@
 // The widget's trait `arrangement` says what lies where: { docks: { name: { tabs, active } }, columns, left, right,
 // maximised }; sizes are fractions.  It is kept in the browser's storage too, so that the next desk begins as this one.
 // Keys are those of the whole desk: see help.js, which lists them.
-// Read on: workbench/desk.py (the panels), host.js (their views), text.js (the strip).
+// Read on: workbench/explorer/dashboard.py (the panels), host.js (their views), text.js (the strip).
 import { h } from "./common.js";
 import { keepFocus } from "./focus.js";
 import { help, tabKey, tabOf } from "./help.js";

@@ -1,5 +1,5 @@
 // A card that says why: for a token or a refused text on which the pointer rests, or which the keyboard has reached.
-// Read on: tokens.js and text.js (who show it), workbench/hint.py (who answers).
+// Read on: tokens.js and text.js (who show it), workbench/explorer/tooltip.py (who answers).
 import { code, h } from "./common.js";
 
 const REST_MS = 350;

@@ -1,6 +1,6 @@
 """`check`, `mask` and `explain`: one grammar, one text, and what our engine says.
 
-Read on: `workbench/cli/common.py`, `workbench/session.py`.
+Read on: `workbench/cli/common.py`, `workbench/session/session.py`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from workbench.cli.common import (
 if TYPE_CHECKING:
     from workbench.next import Refusals, Why
     from workbench.provenance import Place
-    from workbench.reading import Reading
     from workbench.session import Session
+    from workbench.session.result import Reading
 
 __all__ = ["add_commands"]
 

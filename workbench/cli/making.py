@@ -1,6 +1,6 @@
 """`generate` and `serve-notebook`: a model under a grammar, and a notebook on a source.
 
-Read on: `workbench/generation/loop.py`, `workbench/explorer.py`, `workbench/cli/common.py`.
+Read on: `workbench/generation/loop.py`, `workbench/explorer/explorer.py`, `workbench/cli/common.py`.
 """
 
 from __future__ import annotations

@@ -6,20 +6,22 @@ looks in a terminal), `visualizers/compare.py` (in a notebook).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from rich.text import Text
 
 from visualizers.compare import comparison_html
-from visualizers.glyphs import glyph
+from visualizers.glyphs import clip, glyph
 from workbench.comparing.differences import Difference, Judge, find_differences
 from workbench.comparing.grammars import as_source, peer_note
 from workbench.comparing.sides import Answer, Common, EngineSpec, Missing, Side, ask, common_ids, open_engines
+from workbench.comparing.tables import FOLD, RIGHT, as_text, duration, grid, legend
 from workbench.languages import Source
-from workbench.reader import bytes_of
+from workbench.session.matching import bytes_of
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 __all__ = ["Comparison", "Pair", "compare"]
+
+MAX_GROUPS: Final = 12
+EXAMPLE: Final = 18
 
 MAX_SIDES: Final = 24
 SHOWN_IDS: Final = 1000
@@ -225,13 +230,9 @@ class Comparison:
         return comparison_html(self.to_dict(), [self.masks(pair) for pair in self.pairs])
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from workbench.comparing.tables import comparison_tables
-
-        yield from comparison_tables(self)
+        yield from _tables(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        from workbench.comparing.tables import as_text
-
         printer.text(as_text(self))
 
     def __repr__(self) -> str:
@@ -311,3 +312,72 @@ def _label(
     if len(places) > 1:
         parts.append(f"after {glyph(place[-24:])}" if place else "at the beginning")
     return ", ".join(parts)
+
+
+def _tables(comparison: Comparison) -> Iterator[Any]:
+    """The sides, then each pair with its groups of differences, then what to know."""
+    table = grid(
+        ("side", FOLD),
+        ("may follow", RIGHT),
+        ("end", {"no_wrap": True}),
+        ("compile", RIGHT),
+        ("first mask", RIGHT),
+        ("again", RIGHT),
+    )
+    for answer in comparison.answers:
+        name = Text(answer.side.label)
+        if answer.allowed is None:
+            name.append(f"\nrefuses the {answer.stage}: {answer.refusal}", "red")
+            table.add_row(name, "-", "-", duration(answer.compile_s), "", "")
+        else:
+            count = int((answer.allowed & comparison.common.ids).sum())
+            end = "yes" if answer.may_end else "no"
+            times = (duration(answer.compile_s), duration(answer.first_s), duration(answer.again_s))
+            table.add_row(name, f"{count:,}", end, *times)
+    texts = list(dict.fromkeys(answer.side.text for answer in comparison.answers))
+    if len(texts) == 1:
+        yield Text.assemble("after ", (clip(glyph(texts[0]), 80) or "nothing: at the beginning", "bold"))
+    yield table
+    yield from legend(
+        "may follow: tokens that the mask allows; end: whether the text may end here.",
+        "compile, first mask, again: measured once, to see the order of magnitude; `bench` measures.",
+    )
+    for pair in comparison.pairs:
+        yield from _pair_tables(pair)
+    yield Text("")
+    for note in comparison.notes:
+        yield from legend(note)
+
+
+def _pair_tables(pair: Pair) -> Iterator[Any]:
+    base, other = pair.base.side.label, pair.other.side.label
+    yield Text("")
+    if pair.agree:
+        yield Text.assemble((f"{base} and {other} agree", "green"), f" on all {pair.both + pair.neither:,} tokens.")
+        if not pair.differences:
+            return
+    else:
+        counts = f"{pair.both:,} by both, {pair.only_base:,} by {base} alone, {pair.only_other:,} by {other} alone"
+        yield Text.assemble((f"{base} and {other} differ", "red"), f": {counts}.")
+    table = grid(
+        ("tokens", RIGHT),
+        ("allowed by", {**FOLD, "max_width": 14}),
+        ("part at", {**FOLD, "max_width": 14}),
+        ("for example", {**FOLD, "max_width": 20}),
+        ("why, by our engine", {**FOLD, "min_width": 28}),
+    )
+    for difference in pair.differences[:MAX_GROUPS]:
+        examples = "  ".join(clip(glyph(data), EXAMPLE) for _, data in difference.examples[:4])
+        what = "the end" if difference.kind == "end" else f"{difference.count:,}"
+        where = difference.parts_at
+        if difference.after:
+            where = f"{where} after {clip(glyph(difference.after), EXAMPLE)}"
+        why = Text(clip(difference.why, 240))
+        if difference.places:
+            verb = "in" if difference.ours else "because:"
+            why.append(f"\n{verb} {clip('; '.join(difference.places), 200)}", "dim")
+        table.add_row(what, Text(difference.allowed_by), Text(where), Text(examples), why)
+    yield table
+    if len(pair.differences) > MAX_GROUPS:
+        yield from legend(f"... and {len(pair.differences) - MAX_GROUPS:,} more groups: see to_frame() or --json")
+    yield from legend("part at: the byte at which the side that refuses parts from the token.")

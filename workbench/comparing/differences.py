@@ -26,9 +26,9 @@ from workbench.comparing.sides import Answer, Bits, our_constraint
 from workbench.languages import Source
 from workbench.peers.base import Constraint, RefusedError
 from workbench.provenance import forbidding, provenance
-from workbench.reader import possible_bytes
-from workbench.reading import byte_ranges, describe_bytes
 from workbench.session import Session
+from workbench.session.matching import possible_bytes
+from workbench.session.result import byte_ranges, describe_bytes
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["Difference", "Judge", "Kind", "find_differences"]

@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from rich.table import Table
+from rich.text import Text
+
 from visualizers.glyphs import glyph, html_escape
+from workbench.comparing.tables import as_text, legend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,13 +174,9 @@ class Hunt:
         }
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from workbench.comparing.tables import hunt_tables
-
-        yield from hunt_tables(self)
+        yield from _tables(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        from workbench.comparing.tables import as_text
-
         printer.text(as_text(self))
 
     def _repr_html_(self) -> str:
@@ -213,3 +213,34 @@ class Hunt:
 
     def __repr__(self) -> str:
         return f"<Hunt: {self.summary}>"
+
+
+def _tables(hunt: Hunt) -> Iterator[Any]:
+    """What was tried, then each finding with its text, then who is right."""
+    style = "red" if hunt.findings else "green"
+    yield Text.assemble((hunt.verdict, style), hunt.summary.removeprefix(hunt.verdict))
+    for name, reason in hunt.refusals.items():
+        yield Text.assemble((f"{name} was left out: ", "yellow"), reason)
+    for number, finding in enumerate(hunt.findings, 1):
+        yield Text("")
+        yield from _finding(number, finding)
+    if hunt.findings:
+        yield Text("")
+        yield from legend(
+            "after TEXT, TOKEN: read by the one engine, refused by the other; shrunk as far as it stays so.",
+            "whole text: how the engine that goes on could end it, judged by jsonschema where there is a schema.",
+        )
+    if hunt.spellings:
+        yield from legend(f"left out: {hunt.spellings:,} matters of spelling, where the same JSON value is taken.")
+    for note in hunt.notes:
+        yield from legend(note)
+
+
+def _finding(number: int, finding: Finding) -> Iterator[Any]:
+    yield Text.assemble((f"{number}. ", "bold"), finding.headline)
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 3))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for name, value in finding.lines():
+        table.add_row(name, Text(value))
+    yield table

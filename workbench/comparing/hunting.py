@@ -44,10 +44,10 @@ from workbench.comparing.sides import (
 from workbench.comparing.texts import mutate, schema_text
 from workbench.languages import Source
 from workbench.peers.base import NotRunError, RefusedError
-from workbench.reader import possible_bytes
-from workbench.reading import describe_bytes
+from workbench.progress import Line
+from workbench.session.matching import possible_bytes
+from workbench.session.result import describe_bytes
 from workbench.tokenizers import Tokenizer, load_tokenizer
-from workbench.waiting import Line
 
 if TYPE_CHECKING:
     from workbench.comparing.referee import Referee

@@ -7,7 +7,7 @@
 
 Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` and `penalties` (the draw), `loading` and `model`
-(weights and cache), `loop` (one token after another), `branch` (going on from any step; side by side), `refusals` (why
+(weights and cache), `loop` (one token after another), `side_by_side`, `refusals` (why
 favourites were refused), `logits_processor` (the same constraint inside `transformers`); for many texts at once and
 without records, `engine`, over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where
 a GPU's logits are), `forced` (text without a choice), `drafts` and `lookup` (guesses).
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from workbench.generation.branch import SideBySide, generate_side_by_side
     from workbench.generation.device_masks import DeviceMasks, MaskTraffic
     from workbench.generation.drafts import Drafts
     from workbench.generation.engine import Chunk, Engine, Row
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from workbench.generation.loop import BeginningError, Constraint, TokenStream, astream, generate, stream
     from workbench.generation.model import LanguageModel, ModelError, ModelRun
     from workbench.generation.sampling import Sampling
+    from workbench.generation.side_by_side import SideBySide, generate_side_by_side
     from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 
 __all__ = [
@@ -60,7 +60,6 @@ __all__ = [
 ]
 
 _NAMES = {
-    "branch": ("SideBySide", "generate_side_by_side"),
     "device_masks": ("DeviceMasks", "MaskTraffic"),
     "drafts": ("Drafts",),
     "engine": ("Chunk", "Engine", "Row"),
@@ -69,6 +68,7 @@ _NAMES = {
     "loop": ("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"),
     "model": ("LanguageModel", "ModelError", "ModelRun"),
     "sampling": ("Sampling",),
+    "side_by_side": ("SideBySide", "generate_side_by_side"),
     "trace": ("Alternative", "FinishReason", "Generation", "Source", "Step"),
 }
 __getattr__, __dir__ = lazy_names(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import torch
@@ -27,10 +27,8 @@ from workbench.generation.device_masks import DeviceMasks
 from workbench.generation.drawing import Drawer, send
 from workbench.generation.lookup import Lookup
 from workbench.generation.model import LanguageModel, ModelError
+from workbench.generation.sampling import Sampling
 from workbench.generation.slots import SlotRun, Trees
-
-if TYPE_CHECKING:
-    from workbench.generation.engine import Row
 
 __all__ = ["DraftTree", "Drafter", "Drafts", "LookupDrafter", "ModelDrafter", "tensors_of"]
 
@@ -54,6 +52,17 @@ class Drafts:
             raise ValueError(f"drafts must be at least 1 token, not {self.tokens}")
         if self.branches < 1:
             raise ValueError(f"branches of drafts must be at least 1, not {self.branches}")
+
+
+class Written(Protocol):
+    """A text that is being written, as far as guesses need it: a row of the engine."""
+
+    prompt: tuple[int, ...]
+    tokens: list[int]
+    sampling: Sampling
+
+    def luck(self, ahead: int) -> float:
+        """The number, from 0 to 1, of the draw after `ahead` others."""
 
 
 class DraftTree:
@@ -138,7 +147,7 @@ def tensors_of(trees: Sequence[DraftTree], device: torch.device) -> tuple[torch.
 class Drafter(Protocol):
     """Makes guesses; follows the engine's slots."""
 
-    def guess(self, rows: Sequence[Row], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
+    def guess(self, rows: Sequence[Written], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
         """Put guesses into the tree of each row, at most `depths` tokens ahead.  The rows stay as they are."""
 
     def clear(self, slot: int) -> None:
@@ -155,7 +164,7 @@ class LookupDrafter:
         self._branches = drafts.branches
         self._lookups: list[Lookup | None] = [None] * slots
 
-    def guess(self, rows: Sequence[Row], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
+    def guess(self, rows: Sequence[Written], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
         for slot, (row, tree, depth) in enumerate(zip(rows, trees, depths, strict=True)):
             lookup = self._lookups[slot]
             if lookup is None:
@@ -220,7 +229,7 @@ class ModelDrafter:
         self._best = drafts.branches if drafts.branches > 1 else 0
         self._batch = batch
 
-    def guess(self, rows: Sequence[Row], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
+    def guess(self, rows: Sequence[Written], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
         if max(depths) < 1:
             return
         ends: list[int | None] = [0 if depth > 0 else None for depth in depths]  # of the chain of draws
@@ -248,7 +257,7 @@ class ModelDrafter:
 
     def _draw(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[Written],
         trees: Sequence[DraftTree],
         ends: list[int | None],
         states: torch.Tensor,
@@ -271,7 +280,7 @@ class ModelDrafter:
             for token in [other for other in others if other not in (first, -1)][: max(0, self._best - 1)]:
                 tree.add(end, token)
 
-    def _read_texts(self, rows: Sequence[Row]) -> torch.Tensor:
+    def _read_texts(self, rows: Sequence[Written]) -> torch.Tensor:
         """Read what is new of the texts; the hidden states behind their last tokens."""
         run = self._run
         unread: list[list[int]] = []

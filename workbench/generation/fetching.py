@@ -24,9 +24,11 @@ from platformdirs import user_cache_path
 from workbench.generation.errors import ModelError
 from workbench.tokenizers.libraries import require
 
-__all__ = ["PACKAGED", "PackagedModel", "fetch_model", "find_model", "models_folder"]
+__all__ = ["DEMO", "PACKAGED", "PackagedModel", "fetch_model", "find_model", "models_folder"]
 
 ORIGIN = "ORIGIN.md"
+DEMO = "demo"
+"""The name of the project's own small model."""
 
 
 @dataclass(frozen=True, slots=True)

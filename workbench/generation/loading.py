@@ -9,16 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.waiting import Line
+from workbench.generation.fetching import DEMO
+from workbench.progress import Line
 
 if TYPE_CHECKING:
     import torch
 
     from workbench.generation.model import LanguageModel
 
-__all__ = ["DEMO", "load_model"]
-
-DEMO = "demo"
+__all__ = ["load_model"]
 
 
 def load_model(

@@ -156,7 +156,7 @@ class TokenStream:
                 **({"complete": True} if self._complete else {}),
             },
             masks=self._log.record(first=self._heard) if self._origin is not None and self._recording else None,
-            source=Source(self._model, self._origin, tuple(self._prompt)),
+            source=Source(self._model, self._origin, tuple(self._prompt), generate),
         )
 
     def __iter__(self) -> Iterator[Step]:

@@ -25,8 +25,7 @@ from jinja2 import TemplateError
 from kernels_core import GrammarCompiler
 from workbench.generation import random_weights
 from workbench.generation.errors import ModelError, PromptTooLongError
-from workbench.generation.fetching import PACKAGED, find_model
-from workbench.generation.loading import DEMO
+from workbench.generation.fetching import DEMO, PACKAGED, find_model
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:

@@ -9,17 +9,15 @@ Read on: `trace.py` (`Generation.refusals`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import glyph
-from workbench.reader import possible_bytes
-from workbench.reading import describe_bytes
-
-if TYPE_CHECKING:
-    from workbench.generation.trace import Alternative, Generation, Step
+from workbench.generation.step import Alternative, Step
+from workbench.session.matching import possible_bytes
+from workbench.session.result import describe_bytes
 
 __all__ = ["refusal", "refusals"]
 
@@ -27,18 +25,17 @@ MAX_ASKED: Final = 1_000
 LIKELY: Final = 0.001  # what the model gave less to is not asked about, unless it was the favourite
 
 
-def refusals(generation: Generation) -> Mapping[tuple[int, int], str]:
+def refusals(steps: Sequence[Step], origin: GrammarMatcher) -> Mapping[tuple[int, int], str]:
     """The reason in one line for each likely token that was refused, by (step, token id): `MAX_ASKED` in all.
 
-    {} without a grammar, or for a generation whose source is gone.
+    `origin` is a matcher where the text of the steps begins.
     """
-    wanted = {step.index: refused for step in generation.steps if (refused := _refused(step))}
-    origin = None if generation.source is None else generation.source.origin
-    if origin is None or not wanted:
+    wanted = {step.index: refused for step in steps if (refused := _refused(step))}
+    if not wanted:
         return {}
     matcher = _twin(origin)
     found: dict[tuple[int, int], str] = {}
-    for step in generation.steps:
+    for step in steps:
         for alternative in wanted.get(step.index, ()):
             if len(found) < MAX_ASKED:
                 found[step.index, alternative.token_id] = refusal(matcher, alternative.token_id)

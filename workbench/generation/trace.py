@@ -1,134 +1,54 @@
 """What one generation leaves behind: plain, frozen data that needs no model, no grammar and no torch to be read.
 
-`Generation` is the whole run, `Step` one token of it, `Alternative` a token that could have been drawn instead.
-Probabilities are the model's own (before mask, temperature, top-k and top-p) unless a name says otherwise.
+`Generation` is the whole run, `Step` (`step.py`) one token of it.
 A `Generation` shows itself as the model cockpit: what each token's probabilities were before and after the mask.
 What needs the model again (`branch`) or the grammar again (`refusals`) goes by its `source`, which stays behind when a
 generation is pickled.
-Read on: `loop.py`, which makes them, `branch.py`, `refusals.py`, `../cockpit.py` (the displays).
+Read on: `loop.py`, which makes them, `refusals.py`, `workbench/reports/cockpit.py` (the displays).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.inspect.fills import CacheRecord
-from kernels_core.inspect.trace import FillEvent
+from workbench.generation.refusals import refusals
+from workbench.generation.step import Alternative, Step
+from workbench.reports.record import Record
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from kernels_core import GrammarMatcher
-    from workbench.generation.branch import Edit
     from workbench.generation.model import LanguageModel
-    from workbench.page import Page
 
-__all__ = ["Alternative", "FinishReason", "Generation", "Source", "Step"]
+__all__ = ["Alternative", "Edit", "FinishReason", "Generation", "Source", "Step"]
 
 FinishReason = Literal["stop", "length", "grammar_complete", "interrupted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """One of the likeliest tokens of a step: its id, bytes, log probability (nats), and whether the mask allowed it."""
-
-    token_id: int
-    token: bytes
-    logprob: float
-    allowed: bool
-
-    @property
-    def probability(self) -> float:
-        return math.exp(self.logprob)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One token.
-
-    `logprob`: log probability the model gave to the token; `drawn_logprob`: log probability with which it was drawn,
-    after mask and sampling settings (both in nats).  `feasible_mass`: probability the model gave to all allowed tokens
-    together, from 0 to 1.  `allowed_count`: how many tokens the mask allowed (the whole vocabulary without a grammar);
-    `forced` says it was one.  `alternatives`: the likeliest tokens, likeliest first, allowed or not.  `offset`: bytes
-    of text before this token.  `is_special`: a control token, whose bytes are its name and add nothing to the text;
-    `is_stop`: it ended the generation.  `given`: it was not drawn but set beforehand (`begin`).
-
-    `choices`: the likeliest tokens that the mask allows, likeliest first.  `entropy`, `masked_entropy`: of the model's
-    distribution and of what the mask leaves of it (rescaled to 1), in nats, before temperature, top-k and top-p; None
-    when the generation was not recorded.  `fill`: how the engine came by the mask (None without a grammar or record).
-
-    Nanoseconds: `model_ns` the model's pass; `mask_ns` finding or making the mask, alone; `apply_ns` setting forbidden
-    logits to minus infinity; `sample_ns` drawing; `record_ns` writing all this down.
-    """
-
-    index: int
-    token_id: int
-    token: bytes
-    offset: int
-    logprob: float
-    drawn_logprob: float
-    allowed_count: int
-    feasible_mass: float
-    forced: bool
-    is_special: bool
-    is_stop: bool
-    alternatives: tuple[Alternative, ...]
-    mask_ns: int
-    model_ns: int
-    sample_ns: int
-    choices: tuple[Alternative, ...] = ()
-    entropy: float | None = None
-    masked_entropy: float | None = None
-    given: bool = False
-    fill: FillEvent | None = None
-    apply_ns: int = 0
-    record_ns: int = 0
-
-    @property
-    def refused(self) -> tuple[Alternative, ...]:
-        """The tokens that the model liked better than any that is allowed, as far as they were recorded."""
-        found = []
-        for alternative in self.alternatives:
-            if alternative.allowed:
-                break
-            found.append(alternative)
-        return tuple(found)
-
-    def masked_probability(self, alternative: Alternative) -> float:
-        """What the mask makes of an alternative's probability: 0 if it is refused, else its share of the mass left."""
-        if not alternative.allowed or self.feasible_mass <= 0:
-            return 0.0
-        return min(1.0, alternative.probability / self.feasible_mass)
-
-    @property
-    def probability(self) -> float:
-        return math.exp(self.logprob)
-
-    @property
-    def rejected_favourite(self) -> bool:
-        """Whether the model's first choice was forbidden by the grammar: a place where the constraint was felt."""
-        return bool(self.alternatives) and not self.alternatives[0].allowed
+Edit: TypeAlias = str | bytes | int | Sequence[int] | None
+"""What comes instead of a token: a text or bytes (cut into tokens), a token id, several, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """What a generation was made with: to go on from one of its steps, and to ask the grammar about it.
 
-    `origin` is the matcher where the text began, None without a grammar.
+    `origin` is the matcher where the text began, None without a grammar; `generate` makes another generation.
     """
 
     model: LanguageModel
     origin: GrammarMatcher | None
     prompt: tuple[int, ...]
+    generate: Callable[..., Generation]
 
 
 @dataclass(frozen=True)
-class Generation:
+class Generation(Record):
     """A finished (or interrupted) generation.
 
     `finish_reason`: "stop" (the model drew a stop token, or a stop string appeared), "length" (`max_tokens` or the
@@ -159,9 +79,26 @@ class Generation:
     @cached_property
     def refusals(self) -> Mapping[tuple[int, int], str]:
         """Why the grammar refused the model's favourites, by (step, token id); {} when the grammar is not at hand."""
-        from workbench.generation.refusals import refusals
+        origin = None if self.source is None else self.source.origin
+        return {} if origin is None else refusals(self.steps, origin)
 
-        return refusals(self)
+    def beginning(self, step: int, edit: Edit = None) -> list[int | Step]:
+        """What a branch begins with (`begin` of `generate`): the steps before `step`, and the tokens of `edit`.
+
+        `IndexError` for a step outside [0, len(generation)], `ValueError` without a `source`.
+        """
+        if not 0 <= step <= len(self):
+            raise IndexError(f"step {step} is outside the generation, which has {len(self)} tokens")
+        if self.source is None:
+            raise ValueError("this generation has lost its model (it was pickled): generate again to branch from it")
+        kept: list[int | Step] = list(self.steps[:step])
+        if edit is None:
+            return kept
+        if isinstance(edit, str | bytes):
+            return kept + list(self.source.model.tokenizer.encode(edit))
+        if isinstance(edit, int):
+            return [*kept, edit]
+        return kept + [index(token) for token in edit]
 
     def branch(self, step: int, edit: Edit = None, **options: Any) -> Generation:
         """Go on from before token `step`, with `edit` in its place: a text, bytes, a token id or several, or nothing.
@@ -170,43 +107,10 @@ class Generation:
         too, so that without an edit and with the same seed the same text comes again.  Raises `BeginningError` for an
         edit that the grammar refuses, `ValueError` without a `source` (a pickled generation).
         """
-        from workbench.generation.branch import branch
-
-        return branch(self, step, edit, **options)
-
-    def to_html(self, *, title: str = "Maskscope generation", heading: bool = True) -> str:
-        """The run as one HTML document: the model cockpit and the caches, stepped by the arrow keys, without Python."""
-        from workbench.cockpit import generation_page
-
-        label = f", {self.model}" if self.random else ""
-        return generation_page(self, title=title + label, heading=heading)
-
-    def save(self, path: str | Path, *, title: str = "Maskscope generation") -> Path:
-        """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
-        from workbench.strip import save_html
-
-        return save_html(path, self.to_html(title=title))
-
-    def show(self, *, height: int = 640) -> Page:
-        """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
-        from visualizers.standalone import iframe
-        from workbench.page import Page
-
-        return Page(iframe(self.to_html(heading=False), height=height), str(self))
-
-    def _repr_html_(self) -> str:
-        from workbench.cockpit import generation_html
-
-        return generation_html(self)
-
-    def __str__(self) -> str:
-        from workbench.cockpit import generation_text
-
-        return generation_text(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """In IPython's terminal: as `print` shows it."""
-        printer.text(repr(self) if cycle else str(self))
+        begin, source = self.beginning(step, edit), self.source
+        assert source is not None
+        settings = {**self.settings, **options}
+        return source.generate(source.model, list(source.prompt), source.origin, begin=begin, **settings)
 
     @property
     def tokens(self) -> tuple[int, ...]:

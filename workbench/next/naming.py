@@ -6,8 +6,6 @@ Read on: `workbench/provenance/members.py` (the members of the object), `workben
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,20 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 from kernels_core import GrammarMatcher
 from workbench.provenance import reader_of
-from workbench.provenance.elements import STYLES
 from workbench.provenance.members import Member, OpenObject, Probe, open_objects
+from workbench.provenance.names import begun
 from workbench.provenance.reader import Content, Reader, read_text
 
 if TYPE_CHECKING:
-    from workbench.session import Session
+    from workbench.session.context import Context
 
-__all__ = ["Naming", "begun", "naming"]
+__all__ = ["Naming", "naming"]
 
 CLOSE: Final = 0.6
 """How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
 MOST: Final = 3
-_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)("?)', re.S)
-_BEHIND: Final = re.compile(r"\s*,?\s*" + _NAME.pattern, re.S)
 _FORCED: Final = 64
 
 
@@ -40,18 +36,18 @@ class Naming:
     suggestions: tuple[bytes, ...]
 
 
-def naming(session: Session, tried: bytes, read: int, *, afresh: bool = False) -> Naming | None:
+def naming(context: Context, tried: bytes, read: int, *, afresh: bool = False) -> Naming | None:
     """What is wrong with the name that `tried` would write; None where it dies (after `read` bytes) as something else.
 
     `tried` comes after the session's text, or (`afresh`) is a text from the beginning.  The session is held.
     """
-    reader, text = reader_of(session), b"" if afresh else read_text(session)
+    reader, text = reader_of(context), b"" if afresh else read_text(context)
     if not reader.source.is_json:
         return None
     for content in reader.contents(text + tried[:read]):
         if tried[read : read + 1] == b"}" and not content.style and content.prefix.part in ("after", "name"):
             begin = len(text) + read
-            at = _matcher(session, text, tried, begin, afresh)
+            at = _matcher(context, text, tried, begin, afresh)
             objects = [] if at is None else _objects(reader, (text + tried)[:begin], at)
             if objects and objects[0].missing:
                 return Naming(_still_required(objects[0].missing), ())
@@ -60,7 +56,7 @@ def naming(session: Session, tried: bytes, read: int, *, afresh: bool = False) -
             continue
         size, name, ended = found
         begin = len(text) + read - size
-        at = _matcher(session, text, tried, begin, afresh)
+        at = _matcher(context, text, tried, begin, afresh)
         if at is None:
             continue
         objects = _objects(reader, (text + tried)[:begin], at)
@@ -85,42 +81,14 @@ def _still_required(names: list[str]) -> str:
     return f"{shown}{f' and {more} more' if more > 0 else ''} {'is' if len(names) == 1 else 'are'} still required"
 
 
-def begun(content: Content, rest: bytes) -> tuple[int, str, bool] | None:
-    """The name that is tried behind `content.text`: the bytes of it (and what leads to it) that stand there, the name,
-    and whether it is whole."""
-    prefix, more = content.prefix, rest.decode(errors="replace")
-    if prefix.part == "after" and not content.style:
-        match = _BEHIND.match(more) if prefix.levels[-1].is_object else None
-        return None if match is None else (0, _read(match[1]), bool(match[2]))
-    if prefix.part != "name":
-        return None
-    spelt, size = prefix.partial + more, len(prefix.partial.encode())
-    if content.style:
-        style = STYLES[content.style]
-        if not spelt.lstrip().startswith(style.front):
-            return None
-        name = spelt.lstrip()[len(style.front) :]
-        ends = [place for middle in style.middles.values() if (place := name.find(middle[0])) >= 0]
-        return size, name[: min(ends)] if ends else name, bool(ends)
-    match = _NAME.match(spelt.lstrip())
-    return None if match is None else (size, _read(match[1]), bool(match[2]))
-
-
-def _read(name: str) -> str:
-    try:
-        return str(json.loads(f'"{name}"', strict=False))
-    except ValueError:  # an escape that is cut, or none
-        return name
-
-
-def _matcher(session: Session, text: bytes, tried: bytes, begin: int, afresh: bool) -> GrammarMatcher | None:
+def _matcher(context: Context, text: bytes, tried: bytes, begin: int, afresh: bool) -> GrammarMatcher | None:
     """A matcher in front of byte `begin` of both texts together."""
     if begin >= len(text):
-        at = GrammarMatcher(session.twin().compiled) if afresh else session.twin()
+        at = GrammarMatcher(context.twin().compiled) if afresh else context.twin()
         return at if at.accept_string(tried[: begin - len(text)]) else None
-    if text != session.text:
+    if text != context.text:
         return None  # tokens without text stand in it
-    at = GrammarMatcher(session.twin().compiled)
+    at = GrammarMatcher(context.twin().compiled)
     return at if at.accept_string(text[:begin]) else None
 
 

@@ -26,12 +26,12 @@ from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
 from workbench.next.places import open_end, state_key
-from workbench.reading import byte_ranges, content
+from workbench.session.result import byte_ranges, content
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["Chip", "Group", "Outlook", "outlook"]
 
@@ -234,17 +234,17 @@ class Outlook(Table):
         return outlook_html(self.state())
 
 
-def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
+def outlook(context: Context, *, seconds: float = PATIENCE) -> Outlook:
     """What may come next at the session's place; nothing of the session changes."""
-    with session.held():
-        matcher = session.twin()
-        info = session.tokenizer.info
+    with context.held():
+        matcher = context.twin()
+        info = context.tokenizer.info
         allowed = np.zeros(info.vocab_size, dtype=np.bool_)
-        allowed[session.allowed_array()] = True
-        explored = _explored(matcher, session.text, seconds)
+        allowed[context.allowed_array()] = True
+        explored = _explored(matcher, context.text, seconds)
         words = lexicon(info)
         runs = words.runs(allowed)
-        found = _with_tags(explored.found, session)
+        found = _with_tags(explored.found, context)
         tagged = bytes({one.unit[0] for one in found if one.kind == "tag" and one.unit})
         chips: dict[Kind, list[Chip]] = {}
         blanks = any(continuation.kind == "space" for continuation in found)
@@ -253,9 +253,9 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
             chips.setdefault(chip.kind, []).append(chip)
         silent = allowed.copy()
         silent[words.ids] = False
-        for chip in _whole_tokens(np.flatnonzero(silent), session):
+        for chip in _whole_tokens(np.flatnonzero(silent), context):
             chips.setdefault(chip.kind, []).append(chip)
-        if session.is_completed and "end" not in chips and not session.is_terminated:
+        if context.is_completed and "end" not in chips and not context.is_terminated:
             chips["end"] = [Chip(Continuation("end", b""), "end of the text (no stop token in this vocabulary)", 0)]
         by_name = {
             name: [chip for kind in kinds for chip in chips.get(kind, [])]
@@ -266,17 +266,17 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
         groups = tuple(_group(name, found, claims[name]) for name, found in by_name.items())
         counted = sum(int(np.count_nonzero(claim)) for claim in claims.values())
         total, unspelt = int(np.count_nonzero(allowed)), int(np.count_nonzero(silent))
-        note = "the text has ended" if session.is_terminated else ""
+        note = "the text has ended" if context.is_terminated else ""
         if not groups and not note:
             note = "nothing can come here, and the text may not end"
         return Outlook(
-            position=session.position,
+            position=context.position,
             groups=groups,
             allowed=total,
             vocab_size=info.vocab_size,
             uncounted=total - counted - unspelt,
             complete=explored.complete,
-            forced=b"" if session.is_terminated else matcher.find_jump_forward_string(1024).encode(),
+            forced=b"" if context.is_terminated else matcher.find_jump_forward_string(1024).encode(),
             note=note,
             seconds=seconds,
             control=info.vocab_size - len(words.ids) - unspelt,
@@ -303,14 +303,14 @@ def _explored(matcher: GrammarMatcher, text: bytes, seconds: float) -> Explorati
     return found
 
 
-def _with_tags(found: list[Continuation], session: Session) -> list[Continuation]:
+def _with_tags(found: list[Continuation], context: Context) -> list[Continuation]:
     """The same; what goes on with a trigger that has begun is a tag, whatever it would be elsewhere."""
     if not any(map(_goes_on, found)) or all(one.kind != "character" for one in found):
         return found
-    if not may_switch(session.matcher):
+    if not may_switch(context.matcher):
         return found
     try:
-        inside = session.modes().mode == "trigger"
+        inside = context.modes().mode == "trigger"
     except BudgetExceededError:
         return found
     return [replace(one, kind="tag") if _goes_on(one) else one for one in found] if inside else found
@@ -368,9 +368,9 @@ def _label(continuation: Continuation, tagged: bytes) -> str:
     return unit + content(members)
 
 
-def _whole_tokens(ids: npt.NDArray[np.int64], session: Session) -> Iterator[Chip]:
+def _whole_tokens(ids: npt.NDArray[np.int64], context: Context) -> Iterator[Chip]:
     """Allowed tokens that spell no text: stop tokens, and those that the grammar names by their ids."""
-    info = session.tokenizer.info
+    info = context.tokenizer.info
     stops = set(info.stop_token_ids)
     for token in ids.tolist():
         name = glyph(bytes(info.decoded_vocab[token])) or "no bytes"

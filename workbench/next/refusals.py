@@ -20,11 +20,11 @@ from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
 from workbench.next.lexicon import lexicon
 from workbench.next.places import waiting_rules
 from workbench.provenance import Place, forbidding
-from workbench.reading import content
+from workbench.session.result import content
 
 if TYPE_CHECKING:
     from kernels_core.inspect.look import RestCaller
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["Callers", "Refusals", "callers", "refusals"]
 
@@ -120,19 +120,19 @@ class Refusals(Table):
         return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
 
 
-def refusals(session: Session, *, seconds: float = SECONDS) -> Refusals:
+def refusals(context: Context, *, seconds: float = SECONDS) -> Refusals:
     """Where every token that cannot come dies; nothing of the session changes.
 
     Stop tokens and control tokens spell nothing: they are counted (`control`) and not listed.
     """
-    with session.held():
-        words = lexicon(session.tokenizer.info)
-        walk = deaths(session.twin(), words, seconds=seconds)
+    with context.held():
+        words = lexicon(context.tokenizer.info)
+        walk = deaths(context.twin(), words, seconds=seconds)
         groups = walk.refusals(waiting_rules)
         listed = sum(group.count for group in groups)
-        info = session.tokenizer.info
+        info = context.tokenizer.info
         silent = np.setdiff1d(np.arange(info.vocab_size), words.ids, assume_unique=True)
-        control = len(silent) - int(np.isin(session.allowed_array(), silent).sum())
+        control = len(silent) - int(np.isin(context.allowed_array(), silent).sum())
         return Refusals(
             tuple(groups),
             ((),) * len(groups),
@@ -144,24 +144,24 @@ def refusals(session: Session, *, seconds: float = SECONDS) -> Refusals:
         )
 
 
-def with_reasons(session: Session, found: Refusals, *, groups: int = 12, seconds: float = 0.6) -> Refusals:
+def with_reasons(context: Context, found: Refusals, *, groups: int = 12, seconds: float = 0.6) -> Refusals:
     """The same with the places of the source that forbid the largest `groups`, as far as `seconds` allow.
 
     A group's fatal bytes may be forbidden for several reasons; one byte that could begin a value is asked about.
     """
     reasons = list(found.reasons)
     until = time.monotonic() + seconds
-    with session.held():
+    with context.held():
         for number, group in enumerate(found.groups[:groups]):
             left = until - time.monotonic()
             if left <= 0:
                 break
             typical = next((value for value in _TYPICAL if value in group.fatal), group.fatal[0])
-            reasons[number] = forbidding(session, group.read + bytes((typical,)), budget_ms=1000 * left)
+            reasons[number] = forbidding(context, group.read + bytes((typical,)), budget_ms=1000 * left)
             digit = next((value for value in group.fatal if value in _DIGITS and value != typical), None)
             if digit is not None and not any(place.keyword for place in reasons[number]):
                 # Of a number that is too large another digit is forbidden by a keyword, a letter by none.
-                more = forbidding(session, group.read + bytes((digit,)), budget_ms=1000 * (until - time.monotonic()))
+                more = forbidding(context, group.read + bytes((digit,)), budget_ms=1000 * (until - time.monotonic()))
                 keywords = tuple(place for place in more if place.keyword)
                 reasons[number] = (*keywords, *(place for place in reasons[number] if place not in keywords))
     return replace(found, reasons=tuple(reasons), reasoned=True)

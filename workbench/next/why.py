@@ -3,7 +3,7 @@
 `why(session, what)` is quick; the reasons in the words of the source are looked for by trying (`reasons=True`, up to a
 fifth of a second), see `workbench/provenance`.
 
-Read on: `workbench/panels/why.py` (the panel), `workbench/session.py` (`explain`).
+Read on: `workbench/panels/why.py` (the panel), `workbench/session/session.py` (`explain`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from workbench.next.places import LONGEST, short_end
 from workbench.next.refusals import END, decided
 from workbench.provenance import Place, forbidding, reader_of
 from workbench.provenance.reader import read_text
-from workbench.reading import Reading, content
+from workbench.session.result import Reading, content
 
 if TYPE_CHECKING:
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["Why", "suggestions", "why"]
 
@@ -167,25 +167,25 @@ class Why:
         return why_html(self.state())
 
 
-def why(session: Session, what: str | bytes | int, *, reasons: bool = True, lead: bytes = b"") -> Why:
+def why(context: Context, what: str | bytes | int, *, reasons: bool = True, lead: bytes = b"") -> Why:
     """Why `what`, a text or a token's id, may come at the session's place or not; nothing changes.
 
     `lead` is the end of the session's text that was typed with `what` as one text.
     Raises `StepError` for an id outside the vocabulary, `TypeError` for anything else.
     """
-    with session.held():
+    with context.held():
         token = None if isinstance(what, (str, bytes)) else int(what)
-        reading = session.explain(what)
-        twin = session.twin()
-        named = None if reading.ok else naming(session, reading.text, reading.read)
+        reading = context.explain(what)
+        twin = context.twin()
+        named = None if reading.ok else naming(context, reading.text, reading.read)
         if named is not None:  # the names of the object's members are known, also of those that cannot come now
             near = named.suggestions[:SUGGESTED]
         else:
-            near = suggestions(twin, session.text, reading.text, reading.read, VERY_ALIKE if reading.ok else ALIKE)
+            near = suggestions(twin, context.text, reading.text, reading.read, VERY_ALIKE if reading.ok else ALIKE)
         after = twin.fork()
         spelt = after.accept_string(reading.text[: reading.read]) if reading.read else True
         going = spelt and not after.is_terminated()
-        kind, about = ("", _as_token(session, reading.text)) if token is None else _fate(session, token)
+        kind, about = ("", _as_token(context, reading.text)) if token is None else _fate(context, token)
         found = Why(
             reading=reading,
             token=token,
@@ -194,29 +194,29 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True, lead
             reasons=() if reading.ok else None,
             suggestions=near,
             forced=after.find_jump_forward_string(FORCED).encode() if going else b"",
-            place=reader_of(session).spot(read_text(session) + reading.text[: reading.read])
-            if session.document.is_json
+            place=reader_of(context).spot(read_text(context) + reading.text[: reading.read])
+            if context.document.is_json
             else None,
             end=short_end(after) if going else b"",
             lead=lead,
-            begun=_begun(session.text),
+            begun=_begun(context.text),
         )
-        return with_reasons(session, found) if reasons else found
+        return with_reasons(context, found) if reasons else found
 
 
-def with_reasons(session: Session, found: Why) -> Why:
+def with_reasons(context: Context, found: Why) -> Why:
     """The same with the places of the source that forbid it."""
     if found.reasons is not None:
         return found
-    return replace(found, reasons=forbidding(session, found.reading.text))
+    return replace(found, reasons=forbidding(context, found.reading.text))
 
 
-def _fate(session: Session, token: int) -> tuple[str, str]:
+def _fate(context: Context, token: int) -> tuple[str, str]:
     """What the token sets say of a token: its kind, and a sentence where that tells more than the fatal byte."""
-    row = token_index(session.token_sets()).row(token)
+    row = token_index(context.token_sets()).row(token)
     if row["kind"] == "uncertain":
         rest, rule = row["suffix"], row["rule"]
-        told = _decided(session, token, rule)
+        told = _decided(context, token, rule)
         if told and all(name == END for name, _ in told):
             return ("uncertain", f"it runs over the end of {rule}, which nothing called: the text is over there")
         after = " and ".join(
@@ -241,20 +241,20 @@ def _goes_on(text: bytes) -> bool:
     return _WORD.match(text) is not None
 
 
-def _as_token(session: Session, text: bytes) -> str:
+def _as_token(context: Context, text: bytes) -> str:
     """Who decides about a typed text that is one token, where that runs over the end of a rule; "" elsewhere."""
-    words = lexicon(session.tokenizer.info)
+    words = lexicon(context.tokenizer.info)
     first, last = words.spelling(text) if text else (0, 0)
     if first >= last:
         return ""
     token = int(words.ids[first])
-    kind, about = _fate(session, token)
+    kind, about = _fate(context, token)
     return f"as token {token}, {about}" if kind == "uncertain" else ""
 
 
-def _decided(session: Session, token: int, rule: str) -> list[tuple[str, str]]:
+def _decided(context: Context, token: int, rule: str) -> list[tuple[str, str]]:
     """The callers of `rule` and what they do with the rest of an uncertain token, those that take it first."""
-    for entry, who in zip(session.token_sets().states, session.rest_callers(), strict=True):
+    for entry, who in zip(context.token_sets().states, context.rest_callers(), strict=True):
         if entry.rule == rule and (place := np.flatnonzero(entry.uncertain.ids == token)).size:
             found = decided(who, place)
             return sorted(found, key=lambda one: one[1] != "takes")[:CALLERS]

@@ -1,6 +1,6 @@
 """The panels of the desk, one module each; every subclass of `Panel` that a module here defines is on the desk.
 
-Read on: `workbench/panels/base.py` (what a panel is), `workbench/desk.py` (where they lie).
+Read on: `workbench/panels/base.py` (what a panel is), `workbench/explorer/dashboard.py` (where they lie).
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A panel belongs to a desk, which tells it when to bring its view up to date, and passes on what a person does in it.
 A new panel is a module in this folder with one subclass of `Panel`; nothing else has to know of it.
 
-Read on: `workbench/desk.py` (the desk), `workbench/panels/chart.py` (an example), `visualizers/live_base.py` (views).
+Read on: `workbench/explorer/dashboard.py` (the desk), `workbench/panels/chart.py` (an example),
+`visualizers/live_base.py` (views).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from visualizers.live_base import LiveView
 
 if TYPE_CHECKING:
-    from workbench.reading import Reading
     from workbench.session import Change, Session
+    from workbench.session.result import Reading
 
 __all__ = ["DOCKS", "Desk", "Dock", "Panel"]
 

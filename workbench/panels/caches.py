@@ -1,6 +1,6 @@
 """The cache observatory on the desk: every mask that the session's engine was asked for, and what its grammars share.
 
-Read on: `visualizers/caches.py` (the view), `workbench/observatory.py` (`wb.caches`, the same for a finished run).
+Read on: `visualizers/caches.py` (the view), `workbench/reports/caches.py` (`wb.caches`, the same for a finished run).
 """
 
 from __future__ import annotations

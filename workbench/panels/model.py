@@ -3,7 +3,8 @@
 The run is the session's own (`Session.generate`), so all panels follow it and its stop button works.  A branch keeps
 the tokens before the place, writes something else there, and lets the model go on, in a thread of its own.
 
-Read on: `visualizers/cockpit.py` (the view), `workbench/cockpit.py` (what it shows), `workbench/generation/branch.py`.
+Read on: `visualizers/cockpit.py` (the view), `workbench/reports/cockpit.py` (what it shows),
+`workbench/generation/trace.py`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView
-from workbench.cockpit import cockpit_run, cockpit_steps
-from workbench.opened import generate_call
+from workbench.explorer.current import generate_call
 from workbench.panels.base import Desk, Panel
+from workbench.reports.cockpit import cockpit_run, cockpit_steps
 from workbench.session import Change
 
 if TYPE_CHECKING:
@@ -139,10 +140,8 @@ class ModelPanel(Panel):
 
         The session follows it in a thread.  Raises what `beginning` does.
         """
-        from workbench.generation.branch import beginning
-
         generation = self._generation()
-        begin = beginning(generation, step, text or None)
+        begin = generation.beginning(step, text or None)
         source = generation.source
         assert source is not None
         settings = dict(generation.settings)

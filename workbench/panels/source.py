@@ -18,8 +18,8 @@ from workbench.languages.warnings import doubts, misspelt
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import Place, forbidding, place_at, provenance
 from workbench.provenance.rules import spans_of_rules, written
-from workbench.reading import describe_bytes
 from workbench.session import Change, Session
+from workbench.session.result import describe_bytes
 
 __all__ = ["SourcePanel", "document_state", "hover_lines", "mistake_state", "place_state", "selected_span"]
 

@@ -2,7 +2,7 @@
 
 The functions that build what the view shows from a `Session` are pure, so that they can be tested without a browser.
 
-Read on: `visualizers/esm/text.js` (what the browser does with it), `workbench/desk.py` (the commands).
+Read on: `visualizers/esm/text.js` (what the browser does with it), `workbench/explorer/dashboard.py` (the commands).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kernels_core import TokenizerInfo
 from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import OPEN, SPACE, STOP_TOKEN, clip, glyph, parse
 from visualizers.text import TextView
-from workbench.hint import hint
-from workbench.history import Place
+from workbench.explorer.tooltip import hint
 from workbench.languages import NOTHING
 from workbench.panels.base import Desk, Panel
 from workbench.panels.triggers import StepMode, step_modes
-from workbench.reading import Candidate, Reading, content
+from workbench.reports.token_strip import session_strip
 from workbench.session import Change, Session
-from workbench.strip import ribbon_html
+from workbench.session.history import Place
+from workbench.session.result import Candidate, Reading, content
 
 __all__ = ["TextPanel", "box_bytes", "box_text", "ribbon_state", "stepper_state"]
 
@@ -92,7 +92,7 @@ class TextPanel(Panel):
         return {"id": token, "text": text, "ok": reading.ok, "why": why}
 
     def static_html(self) -> str:
-        return ribbon_html(self.session, self.desk.reading)
+        return session_strip(self.session, self.desk.reading)
 
 
 def box_text(data: bytes) -> str:

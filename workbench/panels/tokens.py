@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visualizers.live import TokenTable
-from workbench.hint import hint
+from workbench.explorer.tooltip import hint
 from workbench.next import Outlook
 from workbench.panels.base import Desk, Panel
 from workbench.panels.next import QUICK

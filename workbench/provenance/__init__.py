@@ -28,9 +28,8 @@ from workbench.provenance.spots import spots
 from workbench.provenance.tags import Tags, tags_of
 
 if TYPE_CHECKING:
-    from kernels_core import GrammarMatcher
     from kernels_core.clock import CancelToken
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = [
     "Member",
@@ -52,72 +51,72 @@ __all__ = [
 
 _FORCED = 64  # bytes that must follow, of which blanks matter
 
-_READERS: weakref.WeakKeyDictionary[Session, Reader] = weakref.WeakKeyDictionary()
+_READERS: weakref.WeakKeyDictionary[Context, Reader] = weakref.WeakKeyDictionary()
 _LOCK = new_lock()
 
 
-def reader_of(session: Session) -> Reader:
+def reader_of(context: Context) -> Reader:
     """The reader of the session's source, kept as long as that is in use."""
     with _LOCK:
-        reader = _READERS.get(session)
-    if reader is None or reader.source is not session.document or reader.info is not session.tokenizer.info:
-        reader = Reader(session.document, session.tokenizer.info)
+        reader = _READERS.get(context)
+    if reader is None or reader.source is not context.document or reader.info is not context.tokenizer.info:
+        reader = Reader(context.document, context.tokenizer.info)
         with _LOCK:
-            _READERS[session] = reader
+            _READERS[context] = reader
     return reader
 
 
-def pointers(session: Session, begins: Iterable[int]) -> list[str | None]:
+def pointers(context: Context, begins: Iterable[int]) -> list[str | None]:
     """The JSON pointers of what began after so many bytes each; None where the source has none for it.
 
     In grammars that are written as rules a rule's name says where it is, so there are none.
     """
-    with session.held():
+    with context.held():
         wanted = list(begins)
-        found = spots(session, reader_of(session), wanted)
+        found = spots(context, reader_of(context), wanted)
         return [found.get(begin) for begin in wanted]
 
 
-def provenance(session: Session) -> tuple[Place, ...]:
+def provenance(context: Context) -> tuple[Place, ...]:
     """Where the parser is in the session's source, what is read now first; nothing changes.
 
     Empty at a place that no part of the source speaks about (a value that a schema does not mention lies `here` in the
     object around it).
     """
-    with session.held():
+    with context.held():
 
         def can_come(
             text: bytes,
         ) -> bool:  # not asked about rules: a large grammar gets no second engine for them
-            return bool(_twin(session).accept_string(text))
+            return bool(context.twin().accept_string(text))
 
-        return reader_of(session).places(session, read_text(session), can_come)
+        return reader_of(context).places(context, read_text(context), can_come)
 
 
-def members(session: Session) -> Members:
+def members(context: Context) -> Members:
     """The objects that are being written at the session's place, the innermost first; nothing changes."""
-    with session.held():
-        reader = reader_of(session)
-        if not reader.source.is_json or session.is_terminated:
-            return Members(session.position, ())
-        twin = _twin(session)
+    with context.held():
+        reader = reader_of(context)
+        if not reader.source.is_json or context.is_terminated:
+            return Members(context.position, ())
+        twin = context.twin()
 
         def can_come(text: bytes) -> bool:
             return bool(twin.fork().accept_string(text))
 
         forced = twin.find_jump_forward_string(_FORCED).encode()
-        return Members(session.position, open_objects(reader, read_text(session), can_come, forced))
+        return Members(context.position, open_objects(reader, read_text(context), can_come, forced))
 
 
-def tags(session: Session) -> Tags:
+def tags(context: Context) -> Tags:
     """The tags that may come at the session's place, and what ends those that are open; nothing changes."""
-    with session.held():
-        reader = reader_of(session)
-        return Tags() if session.is_terminated else tags_of(reader, read_text(session))
+    with context.held():
+        reader = reader_of(context)
+        return Tags() if context.is_terminated else tags_of(reader, read_text(context))
 
 
 def forbidding(
-    session: Session, text: str | bytes, *, budget_ms: float = 200.0, cancel: CancelToken | None = None
+    context: Context, text: str | bytes, *, budget_ms: float = 200.0, cancel: CancelToken | None = None
 ) -> tuple[Place, ...]:
     """The places in the source that are the reason why `text` cannot be read here, best reason first.
 
@@ -127,37 +126,32 @@ def forbidding(
     from workbench.provenance.reasons import Search
 
     data = text.encode() if isinstance(text, str) else bytes(text)
-    with session.held():
-        return Search(session, reader_of(session), _twin(session), budget_ms, cancel).reasons(data)
+    with context.held():
+        return Search(context, reader_of(context), context.twin(), budget_ms, cancel).reasons(data)
 
 
-def place_at(session: Session, offset: int) -> Place | None:
+def place_at(context: Context, offset: int) -> Place | None:
     """What stands at a character of the source: the rule, or the JSON value, that a click there means."""
-    source = session.document
+    source = context.document
     if source.is_json:
         pointer = source.json.pointer_at(offset)
         return Place("here", pointer, source.json.entries[pointer].span, pointer)
-    for name, (start, end) in spans_of_rules(session).items():
+    for name, (start, end) in spans_of_rules(context).items():
         if start <= offset < end:
             return Place("here", name, (start, end), None, name)
     return None
 
 
-def rules_at(session: Session, pointer: str) -> list[str]:
+def rules_at(context: Context, pointer: str) -> list[str]:
     """The rules of the grammar that read what the source, a JSON schema or tools, says at `pointer`, innermost first.
 
     Also where the text has not been.  The first may belong to a schema around that place: small ones have no rule.
     """
-    with session.held():
-        return schema_rules(session, reader_of(session)).rules(pointer)
+    with context.held():
+        return schema_rules(context, reader_of(context)).rules(pointer)
 
 
-def rule_place(session: Session, rule: str) -> str | None:
+def rule_place(context: Context, rule: str) -> str | None:
     """The first place in the source that a rule of the grammar reads; None for none, or none among the first many."""
-    with session.held():
-        return schema_rules(session, reader_of(session)).place(rule)
-
-
-def _twin(session: Session) -> GrammarMatcher:
-    twin = getattr(session, "twin", None)
-    return twin() if callable(twin) else session.matcher
+    with context.held():
+        return schema_rules(context, reader_of(context)).place(rule)

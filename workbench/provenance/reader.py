@@ -26,7 +26,7 @@ from workbench.provenance.schema import SchemaWalk, Site
 
 if TYPE_CHECKING:
     from kernels_core import TokenizerInfo
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["Content", "Reader", "read_text"]
 
@@ -87,11 +87,11 @@ class Reader:
         if self._tag is not None:
             self._formats = FormatWalk(self._tag["format"], "#/format", info, ORACLES)
 
-    def places(self, session: Session, text: bytes, can_come: Probe) -> tuple[Place, ...]:
+    def places(self, context: Context, text: bytes, can_come: Probe) -> tuple[Place, ...]:
         """The places of `text`, the session's own."""
         source = self.source
         if not source.is_json:
-            return one_of_each(rule_places(source, session.compiled, session.frontier().items))
+            return one_of_each(rule_places(source, context.compiled, context.frontier().items))
         found: list[Place] = []
         for standing in self.standings(text):
             found += self._standing_places(standing)
@@ -312,12 +312,12 @@ def common(pointers: list[str]) -> str | None:
     return "/".join(column[0] for column in same)
 
 
-def read_text(session: Session) -> bytes:
+def read_text(context: Context) -> bytes:
     """The session's text, with the names of control tokens where they were taken by their ids."""
-    steps, place, text = session.steps, session.place, session.text
+    steps, place, text = context.steps, context.place, context.text
     if not any(step.whole and not step.data for step in steps[: place.index]):
         return text
-    vocabulary = session.tokenizer.info.decoded_vocab
+    vocabulary = context.tokenizer.info.decoded_vocab
     pieces, taken = [], 0
     for step in steps[: place.index]:
         taken += len(step.data)

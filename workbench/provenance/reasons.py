@@ -26,15 +26,16 @@ from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
 from workbench.next.places import live_bytes
 from workbench.provenance.formats import Standing
+from workbench.provenance.names import begun
 from workbench.provenance.places import Place, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader, read_text
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import Site
-from workbench.reading import content as in_words
+from workbench.session.result import content as in_words
 
 if TYPE_CHECKING:
     from kernels_core.clock import CancelToken
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["Search"]
 
@@ -91,9 +92,9 @@ class Search:
     """One search for the reasons of one text."""
 
     def __init__(
-        self, session: Session, reader: Reader, matcher: GrammarMatcher, budget_ms: float, cancel: CancelToken | None
+        self, context: Context, reader: Reader, matcher: GrammarMatcher, budget_ms: float, cancel: CancelToken | None
     ) -> None:
-        self._session = session
+        self._context = context
         self._reader = reader
         self._matcher = matcher
         self._budget = budget_ms / 1000
@@ -110,7 +111,7 @@ class Search:
         if not source.is_json:
             found = rule_places(source, probe.compiled, probe.frontier().items)
             return one_of_each([_expects(place) for place in found if place.role == "here"])
-        before = read_text(self._session) + data[:read]
+        before = read_text(self._context) + data[:read]
         places: list[Place] = []
         for content in self._reader.contents(before):
             places += self._in_schema(content, data[read:], _only(probe))
@@ -274,7 +275,6 @@ class Search:
 def _name(content: Content, rest: bytes, sites: tuple[Site, ...]) -> tuple[str, bytes] | None:
     """The name that `rest` goes on with behind `content.text`, and the text up to its end; None where there is none, or
     where it has only begun and no member that is listed begins so."""
-    from workbench.next.naming import begun  # it reads members, which read reasons
 
     found = begun(content, rest)
     if found is None or not sites:

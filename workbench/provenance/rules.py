@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernels_core import CompiledGrammar
     from kernels_core.inspect.snapshots import EarleyItem
     from workbench.languages import Source
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["rule_places", "spans_of_rules"]
 
@@ -61,22 +61,22 @@ def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[Ear
     return found
 
 
-def spans_of_rules(session: Session) -> dict[str, tuple[int, int]]:
+def spans_of_rules(context: Context) -> dict[str, tuple[int, int]]:
     """Where each rule of the source is written, for sources that have rules."""
-    if session.document.language not in ("ebnf", "lark"):
+    if context.document.language not in ("ebnf", "lark"):
         return {}
-    rules = session.grammar.lazy_ir.rules
+    rules = context.grammar.lazy_ir.rules
     return {name: (rule.span.start, rule.span.end) for name, rule in list(rules.items()) if rule.span is not None}
 
 
-def written(session: Session) -> str:
+def written(context: Context) -> str:
     """The source in few words: how many rules were written, or the language of a source that has none.
 
     The engine's own rules are others: it makes some of a schema, and writes small ones into those that call them.
     """
-    if session.document.language not in ("ebnf", "lark"):
-        return session.document.title
-    count = sum(rule.span is not None for rule in list(session.compiled.grammar.lazy_ir.rules.values()))
+    if context.document.language not in ("ebnf", "lark"):
+        return context.document.title
+    count = sum(rule.span is not None for rule in list(context.compiled.grammar.lazy_ir.rules.values()))
     return f"{count:,} rule{'' if count == 1 else 's'} written"
 
 

@@ -26,7 +26,7 @@ from workbench.languages.positions import parts_of
 from workbench.provenance.reader import Reader
 
 if TYPE_CHECKING:
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["SchemaRules", "schema_rules"]
 
@@ -39,8 +39,8 @@ MAX_MS: Final = 1_000
 class SchemaRules:
     """The rules of one session's grammar by the places that they read; what was found is kept."""
 
-    def __init__(self, session: Session, reader: Reader) -> None:
-        self.reader, self.grammar = reader, session.compiled.grammar
+    def __init__(self, context: Context, reader: Reader) -> None:
+        self.reader, self.grammar = reader, context.compiled.grammar
         self._schemas: dict[str, tuple[Any, _Document]] = {}
         whole = _schema_of(self.grammar) if reader.source.language == "json_schema" else None
         for base, schema, options in reader.schemas():
@@ -140,12 +140,12 @@ def _places(base: str, schema: Any) -> Iterator[tuple[str, Any]]:
         work += reversed(below)
 
 
-_KNOWN: weakref.WeakKeyDictionary[Session, SchemaRules] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[Context, SchemaRules] = weakref.WeakKeyDictionary()
 
 
-def schema_rules(session: Session, reader: Reader) -> SchemaRules:
+def schema_rules(context: Context, reader: Reader) -> SchemaRules:
     """Those of the session's grammar, kept as long as that is in use; the session is held."""
-    known = _KNOWN.get(session)
-    if known is None or known.reader is not reader or known.grammar is not session.compiled.grammar:
-        known = _KNOWN[session] = SchemaRules(session, reader)
+    known = _KNOWN.get(context)
+    if known is None or known.reader is not reader or known.grammar is not context.compiled.grammar:
+        known = _KNOWN[context] = SchemaRules(context, reader)
     return known

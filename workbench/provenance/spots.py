@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.provenance.reader import Reader, read_text
 
 if TYPE_CHECKING:
-    from workbench.session import Session
+    from workbench.session.context import Context
 
 __all__ = ["Spots", "spots"]
 
@@ -46,28 +46,28 @@ class Spots:
         return {begin: self._known.get(begin) for begin in wanted}
 
 
-_SPOTS: weakref.WeakKeyDictionary[Session, Spots] = weakref.WeakKeyDictionary()
+_SPOTS: weakref.WeakKeyDictionary[Context, Spots] = weakref.WeakKeyDictionary()
 
 
-def spots(session: Session, reader: Reader, begins: Iterable[int]) -> dict[int, str | None]:
+def spots(context: Context, reader: Reader, begins: Iterable[int]) -> dict[int, str | None]:
     """The pointers of beginnings in the session's text (bytes read before them); the session is held."""
-    kept = _SPOTS.get(session)
+    kept = _SPOTS.get(context)
     if kept is None or kept.reader is not reader:
-        kept = _SPOTS[session] = Spots(reader)
-    moved = _moved(session)
+        kept = _SPOTS[context] = Spots(reader)
+    moved = _moved(context)
     if not moved:
-        return kept.of(session.text, begins)
+        return kept.of(context.text, begins)
     # Control tokens have no bytes, and their names are part of what the source is read along.
     there = {begin: begin + sum(length for at, length in moved if at <= begin) for begin in begins}
-    found = kept.of(read_text(session), there.values())
+    found = kept.of(read_text(context), there.values())
     return {begin: found.get(place) for begin, place in there.items()}
 
 
-def _moved(session: Session) -> list[tuple[int, int]]:
+def _moved(context: Context) -> list[tuple[int, int]]:
     """Where control tokens were taken by their ids, and how long their names are."""
-    vocabulary = session.tokenizer.info.decoded_vocab
+    vocabulary = context.tokenizer.info.decoded_vocab
     return [
         (step.start, len(vocabulary[step.token_id]))
-        for step in session.steps[: session.place.index]
+        for step in context.steps[: context.place.index]
         if step.token_id is not None and not step.data and not step.stop
     ]

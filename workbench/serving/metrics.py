@@ -8,8 +8,8 @@ Read on: `service.py` (who counts), `app.py` (the route).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -17,7 +17,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from workbench.serving.service import Running, Service
+    from workbench.serving.answers import Writer
+    from workbench.serving.endpoints import Endpoint
 
 __all__ = ["Metrics"]
 
@@ -31,10 +32,21 @@ NOW: Final = {
 }
 
 
-class Metrics:
-    """The counters of `service`, in a registry of their own."""
+class Ended(Protocol):
+    """A request that has ended."""
 
-    def __init__(self, service: Service) -> None:
+    endpoint: Endpoint
+    outcome: str
+    began: float
+    first: float | None
+    ended: float | None
+    writers: list[Writer]
+
+
+class Metrics:
+    """The counters of a service, whose `health` says what is there now, in a registry of their own."""
+
+    def __init__(self, health: Callable[[], dict[str, Any]]) -> None:
         self._registry = registry = CollectorRegistry()
         by = ("endpoint",)
         self._requests = Counter(
@@ -54,13 +66,13 @@ class Metrics:
         self._first = Histogram(
             "maskscope_first_token_seconds", "From arrival to first token.", by, registry=registry, buckets=SECONDS
         )
-        registry.register(_Now(service))
+        registry.register(_Now(health))
 
     def refused(self, endpoint: str) -> None:
         """Too many requests are there."""
         self._requests.labels(endpoint, "refused").inc()
 
-    def left(self, one: Running) -> None:
+    def left(self, one: Ended) -> None:
         """A request has ended."""
         endpoint = one.endpoint.path
         self._requests.labels(endpoint, one.outcome).inc()
@@ -83,11 +95,11 @@ class Metrics:
 class _Now(Collector):
     """What is there when somebody asks."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, health: Callable[[], dict[str, Any]]) -> None:
+        self._health = health
 
     def collect(self) -> Iterator[Metric]:
-        told = self._service.health()
+        told = self._health()
         for name, about in NOW.items():
             yield GaugeMetricFamily(f"maskscope_{name}", about, value=told[name])
         yield CounterMetricFamily("maskscope_steps", "Steps of the engine.", value=told["steps"])

@@ -131,7 +131,7 @@ class Service:
         self.compiler = GrammarCompiler(
             model.tokenizer.info, options=self.limits.options, cache_bytes=self.limits.cache_bytes
         )
-        self.metrics = Metrics(self)
+        self.metrics = Metrics(self.health)
         self.runner = Runner(model, self.limits, pause=pause, drafts=drafts, guess_forced=guess_forced)
         self.running: dict[int, Running] = {}
         self.ended: deque[Running] = deque(maxlen=KEPT)

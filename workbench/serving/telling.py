@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import TemplateError
 
 from kernels_core.errors import MaskscopeError
-from workbench.generation.loading import DEMO
+from workbench.generation.fetching import DEMO
 from workbench.generation.random_weights import PREFIX
 from workbench.languages import Source
 from workbench.serving.calls import CallFormat

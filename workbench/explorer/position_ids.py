@@ -3,15 +3,15 @@
 Two places have the same number exactly when the same steps of the same grammar lead there.  A place's number never
 changes and is never used for another.
 
-Read on: `workbench/history.py` (places), `workbench/desk.py` (who sends them), `visualizers/esm/host.js` (who keeps
-what was shown there).
+Read on: `workbench/session/history.py` (places), `workbench/explorer/dashboard.py` (who sends them),
+`visualizers/esm/host.js` (who keeps what was shown there).
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from workbench.history import Place, Step, Tape, Unit
+from workbench.session.history import Place, Step, Tape, Unit
 
 __all__ = ["Places"]
 

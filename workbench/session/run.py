@@ -4,7 +4,7 @@ The run has a matcher of its own, so what it draws never depends on what is done
 session by hand ends the run.  Without the constraint, the session reads along as far as the grammar allows, which
 shows where the model would have gone wrong.
 
-Read on: `workbench/trace.py` (what a run leaves behind), `workbench/generation/loop.py` (the loop itself).
+Read on: `workbench/session/trace.py` (what a run leaves behind), `workbench/generation/loop.py` (the loop itself).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from kernels_core.errors import MaskscopeError
-from workbench.reading import Reading, StepError
-from workbench.trace import Trace
+from workbench.session.result import Reading, StepError
+from workbench.session.trace import Trace
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Frontier

@@ -4,8 +4,8 @@ A person's commands arrive here from whatever panel they were given in, move the
 brought up to date; what changed goes to the browser as one message.  A panel that is not in sight is left alone until
 it comes into sight.
 
-Read on: `workbench/panels/base.py` (panels), `visualizers/host.py` (the widget), `workbench/explorer.py` (what a person
-opens).
+Read on: `workbench/panels/base.py` (panels), `visualizers/host.py` (the widget), `workbench/explorer/explorer.py` (what
+a person opens).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, Final
 
 from visualizers.host import Host
 from visualizers.live_base import LiveView
-from workbench.history import Place, Unit
+from workbench.explorer.position_ids import Places
 from workbench.languages import Draft, Source
 from workbench.panels import panel_types
 from workbench.panels.base import DOCKS, Panel
 from workbench.panels.text import box_bytes, box_text
-from workbench.places import Places
-from workbench.reading import Reading
 from workbench.session import Change, Session
+from workbench.session.history import Place, Unit
+from workbench.session.result import Reading
 
 __all__ = ["SELECTION", "Desk", "arrangement_of", "in_sight"]
 

@@ -1,41 +1,45 @@
 """The explorer that was opened last in this kernel, and how a cell can call on one.
 
-    await wb.last().generate(model, "...")     # works in any cell, whatever the explorer is called there
-
-Read on: `workbench/explorer.py`, `workbench/panels/model.py` (whose hint says it).
+Read on: `workbench/explorer/explorer.py` (`last`), `workbench/panels/model.py` (whose hint says it).
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+from weakref import WeakSet
 
-if TYPE_CHECKING:
-    from workbench.explorer import Explorer
-    from workbench.session import Session
+from workbench.session import Session
 
-__all__ = ["generate_call", "last", "note_closed", "note_opened"]
-
-_last: Explorer | None = None
+__all__ = ["generate_call", "note_closed", "note_opened", "opened_last"]
 
 
-def note_opened(explorer: Explorer) -> None:
+class Opened(Protocol):
+    """An explorer."""
+
+    session: Session
+
+
+_last: Opened | None = None
+_all: WeakSet[Opened] = WeakSet()
+
+
+def note_opened(explorer: Opened) -> None:
     """`explorer` is the last one from now on; it stays alive until another is, or until it is closed."""
     global _last
     _last = explorer
+    _all.add(explorer)
 
 
-def note_closed(explorer: Explorer) -> None:
+def note_closed(explorer: Opened) -> None:
     """`explorer` is no longer the last one."""
     global _last
     if _last is explorer:
         _last = None
 
 
-def last() -> Explorer:
-    """The explorer that was opened last and is not closed; `LookupError` where there is none."""
-    if _last is None:
-        raise LookupError("no explorer is open in this kernel: wb.explore(...) opens one")
+def opened_last() -> Opened | None:
+    """The explorer that was opened last and is not closed."""
     return _last
 
 
@@ -56,6 +60,4 @@ def generate_call(session: Session) -> str:
 
 
 def _explores(value: Any, session: Session) -> bool:
-    from workbench.explorer import Explorer
-
-    return isinstance(value, Explorer) and value.session is session
+    return any(value is explorer and explorer.session is session for explorer in _all)

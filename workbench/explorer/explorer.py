@@ -5,7 +5,7 @@ to the browser.
 
 Keys: left / right step by token, with shift by byte; Home, End; `/` searches the tokens; `?` shows all keys.
 
-Read on: `workbench/session.py`, `workbench/desk.py`, `workbench/panels/base.py`.
+Read on: `workbench/session/session.py`, `workbench/explorer/dashboard.py`, `workbench/panels/base.py`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from visualizers.host import Host
 from visualizers.live_base import LiveView
 from visualizers.mode import get_mode
 from visualizers.twin import display_with_twin
-from workbench.desk import Desk
-from workbench.keepsake import desk_page
+from workbench.explorer import current
+from workbench.explorer.dashboard import Desk
+from workbench.explorer.export import desk_page
 from workbench.languages.examples import EXAMPLES
-from workbench.opened import note_closed, note_opened
 from workbench.panels.base import Panel
+from workbench.reports.record import save_html
 from workbench.session import Session
-from workbench.strip import save_html
 
-__all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore"]
+__all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
 
 EXAMPLE_GRAMMAR = EXAMPLES["ebnf"]
 
@@ -41,6 +41,17 @@ def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> E
     if isinstance(grammar, Session):
         return Explorer(grammar)
     return Explorer(Session.opened(EXAMPLE_GRAMMAR if grammar is None else grammar, tokenizer, **options))
+
+
+def last() -> Explorer:
+    """The explorer that was opened last and is not closed; `LookupError` where there is none.
+
+    await wb.last().generate(model, "...")     # works in any cell, whatever the explorer is called there
+    """
+    found = current.opened_last()
+    if not isinstance(found, Explorer):
+        raise LookupError("no explorer is open in this kernel: wb.explore(...) opens one")
+    return found
 
 
 NOT_LIVE: Final = (
@@ -60,7 +71,7 @@ class Explorer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.desk = Desk(session)
-        note_opened(self)
+        current.note_opened(self)
 
     # -- what a person calls -----------------------------------------------------------------------------------------
 
@@ -111,7 +122,7 @@ class Explorer:
 
     def close(self) -> None:
         """Let go of the session and of the widget; the session lives on."""
-        note_closed(self)
+        current.note_closed(self)
         self.desk.close()
 
     def __enter__(self) -> Explorer:

@@ -3,7 +3,7 @@
 A `Trace` is plain data.  It shows itself as a strip of tokens coloured by how hard the grammar pushed, and `save`
 writes one HTML file in which the arrow keys step through the run, without Python.
 
-Read on: `workbench/run.py` (makes traces), `workbench/generation/trace.py` (the generation's own records),
+Read on: `workbench/session/run.py` (makes traces), `workbench/generation/trace.py` (the generation's own records),
 `visualizers/standalone.py` (the page).
 """
 
@@ -11,27 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from visualizers.standalone import iframe
-from workbench.page import Page
-from workbench.reading import Reading
-from workbench.strip import save_html, trace_html
+from workbench.generation.step import Step
+from workbench.generation.trace import Edit, Generation
+from workbench.reports.record import Record
+from workbench.session.result import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from kernels_core.inspect.snapshots import Automaton, Frontier
-    from workbench.generation import Generation, Step
-    from workbench.generation.branch import Edit
-    from workbench.session import Session
+    from workbench.generation.model import LanguageModel
 
-__all__ = ["Page", "Trace"]
+__all__ = ["Trace"]
+
+
+class Runs(Protocol):
+    """A session, as far as a trace goes on in it."""
+
+    def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace: ...
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Record):
     """One generation and the parser's frontier before its first token and after each.
 
     `frontiers` has one entry more than the tokens that were followed: all of them, or those up to the token that the
@@ -45,7 +48,7 @@ class Trace:
     frontiers: tuple[Frontier, ...] = field(repr=False)
     died: Reading | None = None
     reason: str = ""
-    session: Session | None = field(default=None, repr=False, compare=False)
+    session: Runs | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -90,9 +93,7 @@ class Trace:
 
         Every view of the session follows.  `ValueError` once the trace was pickled.
         """
-        from workbench.generation.branch import beginning
-
-        begin = beginning(self.generation, step, edit)
+        begin = self.generation.beginning(step, edit)
         source = self.generation.source
         if self.session is None or source is None:
             raise ValueError("this trace has lost its session (it was pickled): generate again to branch from it")
@@ -106,45 +107,3 @@ class Trace:
         sizes: list[int | None] = [len(frontier) for frontier in self.frontiers[: len(frame)]]
         frame["items"] = sizes + [None] * (len(frame) - len(sizes))
         return frame
-
-    def to_html(self, *, title: str = "Maskscope trace", heading: bool = True) -> str:
-        """The run as one HTML document: the model cockpit, the automaton, the frontier and the caches.
-
-        It is stepped by the arrow keys, without Python.
-
-        Without `heading` it has no title line and no margins, as in a frame.
-        """
-        from visualizers.live import AutomatonView, FrontierView, to_page
-        from workbench.cockpit import generation_views, step_label
-
-        automaton, frontier = AutomatonView(self.automaton), FrontierView()
-        automaton.play(self.frontiers)
-        frontier.play(self.frontiers)
-        cockpit, *caches = generation_views(self.generation, places=len(self.frontiers), refused_from=self.refused_from)
-        labels = ["before the first token", *map(step_label, self.steps[: self.followed])]
-        document = to_page([cockpit, automaton, frontier, *caches], title=title, labels=labels, heading=heading)
-        automaton.close()
-        frontier.close()
-        return document
-
-    def save(self, path: str | Path, *, title: str = "Maskscope trace") -> Path:
-        """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
-        return save_html(path, self.to_html(title=title))
-
-    def show(self, *, height: int = 640) -> Page:
-        """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
-        return Page(iframe(self.to_html(heading=False), height=height), repr(self))
-
-    def _repr_html_(self) -> str:
-        from workbench.cockpit import trace_table
-
-        return trace_html(self) + trace_table(self)
-
-    def __str__(self) -> str:
-        from workbench.cockpit import generation_text
-
-        return f"{self!r}\n{generation_text(self.generation)}"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """In IPython's terminal: as `print` shows it."""
-        printer.text(repr(self) if cycle else str(self))

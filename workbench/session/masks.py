@@ -3,7 +3,7 @@
 At each place where a session arrives it asks for the mask once, as a generation does, and keeps how that went
 (`Fills`).  What views ask of a parser state is kept by the state (`Known`), so coming back to one costs a look-up.
 
-Read on: `workbench/session.py`.
+Read on: `workbench/session/session.py`.
 """
 
 from __future__ import annotations

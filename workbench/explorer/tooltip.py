@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from visualizers.glyphs import clip, glyph
 from workbench.provenance import forbidding
-from workbench.reading import content
+from workbench.session.result import content
 
 if TYPE_CHECKING:
     from workbench.session import Session

@@ -4,7 +4,7 @@ A `Tape` knows no grammar: it is the arithmetic of going back and forward by tok
 be tested alone.  A `Place` is a number of whole steps and, inside the step after them, a number of bytes.  A step that
 was taken *whole* (a stop token, a token that a grammar names by its id) has no places inside.
 
-Read on: `workbench/session.py`, which moves a matcher along the tape.
+Read on: `workbench/session/session.py`, which moves a matcher along the tape.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Moves a matcher over text: the few functions a session reads with, free of any state of their own.
 
-Read on: `workbench/session.py`.
+Read on: `workbench/session/session.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import cast
 from kernels_core import GrammarMatcher
 from kernels_core.errors import TokenizerError
 from kernels_core.inspect.explain import refused_by_predicate
-from workbench.history import Step, Tape, Unit
-from workbench.reading import Reading, StepError
+from workbench.session.history import Step, Tape, Unit
+from workbench.session.result import Reading, StepError
+from workbench.session.shadow import Twin
 from workbench.tokenizers import Tokenizer
-from workbench.twin import Twin
 
 __all__ = [
     "Piece",

@@ -12,17 +12,19 @@ An operation that raises leaves the session as it was.  Every public method take
 generation may step it from a background thread while a cell reads it; callbacks run after the lock is released, in the
 thread that made the change.
 
-Read on: `workbench/history.py` (the tape), `workbench/twin.py`, `workbench/masks.py`, `workbench/reading.py` (what
-became of a text), `workbench/explorer.py` (the views).
+Read on: `workbench/session/history.py` (the tape), `workbench/session/shadow.py`, `workbench/session/masks.py`,
+`workbench/session/result.py` (what became of a text), `workbench/explorer/explorer.py` (the views).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -34,15 +36,17 @@ from kernels_core import (
     GrammarMatcher,
     Options,
 )
+from kernels_core.display import Displayed, renderer
 from kernels_core.errors import MaskscopeError
 from kernels_core.inspect.fills import CacheLog
 from kernels_core.locks import new_reentrant_lock
-from workbench.edits import Editing, Edits
-from workbench.history import Place, Step, Tape, Unit
-from workbench.knowing import Knowing
+from visualizers.svg import to_svg
 from workbench.languages import NOTHING, Draft, Source
-from workbench.masks import MAX_ASKED, MAX_OUTLOOKS, Fills, Known
-from workbench.reader import (
+from workbench.session.file import KeptError, Saved, read_saved
+from workbench.session.history import Place, Step, Tape, Unit
+from workbench.session.inspector import Knowing
+from workbench.session.masks import MAX_ASKED, MAX_OUTLOOKS, Fills, Known
+from workbench.session.matching import (
     as_unit,
     bytes_of,
     lay,
@@ -52,16 +56,16 @@ from workbench.reader import (
     step_of_token,
     tokenise,
 )
-from workbench.reading import Reading, StepError
-from workbench.run import Run, RunError
-from workbench.sharing import Shareable
+from workbench.session.result import Reading, StepError
+from workbench.session.run import Run, RunError
+from workbench.session.shadow import Twin
+from workbench.session.undo import Editing, Edits
 from workbench.tokenizers import Tokenizer, load_tokenizer
-from workbench.twin import Twin
 
 if TYPE_CHECKING:
     from kernels_core.inspect.trace import FillEvent
     from workbench.generation import LanguageModel
-    from workbench.trace import Trace
+    from workbench.session.trace import Trace
 
 __all__ = ["Change", "Session"]
 
@@ -75,7 +79,7 @@ Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 Ids = np.ndarray[Any, np.dtype[np.int32]]
 
 
-class Session(Knowing, Editing, Shareable):
+class Session(Knowing, Editing, Displayed):
     """A grammar, a tokenizer and a place in a text.
 
     `grammar` is whatever `workbench.languages.Source.of` takes: EBNF, Lark, a regular expression, a JSON schema (dict,
@@ -218,11 +222,66 @@ class Session(Knowing, Editing, Shareable):
                 f"step {self.index} of {len(self._tape)}, byte {position}: {shown.decode(errors='replace')!r}{state}>"
             )
 
-    def _repr_html_(self) -> str:
-        from workbench.strip import ribbon_html
-
+    def _repr_html_(self) -> str | None:
         with self._lock:
-            return ribbon_html(self)
+            return super()._repr_html_()
+
+    # -- what it can be turned into ----------------------------------------------------------------------------------
+
+    def show(self) -> Any:
+        """Open the explorer on this session; as the last line of a cell it displays itself."""
+        explorer = renderer(type(self), "live")
+        if explorer is None:
+            raise NotImplementedError("nobody draws sessions: import workbench")
+        return explorer(self)
+
+    def to_svg(self) -> str:
+        """The automaton with the active states lit, as one SVG document."""
+        with self._lock:
+            return to_svg(self.automaton(), active=self.frontier().active_states())
+
+    def to_json(self) -> dict[str, Any]:
+        """The session as JSON values: see `workbench/session/file.py`."""
+        with self._lock:
+            draft = None if self._draft is None else self._draft.source
+            saved = Saved(self._document, draft, self._tokenizer, self._options, self._tape.steps, self._place)
+            return saved.to_json()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the session to a `.json` file (`Session.load` opens it), or its whole panel to an `.html` page that
+        steps through the history without Python; returns the path."""
+        path = Path(path)
+        if path.suffix == ".json":
+            path.write_text(json.dumps(self.to_json(), ensure_ascii=False, indent=1), encoding="utf-8")
+            return path
+        if path.suffix.lower() in (".html", ".htm"):
+            with self.show() as explorer:
+                return Path(explorer.save(path))
+        raise ValueError(f"cannot save a session as {path.suffix or 'a file without suffix'!r}: use .json or .html")
+
+    @classmethod
+    def load(
+        cls, source: str | Path | Mapping[str, Any], tokenizer: Any = None, *, options: Options | None = None
+    ) -> Session:
+        """The session of a file that `save` wrote (or of what `to_json` returned), at the place where it stood.
+
+        `tokenizer` is needed where the session's own had no name or path to find it by.  `options` are taken in place
+        of the file's own, whose limits of time and memory are held to the defaults, with a warning where it asks for
+        more.  `KeptError` says what is wrong with a file.
+        """
+        saved = read_saved(source, tokenizer, options)
+        session = cls(saved.source, saved.tokenizer, options=saved.options)
+        for step in saved.steps:
+            session.step(step.data if step.token_id is None else step.token_id)
+        if saved.draft is not None:
+            session.edit(saved.draft)
+        try:
+            session.goto(saved.place.index)
+        except IndexError as error:
+            raise KeptError(f"the place of this session: {error}") from None
+        for _ in range(saved.place.offset):
+            session.forward("byte")
+        return session
 
     # -- where it is -------------------------------------------------------------------------------------------------
 

@@ -1,57 +1,26 @@
-"""Going on from any step of a generation, with something else in its place; and one prompt under several grammars.
+"""One prompt under several grammars, and where the texts part.
 
-    other = generation.branch(12, "Malmö")          # the first 12 tokens, then this, then the model again
     wb.generate_side_by_side(model, "weather in Lund", {"free": None, "calls": grammar}, seed=2)
 
-Read on: `loop.py` (`begin`), `workbench/cockpit.py` (the displays).
+Read on: `loop.py`, `workbench/reports/cockpit.py` (the displays).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from workbench.generation.loop import Constraint, generate
-from workbench.generation.model import LanguageModel, Prompt
-from workbench.generation.trace import Generation, Step
+from workbench.generation.trace import Generation
+from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Edit", "SideBySide", "beginning", "branch", "generate_side_by_side", "parting"]
+    from workbench.generation.loop import Constraint
+    from workbench.generation.model import LanguageModel, Prompt
 
-Edit: TypeAlias = str | bytes | int | Sequence[int] | None
-"""What comes instead of a token: a text or bytes (cut into tokens), a token id, several, or nothing."""
-
-
-def beginning(generation: Generation, step: int, edit: Edit = None) -> list[int | Step]:
-    """What a branch begins with (`begin` of `generate`): the steps before `step`, and the tokens of `edit`.
-
-    `IndexError` for a step outside [0, len(generation)], `ValueError` without a `source`.
-    """
-    if not 0 <= step <= len(generation):
-        raise IndexError(f"step {step} is outside the generation, which has {len(generation)} tokens")
-    if generation.source is None:
-        raise ValueError("this generation has lost its model (it was pickled): generate again to branch from it")
-    kept: list[int | Step] = list(generation.steps[:step])
-    if edit is None:
-        return kept
-    if isinstance(edit, str | bytes):
-        return kept + list(generation.source.model.tokenizer.encode(edit))
-    if isinstance(edit, int):
-        return [*kept, edit]
-    return kept + [index(token) for token in edit]
-
-
-def branch(generation: Generation, step: int, edit: Edit = None, **options: Any) -> Generation:
-    """`Generation.branch`."""
-    begin = beginning(generation, step, edit)
-    source = generation.source
-    assert source is not None
-    settings = {**generation.settings, **options}
-    return generate(source.model, list(source.prompt), source.origin, begin=begin, **settings)
+__all__ = ["SideBySide", "generate_side_by_side", "parting"]
 
 
 def parting(one: Generation, other: Generation) -> int:
@@ -63,7 +32,7 @@ def parting(one: Generation, other: Generation) -> int:
 
 
 @dataclass(frozen=True)
-class SideBySide:
+class SideBySide(Printed):
     """The same prompt, seed and settings under several grammars, or none: `runs` by name, in order.
 
     Shows itself as strips under each other, aligned from the first token to where each parts from the first run.
@@ -107,19 +76,6 @@ class SideBySide:
 
         return pd.DataFrame(self.rows())
 
-    def _repr_html_(self) -> str:
-        from workbench.cockpit import side_by_side_html
-
-        return side_by_side_html(self)
-
-    def __str__(self) -> str:
-        from workbench.cockpit import side_by_side_text
-
-        return side_by_side_text(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
-
     def __repr__(self) -> str:
         told = ", ".join(f"{name}: {len(run)} tokens" for name, run in self.runs.items())
         return f"<SideBySide {told}>"
@@ -133,6 +89,8 @@ def generate_side_by_side(
     grammars: by name; what is no mapping is one grammar, beside which the model writes freely.  `options` are those of
     `generate`; without a seed the first run's is taken for all.
     """
+    from workbench.generation.loop import generate
+
     if grammars is not None and not isinstance(grammars, Mapping):
         grammars = {"under the grammar": grammars, "free": None}
     if grammars is None or len(grammars) < 2:

@@ -4,7 +4,7 @@ Moving through the history (`back`, `forward`, `goto`) changes no text and is no
 what the history holds: a text that was typed, a token that was taken, a generation.  Each can be taken back.  Where an
 edit drops steps that lay after the place, nobody sees them go: they are kept, and one can go back to them.
 
-Read on: `workbench/history.py` (the tape), `workbench/session.py`, whose part `Editing` is.
+Read on: `workbench/session/history.py` (the tape), `workbench/session/session.py`, whose part `Editing` is.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from workbench.history import Place, Step, Tape
-from workbench.reader import bytes_of, lay, report, tokenise
-from workbench.reading import Reading, StepError
+from workbench.session.history import Place, Step, Tape
+from workbench.session.matching import bytes_of, lay, report, tokenise
+from workbench.session.result import Reading, StepError
 
 if TYPE_CHECKING:
     from workbench.session import Change
+    from workbench.session.shadow import Twin
     from workbench.tokenizers import Tokenizer
-    from workbench.twin import Twin
 
 __all__ = ["Editing", "Edits", "Version"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from visualizers.caches import CacheView, said
 from visualizers.cockpit import (
@@ -21,13 +21,15 @@ from visualizers.cockpit import (
     static,
     static_table,
 )
-from visualizers.glyphs import STOP_TOKEN, clip, glyph
-
-if TYPE_CHECKING:
-    from visualizers.live_base import LiveView
-    from workbench.generation.branch import SideBySide
-    from workbench.generation.trace import Generation, Step
-    from workbench.trace import Trace
+from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
+from visualizers.live import AutomatonView, FrontierView
+from visualizers.live_base import LiveView, to_page
+from workbench.generation.side_by_side import SideBySide
+from workbench.generation.step import Alternative, Step
+from workbench.generation.trace import Generation
+from workbench.reports.caches import caches
+from workbench.reports.token_strip import trace_strip
+from workbench.session.trace import Trace
 
 __all__ = [
     "cockpit_run",
@@ -40,7 +42,9 @@ __all__ = [
     "side_by_side_html",
     "side_by_side_text",
     "step_label",
-    "trace_table",
+    "trace_html",
+    "trace_page",
+    "trace_text",
 ]
 
 Reasons = Mapping[tuple[int, int], str]
@@ -104,8 +108,6 @@ def _step(step: Step, why: Reasons) -> CockpitStep:
 
 def _options(step: Step, why: Reasons) -> tuple[Option, ...]:
     """The likeliest tokens before and after the mask, and the one taken, each once, likeliest first."""
-    from workbench.generation.trace import Alternative
-
     recorded = (*step.alternatives, *step.choices)
     found: dict[int, Alternative] = {one.token_id: one for one in recorded}
     if recorded and step.token_id not in found:
@@ -143,10 +145,9 @@ def generation_html(generation: Generation) -> str:
     return static(cockpit_shot(generation, reasons=generation.refusals))
 
 
-def generation_page(generation: Generation, *, title: str, heading: bool = True) -> str:
+def generation_page(generation: Generation, *, title: str = "", heading: bool = True) -> str:
     """A page without Python: the cockpit, and the caches if masks were recorded."""
-    from visualizers.live_base import to_page
-
+    title = (title or "Maskscope generation") + (f", {generation.model}" if generation.random else "")
     views = generation_views(generation)
     labels = ["before the first token", *(step_label(step) for step in generation.steps)]
     return to_page(views, title=title, labels=labels, heading=heading)
@@ -159,8 +160,6 @@ def generation_views(
 
     `places` is how many places one can step through: all, and one after the last token, where it is None.
     """
-    from workbench.observatory import caches
-
     cockpit = CockpitView()
     cockpit.play_run(cockpit_shot(generation, reasons=generation.refusals, refused_from=refused_from))
     cockpit.steps = cockpit.steps[:places]
@@ -173,11 +172,31 @@ def generation_views(
     return views
 
 
-def trace_table(trace: Trace) -> str:
-    """Token by token, what the mask removed and what was refused, as a table to open."""
+def trace_page(trace: Trace, *, title: str = "", heading: bool = True) -> str:
+    """A page without Python: the cockpit, the automaton, the frontier and the caches."""
+    automaton, frontier = AutomatonView(trace.automaton), FrontierView()
+    automaton.play(trace.frontiers)
+    frontier.play(trace.frontiers)
+    cockpit, *caches = generation_views(trace.generation, places=len(trace.frontiers), refused_from=trace.refused_from)
+    labels = ["before the first token", *map(step_label, trace.steps[: trace.followed])]
+    views = [cockpit, automaton, frontier, *caches]
+    document = to_page(views, title=title or "Maskscope trace", labels=labels, heading=heading)
+    automaton.close()
+    frontier.close()
+    return document
+
+
+def trace_text(trace: Trace) -> str:
+    """What a terminal shows."""
+    return f"{trace!r}\n{generation_text(trace.generation)}"
+
+
+def trace_html(trace: Trace) -> str:
+    """The strip of tokens; and, as a table to open, token by token what the mask removed and what was refused."""
+    strip = trace_strip(trace)
     if not trace.generation.steps:
-        return ""
-    return static_table(cockpit_shot(trace.generation, reasons=trace.generation.refusals).runs[0])
+        return strip
+    return strip + static_table(cockpit_shot(trace.generation, reasons=trace.generation.refusals).runs[0])
 
 
 def step_label(step: Step) -> str:
@@ -234,8 +253,6 @@ def side_by_side_html(side: SideBySide) -> str:
 
 
 def _parting_html(side: SideBySide) -> str:
-    from visualizers.glyphs import html_escape
-
     return f'<div style="font-size:12px;opacity:0.75">{html_escape(" ".join(_partings(side)))}</div>'
 
 

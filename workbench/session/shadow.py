@@ -6,7 +6,7 @@ asked of a twin, which follows the same text and shares nothing with it (`Compil
 
 State ids of the twin are its own.  What it tells is told in those of the engine that runs (`inspect/pairs.py`).
 
-Read on: `workbench/session.py`, whose lock guards its twin.
+Read on: `workbench/session/session.py`, whose lock guards its twin.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The file is plain data: nothing in it is ever executed.  It names its format and
 with a sentence that says what.  The tokenizer itself is not in it: its source (a name or path that `load_tokenizer`
 takes) is, with its fingerprint, so that another vocabulary is not taken for it.
 
-Read on: `workbench/session.py` (`Session.save`, `Session.load`).
+Read on: `workbench/session/session.py` (`Session.save`, `Session.load`).
 """
 
 from __future__ import annotations
@@ -14,20 +14,17 @@ import binascii
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kernels_core import Options
 from kernels_core.errors import MaskscopeError
-from workbench.history import Step
 from workbench.languages import Source
+from workbench.session.history import Place, Step
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
-if TYPE_CHECKING:
-    from workbench.session import Session
-
-__all__ = ["FORMAT", "VERSION", "KeptError", "as_json", "read_session", "restored"]
+__all__ = ["FORMAT", "VERSION", "KeptError", "Saved", "read_saved"]
 
 FORMAT: Final = "maskscope-session"
 VERSION: Final = 1
@@ -41,24 +38,33 @@ class KeptError(MaskscopeError):
     """A file is no session, or not one that can be opened here."""
 
 
-def as_json(session: Session) -> dict[str, Any]:
-    """All that is needed to open `session` again, as JSON values."""
-    with session.held():
-        document, tokenizer, place = session.document, session.tokenizer, session.place
+@dataclass(frozen=True)
+class Saved:
+    """All that is needed to open a session again.  Of its `steps` the bytes and the token count."""
+
+    source: Source
+    draft: Source | None
+    tokenizer: Tokenizer
+    options: Options
+    steps: tuple[Step, ...]
+    place: Place
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
         return {
             "format": FORMAT,
             "version": VERSION,
-            "grammar": _document(document),
-            "draft": None if session.draft is None else _document(session.draft.source),
+            "grammar": _document(self.source),
+            "draft": None if self.draft is None else _document(self.draft),
             "tokenizer": {
-                "source": tokenizer.source,
-                "name": tokenizer.name,
-                "fingerprint": tokenizer.info.fingerprint,
-                "vocab_size": tokenizer.info.vocab_size,
+                "source": self.tokenizer.source,
+                "name": self.tokenizer.name,
+                "fingerprint": self.tokenizer.info.fingerprint,
+                "vocab_size": self.tokenizer.info.vocab_size,
             },
-            "options": session._options.to_dict(),
-            "steps": [_kept(step) for step in session.steps],
-            "place": {"index": place.index, "offset": place.offset},
+            "options": self.options.to_dict(),
+            "steps": [_kept(step) for step in self.steps],
+            "place": {"index": self.place.index, "offset": self.place.offset},
         }
 
 
@@ -76,52 +82,40 @@ def _kept(step: Step) -> dict[str, Any]:
     return kept if step.token_id is None else {**kept, "token": step.token_id}
 
 
-def read_session(
-    source: str | Path | Mapping[str, Any], tokenizer: Any = None, options: Options | None = None
-) -> Session:
-    """The session of a file, or of what `as_json` returned; `tokenizer` where it is not to be found by its name.
+def read_saved(source: str | Path | Mapping[str, Any], tokenizer: Any = None, options: Options | None = None) -> Saved:
+    """What a file holds, or what `to_json` returned; `tokenizer` where it is not to be found by its name.
 
     options: in place of the file's own, whose limits are held to the defaults, with a warning where it asks for more.
-    Raises `KeptError` for what is no such file, and whatever a bad grammar or vocabulary raises.
+    Raises `KeptError` for what is no such file, and whatever a bad vocabulary raises.
     """
-    if isinstance(source, Mapping):
-        return restored(source, tokenizer, options)
-    path = Path(source)
-    if path.stat().st_size > MAX_BYTES:
-        raise KeptError(f"{path} has {path.stat().st_size:,} bytes: a session has at most {MAX_BYTES:,}")
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise KeptError(f"{path} is not JSON: {error}") from None
-    return restored(data, tokenizer, options)
-
-
-def restored(data: Any, tokenizer: Any = None, options: Options | None = None) -> Session:
-    """The session that `as_json` described."""
-    from workbench.session import Session
-
+    data = source if isinstance(source, Mapping) else _read(Path(source))
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise KeptError(f"this is no session: it does not say format {FORMAT!r}")
     if data.get("version") != VERSION:
         raise KeptError(f"this session has version {data.get('version')!r}: known here is {VERSION}")
     document = _source(_part(data, "grammar", Mapping))
     chosen = _options(data) if options is None else options
-    session = Session(document, _tokenizer(_part(data, "tokenizer", Mapping), tokenizer), options=chosen)
     steps = _part(data, "steps", list)
     if len(steps) > MAX_STEPS:
         raise KeptError(f"this session has {len(steps):,} steps: at most {MAX_STEPS:,} are opened")
-    for number, step in enumerate(steps, start=1):
-        _take(session, step, number)
-    if data.get("draft") is not None:
-        session.edit(_source(_part(data, "draft", Mapping)))
     place = _part(data, "place", Mapping)
+    return Saved(
+        document,
+        None if data.get("draft") is None else _source(_part(data, "draft", Mapping)),
+        _tokenizer(_part(data, "tokenizer", Mapping), tokenizer),
+        chosen,
+        tuple(_step(step, number) for number, step in enumerate(steps, start=1)),
+        Place(_part(place, "index", int), _part(place, "offset", int)),
+    )
+
+
+def _read(path: Path) -> Any:
+    if path.stat().st_size > MAX_BYTES:
+        raise KeptError(f"{path} has {path.stat().st_size:,} bytes: a session has at most {MAX_BYTES:,}")
     try:
-        session.goto(_part(place, "index", int))
-    except IndexError as error:
-        raise KeptError(f"the place of this session: {error}") from None
-    for _ in range(_part(place, "offset", int)):
-        session.forward("byte")
-    return session
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise KeptError(f"{path} is not JSON: {error}") from None
 
 
 def _source(kept: Mapping[str, Any]) -> Source:
@@ -132,18 +126,15 @@ def _source(kept: Mapping[str, Any]) -> Source:
         raise KeptError(f"the grammar of this session cannot be read: {error}") from None
 
 
-def _take(session: Session, step: Any, number: int) -> None:
+def _step(step: Any, number: int) -> Step:
     if not isinstance(step, Mapping):
         raise KeptError(f"step {number} of this session is {type(step).__name__}, not an object")
-    token = step.get("token")
-    if token is not None:
-        session.step_token(_part(step, "token", int))
-    else:
-        try:
-            data = base64.b64decode(_part(step, "bytes", str), validate=True)
-        except binascii.Error as error:
-            raise KeptError(f"the bytes of step {number} are not base64: {error}") from None
-        session.step(data)
+    if step.get("token") is not None:
+        return Step(0, b"", _part(step, "token", int))
+    try:
+        return Step(0, base64.b64decode(_part(step, "bytes", str), validate=True))
+    except binascii.Error as error:
+        raise KeptError(f"the bytes of step {number} are not base64: {error}") from None
 
 
 def _tokenizer(kept: Mapping[str, Any], given: Any) -> Tokenizer:

@@ -9,15 +9,13 @@ Read on: `visualizers/standalone.py` (pages), `visualizers/esm/host.js` (`fill`:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from visualizers.live_base import LINKED, LiveView
 from visualizers.standalone import Part, page
-from workbench.history import Place
-from workbench.keeping import as_json, restored
-
-if TYPE_CHECKING:
-    from workbench.desk import Desk
+from workbench.explorer.dashboard import Desk
+from workbench.session import Session
+from workbench.session.history import Place
 
 __all__ = ["MAX_PLACES", "desk_page"]
 
@@ -27,16 +25,14 @@ MAX_PLACES: Final = 240
 
 def desk_page(desk: Desk, *, title: str, heading: bool = True) -> str:
     """The page.  It begins at the session's place and reaches the ends of the history, up to `MAX_PLACES` steps."""
-    from workbench.desk import Desk as AnyDesk
-
     session = desk.session
     with session.held():
         desk.update_all()
-        copy = restored(as_json(session), session.tokenizer)
+        copy = Session.load(session.to_json(), session.tokenizer)
         copy._before_model, copy._trace = session._before_model, session.trace
         here, last = session.place, len(session.steps)
     first = max(0, min(here.index - MAX_PLACES // 2, last - MAX_PLACES))
-    visited = AnyDesk(copy, [type(panel) for panel in desk.panels.values()])
+    visited = Desk(copy, [type(panel) for panel in desk.panels.values()])
     try:
         for name, view in visited.views.items():
             for trait in view._given:

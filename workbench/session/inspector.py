@@ -3,7 +3,7 @@
 Each method answers for one place and computes its answer at most once while the session stands there (`_once`), or once
 for all places in the same parser state (`_of_state`).
 
-Read on: `workbench/session.py`, whose part this is; `workbench/next/` and `workbench/twin.py`.
+Read on: `workbench/session/session.py`, whose part this is; `workbench/next/` and `workbench/session/shadow.py`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kernels_core import CompiledGrammar, GrammarMatcher, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError
 from kernels_core.inspect.fills import CacheLog, CacheRecord
 from visualizers.glyphs import STOP_TOKEN
-from workbench.history import Place, Tape
-from workbench.masks import Fills, Known, ids_of
-from workbench.reader import bytes_of, possible_bytes, read_bytes, report
-from workbench.reading import Candidate, Reading
+from workbench.session.history import Place, Tape
+from workbench.session.masks import Fills, Known, ids_of
+from workbench.session.matching import bytes_of, possible_bytes, read_bytes, report
+from workbench.session.result import Candidate, Reading
 from workbench.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from workbench.next import Outlook, Refusals, Why
     from workbench.provenance import Members
     from workbench.session import Session
-    from workbench.twin import Twin
+    from workbench.session.shadow import Twin
 
 __all__ = ["Knowing"]
 

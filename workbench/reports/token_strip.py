@@ -3,24 +3,23 @@
 Two strips: where a session stands in its history, and what a model drew, coloured by how hard the grammar pushed.
 Inline styles with half-transparent colours only, so that they read on white and on black.
 
-Read on: `workbench/explorer.py`, `workbench/trace.py`.
+Read on: `workbench/explorer/explorer.py`, `workbench/session/trace.py`.
 """
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
-from workbench.reading import Reading
+from workbench.session.result import Reading
 
 if TYPE_CHECKING:
-    from workbench.generation import Step
+    from workbench.generation.step import Step
     from workbench.session import Session
-    from workbench.trace import Trace
+    from workbench.session.trace import Trace
 
-__all__ = ["grammar_html", "ribbon_html", "save_html", "trace_html"]
+__all__ = ["grammar_html", "session_strip", "trace_strip"]
 
 MAX_CHIPS = 400
 MAX_GLYPH = 40
@@ -28,7 +27,7 @@ CHIP = "font-family:monospace;font-size:12px;border-radius:3px;padding:1px 4px;w
 GREEN, AMBER, RED, BLUE, GREY = "31,157,99", "214,148,20", "210,70,60", "66,116,236", "128,136,146"
 
 
-def ribbon_html(session: Session, reading: Reading | None = None) -> str:
+def session_strip(session: Session, reading: Reading | None = None) -> str:
     """The session's history: steps read, steps undone, and what of a typed text `reading` says was refused."""
     index, position = session.index, session.position
     chips = []
@@ -55,7 +54,7 @@ def grammar_html(source: str) -> str:
     return _block("<b>Grammar</b>", _pre(source), "")
 
 
-def trace_html(trace: Trace) -> str:
+def trace_strip(trace: Trace) -> str:
     """What the model drew: green where it wanted what the grammar allows, amber to red where the grammar pushed."""
     chips = []
     for step in trace.steps[:MAX_CHIPS]:
@@ -77,15 +76,6 @@ def trace_html(trace: Trace) -> str:
         message = _pre(said)
     head = f'<b>Trace</b><span style="opacity:0.7"> · {facts}</span> {verdict}'
     return _block(head, " ".join(chips), message)
-
-
-def save_html(path: str | Path, document: str) -> Path:
-    """Write a page; `ValueError` for a name that does not end in `.html`."""
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"cannot save as {path.suffix or 'a file without suffix'!r}: use .html")
-    path.write_text(document, encoding="utf-8")
-    return path
 
 
 def _story(step: Step) -> str:

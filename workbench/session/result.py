@@ -3,7 +3,7 @@
 A `Reading` is plain data; its `message` is one sentence and its `str` adds the text with a caret under the byte at
 which it dies.
 
-Read on: `workbench/session.py`, which makes them.
+Read on: `workbench/session/session.py`, which makes them.
 """
 
 from __future__ import annotations

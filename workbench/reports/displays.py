@@ -1,0 +1,30 @@
+"""Who draws what: how grammars, generations, traces and sessions are shown.
+
+Read on: `kernels_core/display.py` (who asks), `cockpit.py`, `token_strip.py`.
+"""
+
+from __future__ import annotations
+
+from kernels_core import CompiledGrammar, Grammar
+from kernels_core.display import register
+from visualizers import formatters, html
+from workbench.explorer.explorer import Explorer
+from workbench.generation.side_by_side import SideBySide
+from workbench.generation.trace import Generation
+from workbench.reports import cockpit
+from workbench.reports.token_strip import session_strip
+from workbench.session.session import Session
+from workbench.session.trace import Trace
+
+__all__ = ["register_all"]
+
+
+def register_all() -> None:
+    """Register the displays; calling it again changes nothing."""
+    formatters.register_all()
+    register(Grammar, html=html.grammar)
+    register(CompiledGrammar, html=html.compiled_grammar)
+    register(Generation, html=cockpit.generation_html, text=cockpit.generation_text, page=cockpit.generation_page)
+    register(Trace, html=cockpit.trace_html, text=cockpit.trace_text, page=cockpit.trace_page)
+    register(SideBySide, html=cockpit.side_by_side_html, text=cockpit.side_by_side_text)
+    register(Session, html=session_strip, live=Explorer)

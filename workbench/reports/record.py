@@ -1,0 +1,74 @@
+"""What every recorded run can do: display itself in a cell, in a terminal, as a page and in a frame.
+
+A record knows no picture of itself: whoever draws it has registered one (`kernels_core/display.py`).
+
+Read on: `workbench/reports/displays.py` (who draws), `visualizers/standalone.py` (pages and frames).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernels_core.display import Displayed, renderer
+from visualizers.standalone import iframe
+
+__all__ = ["Page", "Printed", "Record", "save_html"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """HTML that displays itself in a notebook; `text` is what a terminal shows."""
+
+    document: str = field(repr=False)
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.document
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Printed(Displayed):
+    """Shows itself as text in a terminal, too."""
+
+    def __str__(self) -> str:
+        text = renderer(type(self), "text")
+        return repr(self) if text is None else str(text(self))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """In IPython's terminal: as `print` shows it."""
+        printer.text(repr(self) if cycle else str(self))
+
+
+class Record(Printed):
+    """A recorded run, which is a page as well."""
+
+    def to_html(self, *, title: str = "", heading: bool = True) -> str:
+        """The run as one HTML document, stepped by the arrow keys, without Python.
+
+        Without `heading` it has no title line and no margins, as in a frame.
+        """
+        page = renderer(type(self), "page")
+        if page is None:
+            raise NotImplementedError(f"nobody draws pages of a {type(self).__name__}: import workbench")
+        return str(page(self, title=title, heading=heading))
+
+    def save(self, path: str | Path, *, title: str = "") -> Path:
+        """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
+        return save_html(path, self.to_html(title=title))
+
+    def show(self, *, height: int = 640) -> Page:
+        """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
+        return Page(iframe(self.to_html(heading=False), height=height), str(self))
+
+
+def save_html(path: str | Path, document: str) -> Path:
+    """Write a page; `ValueError` for a name that does not end in `.html`."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"cannot save as {path.suffix or 'a file without suffix'!r}: use .html")
+    path.write_text(document, encoding="utf-8")
+    return path
