@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from kernels_core import GrammarMatcher
     from workbench.generation.branch import Edit
+    from workbench.generation.cuts import Cuts
     from workbench.generation.model import LanguageModel
     from workbench.page import Page
 
@@ -119,7 +120,8 @@ class Step:
 class Source:
     """What a generation was made with: to go on from one of its steps, and to ask the grammar about it.
 
-    `origin` is the matcher where the text began, None without a grammar.
+    `origin` is the matcher where the text began, None without a grammar.  `prompt`: its tokens before anything of it
+    was taken back.
     """
 
     model: LanguageModel
@@ -135,8 +137,9 @@ class Generation:
     model's context ran out), "grammar_complete" (the grammar allows nothing more), "interrupted".
     `complete`: whether `text` is a whole sentence of the grammar; None without a grammar.  `constrained` says whether
     there was one.  `text_bytes` is what was written, up to a stop string if one ended it, `tokens` all token ids drawn,
-    a stop token included.  `masks`: how every mask was found and what the caches held (None when not recorded, or
-    without a grammar).
+    a stop token included.  `healed`: the end of the prompt that was taken back, with whose bytes the first tokens
+    begin; it is no part of `prompt` nor of the text.  `masks`: how every mask was found and what the caches held (None
+    when not recorded, or without a grammar).
     """
 
     model: str
@@ -148,6 +151,7 @@ class Generation:
     constrained: bool
     complete: bool | None
     settings: dict[str, Any] = field(default_factory=dict)
+    healed: bytes = b""
     masks: CacheRecord | None = field(default=None, repr=False, compare=False)
     source: Source | None = field(default=None, repr=False, compare=False)
 
@@ -173,6 +177,15 @@ class Generation:
         from workbench.generation.branch import branch
 
         return branch(self, step, edit, **options)
+
+    def cuts(self, *, passes: int = 16) -> Cuts:
+        """In which other tokens the text could have been written, and how likely each cut is to the model.
+
+        By at most so many passes of the model; bounds say what they leave out.  `ValueError` without a `source`.
+        """
+        from workbench.generation.cuts import cuts_of
+
+        return cuts_of(self, passes=passes)
 
     def to_html(self, *, title: str = "Maskscope generation", heading: bool = True) -> str:
         """The run as one HTML document: the model cockpit and the caches, stepped by the arrow keys, without Python."""
