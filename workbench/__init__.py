@@ -11,7 +11,8 @@ import also makes the engine's snapshots display themselves.
 
 Code map, in reading order: `languages` (any input language, in its own words), `history` (the tape), `reading` (what
 became of a text), `session`, `trace` (a recorded run), `desk` and `explorer` (the panel), `tokenizers`, `generation`,
-`comparing` and `peers` (other engines beside ours), `compat` (as other libraries speak), `cli`.
+`replaying` (answers that others have
+logged), `comparing` and `peers` (other engines beside ours), `compat` (as other libraries speak), `cli`.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from workbench.observatory import Caches, caches
     from workbench.opened import last
     from workbench.reading import Candidate, Reading, StepError
+    from workbench.replaying import Replayed, replay
     from workbench.session import Session
     from workbench.tokenizers import Tokenizer, load_tokenizer
     from workbench.trace import Trace
@@ -71,6 +73,7 @@ __all__ = [
     "Options",
     "Predicate",
     "Reading",
+    "Replayed",
     "Session",
     "SideBySide",
     "Source",
@@ -87,6 +90,7 @@ __all__ = [
     "last",
     "load_model",
     "load_tokenizer",
+    "replay",
 ]
 
 _HOMES = {
@@ -108,6 +112,7 @@ _HOMES = {
     "Options": "kernels_core",
     "Predicate": "kernels_core",
     "Reading": "workbench.reading",
+    "Replayed": "workbench.replaying",
     "Session": "workbench.session",
     "SideBySide": "workbench.generation",
     "Source": "workbench.languages",
@@ -124,6 +129,7 @@ _HOMES = {
     "last": "workbench.opened",
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
+    "replay": "workbench.replaying",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, cure="pip install 'maskscope[workbench]'")
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernels_core import GrammarMatcher
+    from workbench.blame import Blame
     from workbench.generation.branch import Edit
     from workbench.generation.cuts import Cuts
     from workbench.generation.model import LanguageModel
@@ -186,6 +187,21 @@ class Generation:
         from workbench.generation.cuts import cuts_of
 
         return cuts_of(self, passes=passes)
+
+    def blame(self, *, seconds: float = 10.0) -> Blame:
+        """Which parts of the grammar took how much probability, from the refused tokens that were recorded.
+
+        At most so many seconds are spent on reasons.  `ValueError` without a grammar.
+        """
+        from workbench.blame import blame
+
+        return blame(self, seconds=seconds)
+
+    def to_chrome_trace(self, path: str | Path) -> Path:
+        """Write what each step took as events that Perfetto and Chrome's `about:tracing` open; the path."""
+        from workbench.replaying.chrome import generation_events, write_events
+
+        return write_events(path, generation_events(self))
 
     def to_html(self, *, title: str = "Maskscope generation", heading: bool = True) -> str:
         """The run as one HTML document: the model cockpit and the caches, stepped by the arrow keys, without Python."""
