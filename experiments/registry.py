@@ -61,6 +61,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "scale": "experiments.scale",
     "service": "experiments.service",
     "soak": "experiments.soak",
+    "tax": "experiments.tax",
     "tools": "experiments.tools",
 }
 FUNCTIONS: Final = ("grid", "trial", "tables", "plot")
