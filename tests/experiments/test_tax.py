@@ -1,4 +1,4 @@
-"""What form costs in meaning: the questions, how answers are judged, the statistics, and all of it with a small model."""
+"""What form costs in meaning: questions, how answers are judged, the statistics, and all of it with a small model."""
 
 from __future__ import annotations
 

@@ -7,10 +7,11 @@
 
 Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` and `penalties` (the draw), `loading` and `model`
-(weights and cache), `loop` (one token after another), `branch` (going on from any step; side by side), `refusals` (why
-favourites were refused), `logits_processor` (the same constraint inside `transformers`); for many texts at once and
-without records, `engine`, over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where
-a GPU's logits are), `forced` (text without a choice), `drafts` and `lookup` (guesses).
+(weights and cache), `loop` (one token after another), `cutting` (where tokens may be cut), `cuts` (the other cuts of a
+text), `branch` (going on from any step; side by side), `refusals` (why favourites were refused), `logits_processor`
+(the same constraint inside `transformers`); for many texts at once and without records, `engine`, over `slots` (the
+model's cache), `drawing` (few logits, or all), `device_masks` (masks where a GPU's logits are), `forced` (text without
+a choice), `drafts` and `lookup` (guesses).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
     from workbench.generation.branch import SideBySide, generate_side_by_side
+    from workbench.generation.cuts import Cuts, find_cuts
     from workbench.generation.device_masks import DeviceMasks, MaskTraffic
     from workbench.generation.drafts import Drafts
     from workbench.generation.engine import Chunk, Engine, Row
@@ -36,6 +38,7 @@ __all__ = [
     "BeginningError",
     "Chunk",
     "Constraint",
+    "Cuts",
     "DeviceMasks",
     "Drafts",
     "Engine",
@@ -53,6 +56,7 @@ __all__ = [
     "Step",
     "TokenStream",
     "astream",
+    "find_cuts",
     "generate",
     "generate_side_by_side",
     "load_model",
@@ -61,6 +65,7 @@ __all__ = [
 
 _NAMES = {
     "branch": ("SideBySide", "generate_side_by_side"),
+    "cuts": ("Cuts", "find_cuts"),
     "device_masks": ("DeviceMasks", "MaskTraffic"),
     "drafts": ("Drafts",),
     "engine": ("Chunk", "Engine", "Row"),
