@@ -5,6 +5,8 @@ of messages (`role`, `content`); `function`, the functions that may be called, w
 Schema.  The right answers lie beside it in `possible_answer/`, in a file of the same name: `id`, and `ground_truth`, a
 list of calls, `{NAME: {ARGUMENT: [allowed values]}}`; an empty string among the values allows to leave it out.
 
+One file may hold both, as JSON lines, compressed or not: `id`, `question`, `functions`, `answers`.
+
 A call is right if it has the name, and of each argument one of the values; texts are compared without case, blanks
 and the signs `,./-_*^`, and several calls in any order, as the leaderboard does.
 Read on: `calling.py`.
@@ -12,6 +14,7 @@ Read on: `calling.py`.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -48,6 +51,14 @@ def read_questions(path: Path) -> list[Question]:
     files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
     found: list[Question] = []
     for file in files:
+        if _holds_both(file):
+            joined = _lines(file, ("id", "question", "functions", "answers"))
+            found += [
+                _question(record | {"function": record["functions"]}, {"ground_truth": record["answers"]}, file)
+                for record in joined
+                if record["answers"]  # else nothing is to be called
+            ]
+            continue
         answers_file = file.parent / ANSWERS / file.name
         if not answers_file.is_file():
             continue
@@ -99,9 +110,20 @@ def _standard(text: str) -> str:
     return SIGNS.sub("", text).casefold().replace("'", '"')
 
 
+def _text(file: Path) -> str:
+    data = file.read_bytes()
+    return (gzip.decompress(data) if file.suffix == ".gz" else data).decode()
+
+
+def _holds_both(file: Path) -> bool:
+    """Whether questions and answers stand in one file."""
+    first = next((line for line in _text(file).splitlines() if line.strip()), "")
+    return '"functions"' in first and '"answers"' in first
+
+
 def _lines(file: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     found = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_text(file).splitlines(), start=1):
         if not line.strip():
             continue
         try:

@@ -62,6 +62,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "service": "experiments.service",
     "small-model": "experiments.small_model",
     "soak": "experiments.soak",
+    "tax": "experiments.tax",
     "tools": "experiments.tools",
 }
 FUNCTIONS: Final = ("grid", "trial", "tables", "plot")

@@ -10,10 +10,10 @@ Names are loaded on first use, so `import workbench` is quick and needs none of 
 makes the engine's snapshots display themselves, in a notebook of any kind.
 
 Code map, in reading order: `languages` (any input language, in its own words), `tokenizers`, `session` (a place in a
-text), `provenance` and `next` (where it comes from, what may come), `generation` (a model in the loop), `reports`
-(runs,
-drawn), `panels` and `explorer` (the screen), `comparing` and `peers` (other engines beside ours), `compat` (as other
-libraries speak), `serving`, `cli`.
+text), `provenance` and `next` (where it comes from, what may come), `generation` (a model in the loop), `replaying`
+(answers that others have logged), `reports` (runs, drawn, and what took the probability), `panels` and `explorer`
+(the screen), `comparing` and `peers` (other engines beside ours), `compat` (as other libraries speak), `serving`,
+`cli`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
         load_model,
     )
     from workbench.languages import Source
+    from workbench.replaying import Replayed, replay
+    from workbench.reports.blame import blame
     from workbench.reports.caches import Caches, caches
     from workbench.session import Session
     from workbench.session.result import Candidate, Reading, StepError
@@ -71,6 +73,7 @@ __all__ = [
     "Options",
     "Predicate",
     "Reading",
+    "Replayed",
     "Session",
     "SideBySide",
     "Source",
@@ -78,6 +81,7 @@ __all__ = [
     "Tokenizer",
     "TokenizerInfo",
     "Trace",
+    "blame",
     "caches",
     "compare",
     "explore",
@@ -87,6 +91,7 @@ __all__ = [
     "last",
     "load_model",
     "load_tokenizer",
+    "replay",
 ]
 
 _HOMES = {
@@ -108,6 +113,7 @@ _HOMES = {
     "Options": "kernels_core",
     "Predicate": "kernels_core",
     "Reading": "workbench.session.result",
+    "Replayed": "workbench.replaying",
     "Session": "workbench.session",
     "SideBySide": "workbench.generation",
     "Source": "workbench.languages",
@@ -115,6 +121,7 @@ _HOMES = {
     "Tokenizer": "workbench.tokenizers",
     "TokenizerInfo": "kernels_core",
     "Trace": "workbench.session.trace",
+    "blame": "workbench.reports.blame",
     "caches": "workbench.reports.caches",
     "compare": "workbench.comparing",
     "explore": "workbench.explorer",
@@ -124,6 +131,7 @@ _HOMES = {
     "last": "workbench.explorer",
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
+    "replay": "workbench.replaying",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, cure="pip install 'maskscope[workbench]'")
 

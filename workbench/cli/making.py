@@ -55,6 +55,8 @@ def generate(
     seed: Annotated[int | None, typer.Option(help="Of the draws; random if not said.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
     complete: Annotated[bool, typer.Option("--complete", help="End within --max-tokens: nothing is cut.")] = False,
+    healing: Annotated[bool, typer.Option("--healing", help="Go on from inside the prompt's last tokens.")] = False,
+    canonical: Annotated[bool, typer.Option("--canonical", help="Cut the text as the tokenizer cuts it.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="List the steps, too.")] = False,
     language: Language = None,
     as_json: AsJson = False,
@@ -68,7 +70,7 @@ def generate(
     with reporting(as_json):
         opened = open_source(source, language, as_json=as_json).for_a_model()
         try:
-            from kernels_core.errors import TooFewTokensError, UnsupportedFeatureError
+            from kernels_core.errors import DeadEndError, TokenizerError, TooFewTokensError, UnsupportedFeatureError
             from workbench.generation import generate as run
             from workbench.generation import load_model
 
@@ -88,8 +90,10 @@ def generate(
                 temperature=temperature,
                 seed=seed,
                 complete=complete,
+                healing=healing,
+                canonical=canonical,
             )
-        except (TooFewTokensError, UnsupportedFeatureError) as error:
+        except (TooFewTokensError, UnsupportedFeatureError, TokenizerError, DeadEndError) as error:
             fail(str(error), as_json=as_json)
         if as_json:
             say_json(_generation_data(made))

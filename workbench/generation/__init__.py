@@ -7,10 +7,11 @@
 
 Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` and `penalties` (the draw), `loading` and `model`
-(weights and cache), `loop` (one token after another), `side_by_side`, `refusals` (why
-favourites were refused), `logits_processor` (the same constraint inside `transformers`); for many texts at once and
-without records, `engine`, over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where
-a GPU's logits are), `forced` (text without a choice), `drafts` and `lookup` (guesses).
+(weights and cache), `loop` (one token after another), `cutting` (where tokens may be cut), `cuts` (the other cuts of a
+text), `side_by_side`, `refusals` (why favourites were refused), `logits_processor` (the same constraint inside
+`transformers`); for many texts at once and without records, `engine`, over `slots` (the model's cache), `drawing` (few
+logits, or all), `device_masks` (masks where a GPU's logits are), `forced` (text without a choice), `drafts` and
+`lookup` (guesses).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from workbench.generation.cuts import Cuts, find_cuts
     from workbench.generation.device_masks import DeviceMasks, MaskTraffic
     from workbench.generation.drafts import Drafts
     from workbench.generation.engine import Chunk, Engine, Row
@@ -36,6 +38,7 @@ __all__ = [
     "BeginningError",
     "Chunk",
     "Constraint",
+    "Cuts",
     "DeviceMasks",
     "Drafts",
     "Engine",
@@ -53,6 +56,7 @@ __all__ = [
     "Step",
     "TokenStream",
     "astream",
+    "find_cuts",
     "generate",
     "generate_side_by_side",
     "load_model",
@@ -60,6 +64,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "cuts": ("Cuts", "find_cuts"),
     "device_masks": ("DeviceMasks", "MaskTraffic"),
     "drafts": ("Drafts",),
     "engine": ("Chunk", "Engine", "Row"),

@@ -25,6 +25,7 @@ Read on: `slots.py` (the model and its cache), `prefixes.py` (beginnings that ar
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -38,16 +39,18 @@ import numpy.typing as npt
 import torch
 
 from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
+from kernels_core.batch import apply_masks_inplace
 from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
+from workbench.generation.cutting import Cut, Cutting, canonical_cut, heal
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
 from workbench.generation.drawing import Drawer, TokenLogprob, send
 from workbench.generation.forced import Encode, forced_tokens, nothing_follows
 from workbench.generation.model import ModelError
-from workbench.generation.penalties import Penalty, penalty_of
+from workbench.generation.penalties import Penalty, penalise, penalty_of
 from workbench.generation.prefixes import PrefixCache
-from workbench.generation.sampling import NOT_A_NUMBER, Sampling, once_more
+from workbench.generation.sampling import NOT_A_NUMBER, Sampling, draw_rows, once_more
 from workbench.generation.slots import SlotRun
 from workbench.generation.trace import FinishReason
 
@@ -101,6 +104,7 @@ class Row:
     accepted: int = 0
     _unread: list[int] = field(default_factory=list, repr=False)
     _block: int | None = field(default=0, repr=False)  # the last kept piece of its prompt; None: it is in no cache
+    _cutting: Cutting | None = field(default=None, repr=False)
     _random: Random = field(default_factory=Random, repr=False)
     _lucks: list[float] = field(default_factory=list, repr=False)  # of the next draws
     _logprob: TokenLogprob | None = field(default=None, repr=False)  # of the token that is about to be taken
@@ -113,6 +117,17 @@ class Row:
     def rejected(self) -> int:
         """How many guesses the model read in vain."""
         return self.drafted - self.accepted
+
+    def _accepts(self, token: int) -> bool:
+        """Take a token in the matcher, if there is one and it is allowed."""
+        if self._cutting is not None:
+            return self._cutting.take(token, self.matcher)
+        return self.matcher is None or self.matcher.accept_token(token)
+
+    @property
+    def _heals(self) -> bool:
+        """Whether its next token begins with what was taken back of its prompt, before the grammar is asked."""
+        return self._cutting is not None and bool(self._cutting.rest)
 
     def luck(self, ahead: int) -> float:
         """The number, from 0 to 1, of the draw after `ahead` others."""
@@ -156,6 +171,8 @@ class Engine:
         What becomes of text that a grammar forces; needs `encode`.  True: it is written without asking the model, cut
         as the tokenizer cuts it; what is drawn behind it may differ, since the model might have cut it otherwise.
         "guess": it is guessed like drafts, so it costs one pass, and the text stays the same token by token.
+    cut
+        The tokenizer's own cut of a text, for texts that are to be `canonical`.
     prompt_piece
         Tokens of prompts that are read between two steps.  None: 64 on a CPU, 2,048 elsewhere.
     prefix_bytes
@@ -183,6 +200,7 @@ class Engine:
         device_masks: bool | None = None,
         jump: bool | Literal["guess"] = False,
         encode: Encode | None = None,
+        cut: Cut | None = None,
         drafts: Drafts | int = 0,
         prompt_piece: int | None = None,
         prefix_bytes: int = 1 << 27,
@@ -201,6 +219,7 @@ class Engine:
         self.info = info
         self.sparse = sparse
         self._encode = encode
+        self._cut = cut
         self._jump = jump
         self._batch = BatchGrammarMatcher(threads)
         self._run = SlotRun(model, rows, self.max_length)
@@ -230,8 +249,10 @@ class Engine:
 
     @classmethod
     def of(cls, model: LanguageModel, **options: Any) -> Engine:
-        """For a model that `load_model` loaded; forced text is cut by its tokenizer."""
-        return cls(model.model, model.tokenizer.info, encode=model.tokenizer.encode, **options)
+        """For a model that `load_model` loaded; its tokenizer cuts forced text, and says what is canonical."""
+        tokenizer = model.tokenizer
+        cut = tokenizer.cut if tokenizer.has_library else None
+        return cls(model.model, tokenizer.info, encode=tokenizer.encode, cut=cut, **options)
 
     def _make_drafter(self) -> Drafter | None:
         if self._drafts is None:
@@ -261,6 +282,8 @@ class Engine:
         seed: int | None = None,
         stop: str | Sequence[str] = (),
         complete: bool = False,
+        healing: bool = False,
+        canonical: bool = False,
         logprobs: int | None = None,
     ) -> Row:
         """Take a request: it gets its first token in the next step in which a row is free.
@@ -269,6 +292,9 @@ class Engine:
         `seed`: of the draws (None: a random one).  `stop`: texts that end it, and are left out.
         `complete`: it is whole under its grammar when `max_tokens`, or the room for a text, runs out;
         `TooFewTokensError` where that is not certain.
+        `healing`: its prompt's end is taken back, as far as another token could go on from it, and the row's tokens
+        begin with these bytes; `canonical`: it is cut as the tokenizer cuts it (`cutting.py`).  Such rows are drawn
+        one by one, and nothing is guessed for them.
         `logprobs`: keep the log probability of each token under its mask, with so many of the likeliest.
         Raises `ModelError` for a prompt that is empty or too long, `TokenizerError` for a grammar of another
         vocabulary, `ValueError` for settings that mean nothing.
@@ -295,11 +321,19 @@ class Engine:
             theirs = matcher.compiled.tokenizer_info
             if theirs.fingerprint != self.info.fingerprint and theirs.decoded_vocab != self.info.decoded_vocab:
                 raise TokenizerError(f"the grammar was compiled for another vocabulary ({theirs!r})")
-        if matcher is not None and complete:
+        cutting: Cutting | None = None
+        if healing or canonical:
+            kept, healed = heal(self.info, ids) if healing else (ids, b"")
+            ids = tuple(kept)
+            cut = canonical_cut(self._cut, "this engine's vocabulary") if canonical else None
+            within = min(max_tokens, self.max_length - len(ids)) if complete and matcher is not None else None
+            cutting = Cutting(self.info, healed=healed, cut=cut, within=within)
+            cutting.begin(matcher)
+        elif matcher is not None and complete:
             matcher.complete_within(min(max_tokens, self.max_length - len(ids)), redraws=True)
         seed = secrets.randbelow(2**32) if seed is None else seed
         row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops, logprobs)
-        row._unread, row._random = list(ids), Random(seed)
+        row._unread, row._random, row._cutting = list(ids), Random(seed), cutting
         self._count += 1
         self._waiting.append(row)
         return row
@@ -465,7 +499,7 @@ class Engine:
     def _end_without_a_draw(self, row: Row, number: int, masks: MaskRows, populations: npt.NDArray[np.int32]) -> None:
         """End a row in trouble (its mask is the one at `number`), and a text that is complete: the model could only be
         asked for a stop token."""
-        if row.matcher is None:
+        if row.matcher is None or row._heals:
             return
         completed = row.matcher.is_completed()
         error = masks.errors.get(number)
@@ -484,7 +518,7 @@ class Engine:
         """Guesses for each row; all rows of a pass are as wide, so the longest text limits them."""
         room = self.max_length - max(len(row.prompt) + len(row.tokens) for row in rows)
         trees = [DraftTree(row._unread[-1], row.matcher, min(room, self._most_guesses)) for row in rows]
-        left = [min(room, row.max_tokens - len(row.tokens) - 1) for row in rows]
+        left = [min(room, row.max_tokens - len(row.tokens) - 1) if row._cutting is None else 0 for row in rows]
         if self._jump == "guess":
             for row, tree, most in zip(rows, trees, left, strict=True):
                 for token in self._forced(row, min(most, FORCED_GUESSES)):
@@ -547,7 +581,8 @@ class Engine:
         going = np.array([row.finish_reason is None for row in rows])
         samplings, lucks = [row.sampling for row in rows], [row.luck(0) for row in rows]
         penalties = _penalties([(row, ()) for row in rows])
-        if not self._run.splits and any(row.matcher is not None and row.matcher.tokens_left for row in rows):
+        again = [row._cutting or (row.matcher is not None and row.matcher.tokens_left) for row in rows]
+        if not self._run.splits and any(again):
             states = states.clone()  # they are logits, which a draw may overwrite, and another draw may follow
         drawn = self._drawer.draw(states, masks, samplings, lucks, going, penalties=penalties, logprobs=_wanted(rows))
         for number in np.flatnonzero(drawn.listed):
@@ -573,14 +608,50 @@ class Engine:
         row._logprob = drawn.logprobs.get(0)
         return int(drawn.tokens[0, 0])
 
+    def _drawn_by_cuts(self, row: Row, token: int, state: torch.Tensor) -> int:
+        """The token of a row whose cuts matter: `token` was drawn by its grammar alone, from `state`."""
+        cutting, luck = row._cutting, row.luck(0)
+        assert cutting is not None
+        ids = cutting.ids(row.matcher)
+        if token == NOT_A_NUMBER or (ids is None and (token < 0 or cutting.allows(token, row.matcher))):
+            return token
+        logits = self._run.logits(state).float().cpu().clone()
+        if ids is not None:
+            allowed = torch.from_numpy(ids)
+            kept = torch.full_like(logits, -torch.inf)
+            kept[:, allowed] = logits[:, allowed]
+            logits = kept
+        elif row.matcher is not None:
+            masks = self._batch.read_masks([row.matcher])
+            apply_masks_inplace(logits, masks)
+        penalty = penalty_of(row.sampling, row.prompt, row.tokens) if row.sampling.penalises else None
+        more, refused = Random(luck), [] if ids is not None else [token]
+        while True:
+            logits[:, refused] = -torch.inf
+            changed = logits.clone()
+            penalise(changed, [] if penalty is None else [(0, penalty)])
+            number = luck if ids is not None and not refused else more.random()
+            token = int(draw_rows(changed, [row.sampling], torch.tensor([number], dtype=torch.float64))[0])
+            if token < 0 or cutting.allows(token, row.matcher):
+                break
+            refused.append(token)
+        if row.likeliest is not None and token >= 0:
+            known = logits[0].log_softmax(-1)
+            top = known.topk(row.likeliest)
+            told = [(one, value) for one, value in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
+            row._logprob = TokenLogprob(float(known[token]), tuple(pair for pair in told if pair[1] > -math.inf))
+        return token
+
     # -- taking -----------------------------------------------------------------------------------------------------
 
     def _take(self, row: Row, token: int, state: torch.Tensor) -> int:
         """A token that was drawn from `state`, and the text that its grammar forces behind it; which one was taken."""
-        taken = token >= 0 and (row.matcher is None or row.matcher.accept_token(token))
+        if row._cutting is not None and row.finish_reason is None:
+            token = self._drawn_by_cuts(row, token, state)
+        taken = token >= 0 and row._accepts(token)
         if token >= 0 and not taken and row.matcher is not None and row.matcher.tokens_left is not None:
             token = self._drawn_again(row, state)
-            taken = token >= 0 and row.matcher.accept_token(token)
+            taken = token >= 0 and row._accepts(token)
         if token < 0:
             row.finish_reason = "error"
             row.error = (
@@ -605,14 +676,14 @@ class Engine:
         for token in self._forced(row, FORCED_TOKENS):
             if row.finish_reason is not None:
                 break
-            assert row.matcher is not None
-            row.matcher.accept_token(token)
+            if not row._accepts(token):
+                break
             row.forced += 1
             self._append(row, token)
 
     def _forced(self, row: Row, most: int) -> list[int]:
         """At most `most` tokens of forced text; its errors are those of the row's next mask, which tells them."""
-        if self._encode is None or row.matcher is None or most < 1:
+        if self._encode is None or row.matcher is None or most < 1 or row._heals:
             return []
         try:
             return forced_tokens(row.matcher, self._encode, self._vocabulary, bytes(row.text[-32:]), limit=most)
@@ -628,7 +699,7 @@ class Engine:
             row.logprobs.append(row._logprob)
         row._unread.append(token)
         if token not in self._special:
-            row.text += self._vocabulary[token]
+            row.text += self._vocabulary[token][0 if row._cutting is None else row._cutting.hidden :]
         stops = self._stops if row.matcher is None else row.matcher.stop_token_ids
         if token in stops and (row.matcher is None or row.matcher.is_terminated()):
             row.finish_reason = "stop"
@@ -641,12 +712,11 @@ class Engine:
                 del row.text[end:]
                 row.finish_reason, row.stopped_by = "stop", stop.decode()
                 return
-        if row.matcher is not None and row.matcher.is_terminated():
+        matcher = None if row._heals else row.matcher
+        if matcher is not None and matcher.is_terminated():
             row.finish_reason = "grammar_complete"
         elif len(row.tokens) >= row.max_tokens or len(row.prompt) + len(row.tokens) >= self.max_length:
-            row.finish_reason = (
-                "grammar_complete" if row.matcher is not None and nothing_follows(row.matcher) else "length"
-            )
+            row.finish_reason = "grammar_complete" if matcher is not None and nothing_follows(matcher) else "length"
 
     def _chunk(self, row: Row) -> Chunk | None:
         """What is new of a row."""

@@ -32,6 +32,7 @@ from kernels_core import (
 from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.inspect.fills import CacheLog
 from kernels_core.inspect.trace import FillEvent
+from workbench.generation.cutting import Cutting, canonical_cut, heal
 from workbench.generation.forced import nothing_follows
 from workbench.generation.model import LanguageModel, ModelError, Prompt
 from workbench.generation.penalties import penalise, penalty_of
@@ -75,6 +76,8 @@ class TokenStream:
         record: bool = True,
         begin: Sequence[int | Step] = (),
         complete: bool = False,
+        healing: bool = False,
+        canonical: bool = False,
         log: CacheLog | None = None,
     ) -> None:
         if max_tokens < 1:
@@ -98,7 +101,8 @@ class TokenStream:
         self._model = model
         self._info = model.tokenizer.info
         self._special = frozenset(self._info.special_token_ids)
-        self._prompt = model.encode_prompt(prompt, chat=chat)
+        self._asked = model.encode_prompt(prompt, chat=chat)
+        self._prompt, self._healed = heal(self._info, self._asked) if healing else (self._asked, b"")
         self._max_tokens = max_tokens
         self._recording = record
         self._alternatives = min(alternatives, model.vocab_size) if record else 0
@@ -106,9 +110,14 @@ class TokenStream:
         self._matcher = None if grammar is None else _matcher(model, grammar)
         self._origin = None if self._matcher is None else self._matcher.fork()
         self._complete = complete
-        if self._matcher is not None and complete:
-            context = max_tokens if model.context is None else model.context + 1 - len(self._prompt)
-            self._matcher.complete_within(max(0, min(max_tokens, context)), redraws=True)
+        self._cuts = {"healing": True} if healing else {}
+        self._cuts |= {"canonical": True} if canonical else {}
+        context = max_tokens if model.context is None else model.context + 1 - len(self._prompt)
+        within = max(0, min(max_tokens, context)) if complete and self._matcher is not None else None
+        tokenizer = model.tokenizer
+        cut = canonical_cut(tokenizer.cut if tokenizer.has_library else None, tokenizer.name) if canonical else None
+        self._cutting = Cutting(self._info, healed=self._healed, cut=cut, within=within)
+        self._cutting.begin(self._matcher)
         self._log = CacheLog() if log is None else log
         self._heard = len(self._log)
         if self._matcher is not None and record:
@@ -154,9 +163,11 @@ class TokenStream:
                 "max_tokens": self._max_tokens,
                 "stop": [text.decode() for text in self._stop],
                 **({"complete": True} if self._complete else {}),
+                **self._cuts,
             },
+            healed=self._healed,
             masks=self._log.record(first=self._heard) if self._origin is not None and self._recording else None,
-            source=Source(self._model, self._origin, tuple(self._prompt), generate),
+            source=Source(self._model, self._origin, tuple(self._asked), generate),
         )
 
     def __iter__(self) -> Iterator[Step]:
@@ -199,16 +210,17 @@ class TokenStream:
     def _finish_before_step(self) -> None:
         """Set the finish reason when there is to be no further step."""
         context = self._model.context
+        matcher = None if self._cutting.rest else self._matcher  # which reads what comes behind what is healed
         if self._interrupted:
             self.finish_reason = "interrupted"
-        elif self._matcher is not None and self._matcher.is_terminated():
+        elif matcher is not None and matcher.is_terminated():
             self.finish_reason = "grammar_complete"
         elif len(self._steps) >= self._max_tokens or (
             context is not None and self._run.length + len(self._unread) > context
         ):
-            whole = self._matcher is not None and nothing_follows(self._matcher)
+            whole = matcher is not None and nothing_follows(matcher)
             self.finish_reason = "grammar_complete" if whole else "length"
-        elif self._matcher is not None and self._matcher.is_completed() and self._only_stop_allowed():
+        elif matcher is not None and matcher.is_completed() and self._only_stop_allowed():
             # Asking the model would only make it draw the stop token.
             self.finish_reason = "grammar_complete"
 
@@ -250,6 +262,12 @@ class TokenStream:
         uniform = self._random.random()
         probabilities = distribution(self._penalised(masked), self._sampling)
         token = draw(probabilities, uniform) if given is None else given
+        if self._cutting.canonical:
+            if given is None:
+                token, probabilities = self._draw_canonical(token, probabilities, masked, uniform)
+            self._forbid_cuts(logits)
+            masked = self._constrain(logits)
+            feasible = float(masked.double().logsumexp(0))
         if not self._take(token, given=given is not None, again=self._complete):
             event = self._fill()[1]  # the mask is another one now
             masked = self._constrain(logits)
@@ -289,6 +307,30 @@ class TokenStream:
         self._record(step)
         return step
 
+    def _draw_canonical(
+        self, token: int, probabilities: torch.Tensor, masked: torch.Tensor, uniform: float
+    ) -> tuple[int, torch.Tensor]:
+        """Draw until a token is cut as the tokenizer cuts; those that were not are forbidden from then on.
+
+        Each draw is from what is left, so the token comes with its probability among all that are cut so.
+        """
+        more = Random(uniform)
+        while not self._cutting.allows(token, self._matcher):
+            self._mask.forbid(token)
+            masked = masked.index_fill(0, torch.tensor([token], device=masked.device), -math.inf)
+            if not bool((masked > -math.inf).any()):
+                raise DeadEndError(self._where("the tokenizer cuts no text of the grammar that begins so"))
+            probabilities = distribution(self._penalised(masked), self._sampling)
+            token = draw(probabilities, more.random())
+        return token, probabilities
+
+    def _forbid_cuts(self, logits: torch.Tensor) -> None:
+        """Forbid what the tokenizer cuts otherwise among the tokens that the record shows."""
+        for ranked in (logits, self._constrain(logits)) if self._alternatives else ():
+            for token in ranked.topk(self._alternatives).indices.tolist():
+                if self._mask.allows(token) and not self._cutting.allows(token, self._matcher):
+                    self._mask.forbid(token)
+
     def _take(self, token: int, *, given: bool, again: bool = False) -> bool:
         """Take a token in the matcher; `BeginningError` for a given one that it refuses.
 
@@ -297,21 +339,29 @@ class TokenStream:
         if not 0 <= token < self._model.vocab_size:
             raise BeginningError(f"{token} is not a token id of {self._model.name}")
         self._filled = None
-        if self._matcher is None or self._matcher.accept_token(token):
+        if self._cutting.take(token, self._matcher):
             return True
         if again and not given:
             return False
         if given:
             shown = bytes(self._info.decoded_vocab[token]).decode(errors="replace")
             late = " or leaves no time for an end behind it" if self._complete else ""
+            late += f" or it does not begin with {self._cutting.rest!r}" if self._cutting.rest else ""
+            late += " or the tokenizer cuts no such text so" if self._cutting.canonical else ""
             raise BeginningError(self._where(f"the grammar refuses the given token {token} ({shown!r}){late}"))
         raise RuntimeError(self._where(f"the matcher refused token {token}, which its own mask allows"))
 
     def _fill(self) -> tuple[int, FillEvent | None]:
         """Fill the mask at this place, once; how many nanoseconds finding or making it took, and its event."""
-        if self._matcher is None:
-            return 0, None
+        if self._filled is None and self._cutting.rest:
+            began = time.perf_counter_ns()
+            self._mask.allow_only(self._cutting.ids(self._matcher))
+            self._filled = time.perf_counter_ns() - began, None
+        elif self._filled is None and self._matcher is None:
+            self._mask.allow_all()
+            self._filled = 0, None
         if self._filled is None:
+            assert self._matcher is not None
             began = time.perf_counter_ns()
             heard = self._log.heard
             self._mask.fill(self._matcher)
@@ -322,7 +372,7 @@ class TokenStream:
 
     def _constrain(self, logits: torch.Tensor) -> torch.Tensor:
         """The logits with forbidden tokens at -inf; the given tensor is left alone."""
-        if self._matcher is None:
+        if self._matcher is None and self._mask.count == self._model.vocab_size:
             return logits
         masked = logits.clone().unsqueeze(0)
         apply_token_bitmask_inplace(masked, self._mask.on_device())
@@ -341,7 +391,7 @@ class TokenStream:
         """Entropy in nats of the model's distribution, and of what the mask leaves of it."""
         if not self._recording:
             return None, None
-        if self._matcher is None or self._mask.count == self._model.vocab_size:
+        if self._mask.count == self._model.vocab_size:
             found = float(torch.special.entr(logits.softmax(0)).sum())
             return found, found
         found, left = torch.special.entr(torch.stack([logits, masked]).softmax(1)).sum(1).tolist()
@@ -363,7 +413,7 @@ class TokenStream:
         self._steps.append(step)
         self._unread = [step.token_id]
         if not step.is_special:
-            self._text += step.token
+            self._text += step.token[self._cutting.hidden :]
         if step.is_stop:
             self.finish_reason = "stop"
             return
@@ -406,6 +456,25 @@ class _MaskBuffer:
         self._count = self._vocab_size if full else None
         if full:
             self._words.fill(-1)
+
+    def allow_all(self) -> None:
+        """Every token may come."""
+        if self._count != self._vocab_size:
+            self._words.fill(-1)
+            self._count = self._vocab_size
+
+    def allow_only(self, ids: Any) -> None:
+        """These tokens may come, and no other."""
+        bits = np.zeros(self._words.shape[1] * 32, dtype=np.uint8)
+        bits[ids] = 1
+        self._words[0] = np.packbits(bits, bitorder="little").view(np.int32)
+        self._count = len(ids)
+
+    def forbid(self, token: int) -> None:
+        """One more token may not come, which could until now."""
+        self._count = self.count - 1
+        word = int(self._words[0, token >> 5]) & ~(1 << (token & 31)) & 0xFFFFFFFF
+        self._words.view(np.uint32)[0, token >> 5] = word
 
     @property
     def count(self) -> int:
@@ -467,6 +536,8 @@ def generate(
     record: bool = True,
     begin: Sequence[int | Step] = (),
     complete: bool = False,
+    healing: bool = False,
+    canonical: bool = False,
 ) -> Generation:
     """Generate from `prompt`, under `grammar` if there is one, and return the whole trace.
 
@@ -506,6 +577,13 @@ def generate(
     complete
         The text is whole under its grammar when `max_tokens` (or the model's context) runs out: near the end the masks
         leave out tokens behind which that could not be.  Without a grammar there is nothing to complete.
+    healing
+        The prompt's last tokens are taken back where another token could go on from them, and the text begins with
+        their bytes, however they are cut (`Generation.healed`).  The grammar describes what comes behind them.
+    canonical
+        Only the tokens are written that the tokenizer itself gives for the text; `cutting.py` says what is promised.
+        A step's `feasible_mass` and `allowed_count` are then upper bounds: without the likeliest tokens and those drawn
+        that are cut otherwise, and with others that nobody looked at.
 
     Raises
     ------
@@ -536,6 +614,8 @@ def generate(
         record=record,
         begin=begin,
         complete=complete,
+        healing=healing,
+        canonical=canonical,
     )
     try:
         for step in tokens:

@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.inspect.fills import CacheRecord
+from workbench.chrome_trace import run_events, write_events
 from workbench.generation.refusals import refusals
 from workbench.generation.step import Alternative, Step
 from workbench.reports.record import Record
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernels_core import GrammarMatcher
+    from workbench.generation.cuts import Cuts
     from workbench.generation.model import LanguageModel
 
 __all__ = ["Alternative", "Edit", "FinishReason", "Generation", "Source", "Step"]
@@ -38,7 +41,8 @@ Edit: TypeAlias = str | bytes | int | Sequence[int] | None
 class Source:
     """What a generation was made with: to go on from one of its steps, and to ask the grammar about it.
 
-    `origin` is the matcher where the text began, None without a grammar; `generate` makes another generation.
+    `origin` is the matcher where the text began, None without a grammar; `prompt`: its tokens before anything of it was
+    taken back; `generate` makes another generation.
     """
 
     model: LanguageModel
@@ -55,8 +59,9 @@ class Generation(Record):
     model's context ran out), "grammar_complete" (the grammar allows nothing more), "interrupted".
     `complete`: whether `text` is a whole sentence of the grammar; None without a grammar.  `constrained` says whether
     there was one.  `text_bytes` is what was written, up to a stop string if one ended it, `tokens` all token ids drawn,
-    a stop token included.  `masks`: how every mask was found and what the caches held (None when not recorded, or
-    without a grammar).
+    a stop token included.  `healed`: the end of the prompt that was taken back, with whose bytes the first tokens
+    begin; it is no part of `prompt` nor of the text.  `masks`: how every mask was found and what the caches held (None
+    when not recorded, or without a grammar).
     """
 
     model: str
@@ -68,6 +73,7 @@ class Generation(Record):
     constrained: bool
     complete: bool | None
     settings: dict[str, Any] = field(default_factory=dict)
+    healed: bytes = b""
     masks: CacheRecord | None = field(default=None, repr=False, compare=False)
     source: Source | None = field(default=None, repr=False, compare=False)
 
@@ -80,7 +86,7 @@ class Generation(Record):
     def refusals(self) -> Mapping[tuple[int, int], str]:
         """Why the grammar refused the model's favourites, by (step, token id); {} when the grammar is not at hand."""
         origin = None if self.source is None else self.source.origin
-        return {} if origin is None else refusals(self.steps, origin)
+        return {} if origin is None else refusals(self.steps, origin, self.healed)
 
     def beginning(self, step: int, edit: Edit = None) -> list[int | Step]:
         """What a branch begins with (`begin` of `generate`): the steps before `step`, and the tokens of `edit`.
@@ -111,6 +117,22 @@ class Generation(Record):
         assert source is not None
         settings = {**self.settings, **options}
         return source.generate(source.model, list(source.prompt), source.origin, begin=begin, **settings)
+
+    def cuts(self, *, passes: int = 16) -> Cuts:
+        """In which other tokens the text could have been written, and how likely each cut is to the model.
+
+        By at most so many passes of the model; bounds say what they leave out.  `ValueError` without a `source`.
+        """
+        from workbench.generation.cuts import find_cuts
+
+        if self.source is None:
+            raise ValueError("this generation has lost its model (it was pickled): generate again, or use `find_cuts`")
+        tokens = [step.token_id for step in self.steps if not step.is_stop]
+        return find_cuts(self.source.model, self.prompt_tokens, tokens, passes=passes)
+
+    def to_chrome_trace(self, path: str | Path) -> Path:
+        """Write what each step took as events that Perfetto and Chrome's `about:tracing` open; the path."""
+        return write_events(path, run_events(self.model, self.steps))
 
     @property
     def tokens(self) -> tuple[int, ...]:

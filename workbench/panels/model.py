@@ -104,7 +104,7 @@ class ModelPanel(Panel):
 
     def _explained(self, run: CockpitRun, place: int) -> CockpitRun:
         """`run` with the reasons for what was refused in place of step `place`: asked where the step begins."""
-        from workbench.generation.refusals import refusal
+        from workbench.why_not import why_not
 
         session, number = self.session, max(0, place - 1)
         if number >= len(run.steps) or session.index < number:
@@ -114,7 +114,7 @@ class ModelPanel(Panel):
         if asked:
             before = session.twin()
             before.rollback(session.place.offset + session.index - number)
-            self._reasons |= {(number, token): refusal(before, token) for token in asked}
+            self._reasons |= {(number, token): why_not(before, token) for token in asked}
         return run.explained(number, {option.token_id: self._reasons[number, option.token_id] for option in refused})
 
     # -- what a person does ------------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ class Asked:
     probabilities are told of each token, beside its own; None: none are.  continues: the last turn is gone on with.
     prompted: the template writes the beginning of the answer's turn.  reasons: the model may reason before its answer,
     also under a grammar.  echo: the answer begins with the prompt.  complete: the answer is whole under its grammar
-    when its tokens run out; None: as the server has it.
+    when its tokens run out; None: as the server has it.  healing, canonical: where its tokens are cut
+    (`workbench/generation/cutting.py`).
     """
 
     model: str
@@ -65,6 +66,8 @@ class Asked:
     reasons: bool = False
     echo: bool = False
     complete: bool | None = None
+    healing: bool = False
+    canonical: bool = False
 
     @property
     def schema_of_answer(self) -> Any:
@@ -110,6 +113,8 @@ class Sampled(Strict):
     stream: bool | None = None
     structured_outputs: dict[str, Any] | None = None
     complete: bool | None = None
+    healing: bool | None = None
+    canonical: bool | None = None
 
     def asked(self, body: Body) -> Asked:
         """What is asked for; `RequestError` for what pydantic did not see."""
@@ -141,6 +146,8 @@ class Sampled(Strict):
             "stops": stops,
             "stream": bool(self.stream),
             "complete": self.complete,
+            "healing": bool(self.healing),
+            "canonical": bool(self.canonical),
         }
 
 

@@ -49,6 +49,8 @@ class Draw:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     complete: bool = False
+    healing: bool = False
+    canonical: bool = False
     logprobs: int | None = None
 
 
@@ -263,6 +265,8 @@ class Runner:
                 seed=draw.seed,
                 stop=draw.stop,
                 complete=draw.complete,
+                healing=draw.healing,
+                canonical=draw.canonical,
                 logprobs=draw.logprobs,
             )
         except Exception as error:

@@ -26,6 +26,7 @@ from kernels_core.errors import (
     TooFewTokensError,
     UnsupportedFeatureError,
 )
+from workbench.generation.cutting import Cutting, heal
 from workbench.generation.drafts import Drafts
 from workbench.generation.engine import Chunk
 from workbench.generation.errors import PromptTooLongError
@@ -218,8 +219,12 @@ class Service:
         )
         sampling = replace(self.sampling, **dict(asked.sampling))
         complete = self.complete if asked.complete is None else asked.complete
+        if asked.canonical and not tokenizer.has_library:
+            message = "this model's vocabulary has no tokenizer behind it, so that no cut of a text is canonical"
+            raise body.wrong("#/canonical", message, code="unsupported_value")
         if complete:
-            self._check_end(body, asked, one, min(most, self.runner.engine.max_length - max(map(len, prompts))))
+            for prompt in [max(prompts, key=len)] if not asked.healing else prompts:
+                self._check_end(body, asked, one, prompt, most)
         draws = []
         for index in range(len(prompts) * asked.choices):
             number, choice = divmod(index, asked.choices)
@@ -230,6 +235,8 @@ class Service:
                 seed=None if asked.seed is None else asked.seed + choice,
                 stop=asked.stops,
                 complete=complete,
+                healing=asked.healing,
+                canonical=asked.canonical,
                 logprobs=asked.likeliest,
             )
             draws.append((prompts[number], draw))
@@ -239,14 +246,18 @@ class Service:
         )
         return draws
 
-    def _check_end(self, body: Body, asked: Asked, one: Running, most: int) -> None:
-        """`RequestError` where no answer is certain to end within `most` tokens."""
+    def _check_end(self, body: Body, asked: Asked, one: Running, prompt: list[int], most: int) -> None:
+        """`RequestError` where no answer to `prompt` is certain to end within `most` tokens."""
         if one.constraint is None or one.constraint.compiled is None:
             return
         matcher = GrammarMatcher(one.constraint.compiled)
         matcher.cancel_token = one.cancel
+        tokenizer = self.model.tokenizer
+        kept, healed = heal(tokenizer.info, prompt) if asked.healing else (prompt, b"")
+        within = min(most, self.runner.engine.max_length - len(kept))
+        cut = tokenizer.cut if asked.canonical else None
         try:
-            matcher.complete_within(most)
+            Cutting(tokenizer.info, healed=healed, cut=cut, within=within).begin(matcher)
         except (TooFewTokensError, UnsupportedFeatureError, BudgetExceededError, DeadEndError) as error:
             name = "max_tokens" if asked.limit is None else asked.limit[0]
             message = f"{error} (complete false lets an answer be cut)"

@@ -86,12 +86,19 @@ class Tokenizer:
         `segment`.  Raises `TokenizerError` with the byte offset when no tokens spell the text.
         """
         data = text if isinstance(text, bytes) else _utf8(text)
-        if self._codec is not None:
-            whole = text if isinstance(text, str) else _whole_characters(data)
-            ids = None if whole is None else self._codec.encode(whole)
-            if ids is not None and self._spells(ids, data):
-                return ids
-        return self._segmenter.segment(data)
+        ids = self.cut(data)
+        return self._segmenter.segment(data) if ids is None else ids
+
+    @property
+    def has_library(self) -> bool:
+        """Whether a library that cuts text is behind the vocabulary."""
+        return self._codec is not None
+
+    def cut(self, data: bytes) -> list[int] | None:
+        """The library's own cut of `data`, as `encode` has it; None where there is none that is exact."""
+        whole = None if self._codec is None else _whole_characters(data)
+        ids = None if whole is None or self._codec is None else self._codec.encode(whole)
+        return ids if ids is not None and self._spells(ids, data) else None
 
     def encode_prompt(self, text: str) -> list[int]:
         """The tokens a model expects for a prompt: cut the library's way, with its beginning-of-text token.

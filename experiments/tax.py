@@ -1,0 +1,529 @@
+"""What form costs in meaning: six ways to ask for the arguments of one call, question by question.
+
+Source: CRANE (arXiv 2502.09061), draft-conditioned decoding (arXiv 2603.03305), the question of arXiv 2605.26128.
+Claim: an answer under a grammar is always valid; that says little about whether it is right, and a model that may
+    write freely first, reasons or a draft, loses less by the grammar.
+Refuted by: one constrained answer that is not valid, more right than wrong answers among the valid ones, or fewer right
+    answers with reasons or a draft in front than without.
+
+Every question has one function, and is answered by a JSON object of its arguments, in six arms:
+- free: the prompt names the function;
+- schema: the prompt holds the JSON Schema of the arguments, too;
+- constrained: the prompt of "free", under the grammar of the schema;
+- both: the prompt of "schema", under the grammar;
+- reason: as "both", behind a paragraph of reasons that the model writes freely;
+- draft: as "both", behind the free answer of "schema".
+An answer is *called* if there is a JSON object in it, *valid* if that fits the schema (by `jsonschema`), *right* if it
+is one of the question's answers (`bfcl.py`).  What is valid and not right is the tax that no schema shows: `wrong`
+lists these answers, and `trace` writes one of them again, with all its steps.  Draws are greedy, so arms are paired
+question by question: McNemar's exact test, Wilson's intervals.  One trial is one arm over ten questions.
+
+Questions are made from a seed (reservations, transfers, alarms, parcels), and those of the Berkeley Function-Calling
+Leaderboard of its simple category, where they are there: in the data folder, or at the path `MASKSCOPE_BFCL`.
+`MASKSCOPE_MODEL` names the model; without it the demo model writes, which was never trained for any of this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from scipy import stats
+
+from experiments.accuracy import BFCL, DEMO, MODEL
+from experiments.bfcl import Question, is_right, read_questions
+from experiments.claims import Claim, Effect, mean, share, worst
+from experiments.datasets import DataError, data_folder
+from experiments.trial import NotRunError, Params
+
+if TYPE_CHECKING:
+    from workbench.generation import Generation, LanguageModel
+
+__all__ = [
+    "ARMS",
+    "CLAIMS",
+    "grid",
+    "made_questions",
+    "mcnemar",
+    "plot",
+    "read_answer",
+    "tables",
+    "trace",
+    "trial",
+    "wilson",
+    "wrong",
+]
+
+ARMS: Final = ("free", "schema", "constrained", "both", "reason", "draft")
+BOUND: Final = ("constrained", "both", "reason", "draft")
+TOLD: Final = ("schema", "both", "reason", "draft")
+COUNTS: Final = {"smoke": 2, "quick": 20, "full": 100}
+SLICE: Final = 10
+QUESTIONS: Final = "bfcl/questions.jsonl.gz"  # in the data folder
+SIMPLE: Final = "simple"
+LONGEST_PROMPT: Final = 2_000  # characters
+TOKENS: Final = {"answer": 160, "reason": 96, "draft": 160}
+FLAGS: Final = ("called", "valid", "right", "cut")
+PAIRS: Final = (
+    ("constrained", "free"),
+    ("both", "schema"),
+    ("reason", "both"),
+    ("draft", "both"),
+    ("draft", "schema"),
+    ("reason", "schema"),
+)
+SHOWN: Final = 40
+ASK: Final = "Answer with the arguments of the call, as one JSON object and nothing else."
+REASONS: Final = "First think in a few sentences about the arguments of the call. Write no JSON yet."
+THEREFORE: Final = "\n\nThe arguments as JSON:\n"
+COLOURS: Final = {"right": "#2f8f5b", "valid, but wrong": "#c79a00", "not valid": "#b3261e", "not called": "#8a94a3"}
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+def made_questions(count: int, *, seed: int = 0) -> list[Question]:
+    """Questions whose answers stand in them; the same for the same seed."""
+    random = Random(f"questions {seed}")
+    return [_MAKERS[number % len(_MAKERS)](random, f"made_{number}") for number in range(count)]
+
+
+def _object(**members: Any) -> dict[str, Any]:
+    """A schema that requires all its members."""
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
+def _one(name: str, text: str, schema: Mapping[str, Any], **right: Any) -> Callable[[str], Question]:
+    return lambda number: Question(
+        number, text, {name: schema}, [(name, {key: [value] for key, value in right.items()})]
+    )
+
+
+def _table(random: Random, number: str) -> Question:
+    city, people, day = random.choice(_CITIES), random.randint(2, 9), random.choice(_DAYS)
+    schema = _object(city={"type": "string"}, people={"type": "integer"}, day={"enum": list(_DAYS)})
+    text = f"Reserve a table for {people} people in {city} on {day}."
+    return _one("reserve_table", text, schema, city=city, people=people, day=day)(number)
+
+
+def _transfer(random: Random, number: str) -> Question:
+    amount, currency, name = random.randint(5, 900), random.choice(_CURRENCIES), random.choice(_NAMES)
+    schema = _object(to={"type": "string"}, amount={"type": "integer"}, currency={"enum": list(_CURRENCIES)})
+    text = f"Please send {amount} {currency} to {name}."
+    return _one("transfer_money", text, schema, to=name, amount=amount, currency=currency)(number)
+
+
+def _alarm(random: Random, number: str) -> Question:
+    hour, minute, label = random.randint(0, 23), random.choice([0, 15, 30, 45]), random.choice(_LABELS)
+    hours = {"type": "integer", "minimum": 0, "maximum": 23}
+    minutes = {"type": "integer", "minimum": 0, "maximum": 59}
+    schema = _object(hour=hours, minute=minutes, label={"type": "string"})
+    text = f"Set an alarm at {hour}:{minute:02} for the {label}."
+    return _one("set_alarm", text, schema, hour=hour, minute=minute, label=label)(number)
+
+
+def _parcel(random: Random, number: str) -> Question:
+    weight, city, express = random.randint(1, 30), random.choice(_CITIES), random.random() < 0.5
+    schema = _object(kilograms={"type": "integer"}, destination={"type": "string"}, express={"type": "boolean"})
+    text = f"A parcel of {weight} kg has to go to {city}{', by express' if express else ', there is no hurry'}."
+    return _one("ship_parcel", text, schema, kilograms=weight, destination=city, express=express)(number)
+
+
+_CITIES: Final = ("Lund", "Oslo", "Bremen", "Turin", "Porto", "Graz", "Ghent", "Cork")
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_CURRENCIES: Final = ("EUR", "USD", "SEK", "GBP")
+_NAMES: Final = ("Ada", "Grace", "Edsger", "Barbara", "Donald", "Hedy")
+_LABELS: Final = ("train", "dentist", "meeting", "laundry", "flight")
+_MAKERS: Final = (_table, _transfer, _alarm, _parcel)
+
+
+@cache
+def _bfcl_questions(path: str, seed: int) -> tuple[Question, ...]:
+    """The leaderboard's questions with one function and one answer, of its simple category, shuffled."""
+    try:
+        found = read_questions(Path(path))
+    except (DataError, OSError) as error:
+        raise NotRunError(str(error)) from None
+    simple = [
+        one
+        for one in found
+        if one.id.startswith(SIMPLE)
+        and len(one.functions) == len(one.answers) == 1
+        and len(_told(one)) + len(one.text) <= LONGEST_PROMPT
+    ]
+    Random(f"questions of BFCL {seed}").shuffle(simple)
+    return tuple(simple)
+
+
+def _questions(params: Params) -> list[Question]:
+    first, count, source = params["first"], params["count"], params["source"]
+    if source == "made":
+        return made_questions(first + count, seed=params["seed"])[first:]
+    _, _, path = source.partition(":")
+    if not path:
+        folder = data_folder()
+        if folder is None or not (folder / QUESTIONS).is_file():
+            raise NotRunError(f"no {QUESTIONS} in the data folder (MASKSCOPE_DATA)")
+        path = str(folder / QUESTIONS)
+    return list(_bfcl_questions(path, params["seed"]))[first : first + count]
+
+
+# -- the arms ---------------------------------------------------------------------------------------------------------
+
+
+def _schema(question: Question) -> Any:
+    return next(iter(question.functions.values()))
+
+
+def _told(question: Question) -> str:
+    return json.dumps(_schema(question), ensure_ascii=False)
+
+
+def _asked(question: Question, arm: str) -> str:
+    """What the model is asked in an arm."""
+    name = next(iter(question.functions))
+    schema = f" Its arguments have this JSON Schema: {_told(question)}" if arm in TOLD else ""
+    return f"Call the function {name}.{schema}\n\n{question.text}\n\n{REASONS if arm == 'reason' else ASK}"
+
+
+def _prompt(model: LanguageModel, asked: str, said: str = "") -> list[int]:
+    """Tokens of a question, and of what the model has said so far."""
+    if not model.hf_tokenizer.chat_template:
+        return model.encode_prompt(f"{asked}\n{said}", chat=False)
+    turns = [{"role": "user", "content": asked}]
+    if not said:
+        return model.encode_prompt(turns)
+    return model.encode_prompt([*turns, {"role": "assistant", "content": said}], continues=True)
+
+
+def _write(
+    model: LanguageModel, prompts: Sequence[Sequence[int]], schemas: Sequence[Any], most: int
+) -> list[tuple[str, int, bool]]:
+    """Answers to some prompts side by side, under a schema each or None: text, tokens, and whether it was cut."""
+    from kernels_core import GrammarMatcher
+    from workbench.generation import Engine, Sampling
+
+    engine = Engine.of(model, rows=len(prompts), max_length=max(map(len, prompts)) + most + 1)
+    rows = []
+    for prompt, schema in zip(prompts, schemas, strict=True):
+        matcher = None if schema is None else GrammarMatcher(_compiled(model, schema))
+        rows.append(engine.admit(prompt, matcher, max_tokens=most, sampling=Sampling(0.0), complete=schema is not None))
+    for _ in engine:
+        pass
+    for row in rows:
+        if row.error is not None:
+            raise row.error
+    return [(row.text.decode(errors="replace"), len(row.tokens), row.finish_reason == "length") for row in rows]
+
+
+def _compiled(model: LanguageModel, schema: Any) -> Any:
+    """A schema as a model is to write it."""
+    from workbench.languages import Source
+
+    return model.compiler.compile_grammar(Source.of(schema).for_a_model().grammar(model.tokenizer.info))
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """Ten questions in one arm.
+
+    `answers`: of each its question's id, what was said before it, and itself.  `FLAGS` and `tokens` (all that were
+    drawn, reasons and drafts included) by question; `seconds_each`: of all together, divided.
+    """
+    try:
+        from workbench.generation import load_model
+    except ImportError as error:
+        raise NotRunError(str(error)) from None
+    model = load_model(params["model"])
+    arm, questions = params["arm"], _questions(params)
+    if not questions:
+        raise NotRunError(f"there are not so many questions: {params['first'] + 1}")
+    began = time.perf_counter()
+    said, before, drawn = _said(model, arm, questions)
+    schemas = [_schema(one) if arm in BOUND else None for one in questions]
+    prompts = [_prompt(model, _asked(one, arm), text) for one, text in zip(questions, said, strict=True)]
+    answers = _write(model, prompts, schemas, TOKENS["answer"])
+    seconds = (time.perf_counter() - began) / len(questions)
+    found: dict[str, list[Any]] = {name: [] for name in FLAGS}
+    for question, (text, _, cut), cut_before in zip(questions, answers, before, strict=True):
+        for name, flag in judged(question, text).items():
+            found[name].append(flag)
+        found["cut"].append(cut or (arm not in BOUND and cut_before))
+    told = [
+        {"id": question.id, "said": text, "text": answer}
+        for question, text, (answer, _, _) in zip(questions, said, answers, strict=True)
+    ]
+    tokens = [count + more for (_, count, _), more in zip(answers, drawn, strict=True)]
+    return {"answers": told, **found, "tokens": tokens, "seconds_each": seconds}
+
+
+def _said(model: LanguageModel, arm: str, questions: Sequence[Question]) -> tuple[list[str], list[bool], list[int]]:
+    """What the model writes freely before its answer, whether that was cut, and its tokens."""
+    if arm not in ("reason", "draft"):
+        return [""] * len(questions), [False] * len(questions), [0] * len(questions)
+    asked = [_asked(one, "reason" if arm == "reason" else "schema") for one in questions]
+    written = _write(model, [_prompt(model, one) for one in asked], [None] * len(asked), TOKENS[arm])
+    return (
+        [text.rstrip() + THEREFORE for text, _, _ in written],
+        [cut for _, _, cut in written],
+        [count for _, count, _ in written],
+    )
+
+
+def read_answer(text: str, schema: Any) -> Any:
+    """The first JSON object in a text; of `{"name": ..., "arguments": {...}}` the arguments, unless the schema has such
+    members itself.  None where there is none."""
+    decoder, place = json.JSONDecoder(), text.find("{")
+    while place >= 0:
+        try:
+            value, _ = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            place = text.find("{", place + 1)
+            continue
+        inner = value.get("arguments", value.get("parameters"))
+        if isinstance(inner, dict) and not {"arguments", "parameters"} & set(schema.get("properties", ())):
+            return inner
+        return value
+    return None
+
+
+def judged(question: Question, text: str) -> dict[str, bool]:
+    """An answer's flags."""
+    schema = _schema(question)
+    value = read_answer(text, schema)
+    valid = value is not None and jsonschema.Draft202012Validator(schema).is_valid(value)
+    name = next(iter(question.functions))
+    right = valid and is_right(question, [{"name": name, "arguments": value}])
+    return {"called": value is not None, "valid": valid, "right": right}
+
+
+def trace(row: Mapping[str, Any]) -> Generation:
+    """One answer of `wrong` written again, with a record of every step: what the grammar refused, and how likely."""
+    from workbench.generation import generate, load_model
+
+    model = load_model(row["model"])
+    number = next(one for one in _questions({**row, "first": 0, "count": row["of"]}) if one.id == row["id"])
+    arm = row["arm"]
+    grammar = _compiled(model, _schema(number)) if arm in BOUND else None
+    prompt = _prompt(model, _asked(number, arm), row["said"])
+    most = TOKENS["answer"]
+    return generate(model, prompt, grammar, max_tokens=most, temperature=0.0, complete=grammar is not None)
+
+
+# -- what came out ----------------------------------------------------------------------------------------------------
+
+
+def wilson(true: int, count: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share."""
+    if not count:
+        return float("nan"), float("nan")
+    found = stats.binomtest(true, count).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def mcnemar(one: Any, other: Any) -> tuple[int, int, float]:
+    """Of paired flags: where only the first is true, where only the other is, and McNemar's exact two-sided p."""
+    a, b = np.asarray(one, dtype=bool), np.asarray(other, dtype=bool)
+    if a.shape != b.shape:
+        raise ValueError(f"{a.size} flags are no pairs of {b.size}")
+    gained, lost = int((a & ~b).sum()), int((b & ~a).sum())
+    p = 1.0 if gained + lost == 0 else float(stats.binomtest(gained, gained + lost).pvalue)
+    return gained, lost, p
+
+
+def _by_arm(frame: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """What is known of each source, model and arm, question by question, in the order of the questions."""
+    done = frame[frame["status"] == "ok"]
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in done.sort_values("first", kind="stable").to_dict("records"):
+        known = found.setdefault((row["source"], row["model"], row["arm"]), {"id": [], "seconds": []})
+        for name in (*FLAGS, "tokens", "answers"):
+            known.setdefault(name, []).extend(row[name])
+        known["id"] += [one["id"] for one in row["answers"]]
+        known["seconds"] += [row["seconds_each"]] * len(row["answers"])
+    return found
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Each arm with its intervals; arms in pairs; answers that are valid and wrong."""
+    known = _by_arm(frame)
+    rows = []
+    for (source, model, arm), one in sorted(known.items(), key=lambda item: (*item[0][:2], ARMS.index(item[0][2]))):
+        count = len(one["id"])
+        right, valid = np.array(one["right"], bool), np.array(one["valid"], bool)
+        told: dict[str, Any] = {"source": _short(source), "model": model, "arm": arm, "questions": count}
+        for name in ("called", "valid", "right"):
+            told[f"{name}, % (95 %)"] = _percent(np.array(one[name], bool))
+        told["valid, but wrong, % (95 %)"] = _percent(valid & ~right)
+        told["cut, %"] = 100 * float(np.mean(one["cut"]))
+        told["tokens"] = float(np.mean(one["tokens"]))
+        told["seconds"] = float(np.mean(one["seconds"]))
+        rows.append(told)
+    pairs = []
+    for source, model in sorted({key[:2] for key in known}):
+        for first, second in PAIRS:
+            a, b = known.get((source, model, first)), known.get((source, model, second))
+            if a is None or b is None or a["id"] != b["id"]:
+                continue
+            for name in ("right", "valid"):
+                gained, lost, p = mcnemar(a[name], b[name])
+                pair = {"source": _short(source), "model": model, "arm": first, "against": second, "flag": name}
+                pairs.append(pair | {"only it": gained, "only the other": lost, "McNemar's p": p})
+    listed = wrong(frame)
+    shown = listed[["source", "arm", "id", "text", "expected"]].head(SHOWN) if len(listed) else listed
+    caption = f"Valid, but wrong: {len(listed)}" + (f", the first {SHOWN}" if len(listed) > SHOWN else "")
+    return {"Arms": pd.DataFrame(rows), "Arms in pairs": pd.DataFrame(pairs), caption: shown}
+
+
+def wrong(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every valid answer that is not right, with what `trace` needs to write it again."""
+    rows = []
+    for row in frame[frame["status"] == "ok"].to_dict("records"):
+        questions = {one.id: one for one in _questions(row)}
+        for answer, valid, right in zip(row["answers"], row["valid"], row["right"], strict=True):
+            if valid and not right:
+                question = questions[answer["id"]]
+                rows.append(
+                    {name: row[name] for name in ("source", "model", "arm", "seed")}
+                    | {"of": row["first"] + row["count"], "id": answer["id"], "question": question.text}
+                    | {
+                        "said": answer["said"],
+                        "text": answer["text"].strip(),
+                        "expected": json.dumps(question.answers[0][1]),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _short(source: str) -> str:
+    """A source without the folders of its path."""
+    kind, _, path = source.partition(":")
+    return f"{kind}: {Path(path).name}" if path else kind
+
+
+def _percent(flags: Any) -> str:
+    low, high = wilson(int(flags.sum()), flags.size)
+    return f"{100 * flags.mean():.0f} ({100 * low:.0f} to {100 * high:.0f})"
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """What became of the answers of each arm."""
+    figure = go.Figure()
+    known = _by_arm(frame)
+    keys = sorted(known, key=lambda key: (*key[:2], ARMS.index(key[2])))
+    where = [[f"{_short(source)}, {model}" for source, model, _ in keys], [arm for _, _, arm in keys]]
+    for label, colour in COLOURS.items():
+        shares = [100 * float(np.mean(_kind(known[key]) == label)) for key in keys]
+        figure.add_bar(x=where, y=shares, name=label, marker_color=colour)
+    figure.update_layout(barmode="stack")
+    figure.update_yaxes(title="answers, %", range=[0, 100])
+    figure.update_xaxes(title="questions, and arm")
+    return figure
+
+
+def _kind(one: Mapping[str, Any]) -> Any:
+    called, valid, right = (np.array(one[name], bool) for name in ("called", "valid", "right"))
+    return np.select([right, valid, called], list(COLOURS)[:3], list(COLOURS)[3])
+
+
+def grid(preset: str, limit: int | None = None) -> list[Params]:
+    """Six arms; 2, 20 or 100 questions (or `limit`) of each source, ten in a trial."""
+    count = limit or COUNTS[preset]
+    sources = []
+    if path := os.environ.get(BFCL):
+        sources.append(f"bfcl:{path}")
+    elif (folder := data_folder()) is not None and (folder / QUESTIONS).is_file():
+        sources.append("bfcl")
+    shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
+    return [
+        {"arm": arm, "source": source, "first": first, "count": min(SLICE, count - first), **shared}
+        for source in [*sources, "made"]
+        for first in range(0, count, SLICE)
+        for arm in ARMS
+    ]
+
+
+# -- claims -----------------------------------------------------------------------------------------------------------
+
+
+def _arms(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
+    for (_, _, arm), one in _by_arm(frame).items():
+        yield arm, one
+
+
+def _broken(frame: pd.DataFrame) -> Effect | None:
+    """Constrained answers that are not valid."""
+    flags = [not valid for arm, one in _arms(frame) if arm in BOUND for valid in one["valid"]]
+    return worst(flags, "answers") if flags else None
+
+
+def _right_of_valid(frame: pd.DataFrame) -> Effect | None:
+    """Of the valid answers under a grammar and its schema those that are right."""
+    flags = [
+        right
+        for arm, one in _arms(frame)
+        if arm == "both"
+        for valid, right in zip(one["valid"], one["right"], strict=True)
+        if valid
+    ]
+    return share(flags, "valid answers") if flags else None
+
+
+def _gain(arm: str, against: str) -> Callable[[pd.DataFrame], Effect | None]:
+    """Percentage points of right answers above another arm's, question by question."""
+
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        known = _by_arm(frame)
+        gains: list[float] = []
+        for (source, model, name), one in known.items():
+            other = known.get((source, model, against))
+            if name == arm and other is not None and other["id"] == one["id"]:
+                gains += [100.0 * (a - b) for a, b in zip(one["right"], other["right"], strict=True)]
+        return mean(gains, "questions") if gains else None
+
+    return effect
+
+
+CLAIMS: Final = (
+    Claim(
+        text="Every answer under a grammar is valid.",
+        what="constrained answers that are not valid",
+        effect=_broken,
+        at_most=0,
+        always=True,
+    ),
+    Claim(
+        text="Most valid answers under a grammar, with its schema in the prompt, are not right.",
+        what="right answers of the valid ones",
+        effect=_right_of_valid,
+        at_most=0.5,
+    ),
+    Claim(
+        text="A grammar beside the schema answers more questions rightly than the schema alone.",
+        what="right answers, both above schema, percentage points",
+        effect=_gain("both", "schema"),
+        at_least=1.0,
+    ),
+    Claim(
+        text="Reasons first lose nothing.",
+        what="right answers, reason above both, percentage points",
+        effect=_gain("reason", "both"),
+        at_least=0.0,
+        differs="Models of 135 million parameters reason badly; CRANE's have 1 to 8 billion.",
+    ),
+    Claim(
+        text="A draft first loses nothing.",
+        what="right answers, draft above both, percentage points",
+        effect=_gain("draft", "both"),
+        at_least=0.0,
+    ),
+)
