@@ -146,6 +146,17 @@ def test_a_branch_heals_again_and_refusals_have_reasons(tiny: LanguageModel) -> 
         made.branch(0, "zzz")
 
 
+def test_a_session_says_that_it_cannot_follow(tiny: LanguageModel) -> None:
+    from workbench.run import RunError
+    from workbench.session import Session
+
+    session = Session(SCHEMA, tiny.tokenizer)
+    with pytest.raises(RunError, match="follows whole tokens"):
+        session.run(tiny, "the quic", healing=True)
+    assert not session.is_running
+    assert session.run(tiny, "the quic", canonical=True, max_tokens=20, seed=1).followed > 0
+
+
 # -- canonical ---------------------------------------------------------------------------------------------------------
 
 
