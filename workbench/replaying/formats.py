@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from kernels_core import TokenizerInfo
 from kernels_core.errors import MaskscopeError
+from workbench.languages.guess import path_of
 from workbench.languages.positions import child
 
 __all__ = ["Logged", "LoggedToken", "ReplayError", "read_logged"]
@@ -73,10 +74,12 @@ class Logged:
 def read_logged(trace: Any, info: TokenizerInfo, encode: Any) -> list[Logged]:
     """The answers of a log: one for each choice, in order.
 
-    trace: what a server sent, as parsed JSON or its text; a `Path` to it; a `Generation`; or an answer's text.  encode:
-    cuts a text into ids of `info`, where nothing says how it was cut.
+    trace: what a server sent, as parsed JSON or its text; a path to it; a `Generation`; or an answer's text (as bytes
+    where it looks like a path).  encode: cuts a text into ids of `info`, where nothing says how it was cut.
     """
     reader = _Reader(info, encode)
+    if isinstance(trace, str):
+        trace = path_of(trace) or trace
     if isinstance(trace, Path):
         trace = trace.read_text(encoding="utf-8-sig")
     if hasattr(trace, "model_dump"):  # a client's object
