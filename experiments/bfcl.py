@@ -48,6 +48,8 @@ def read_questions(path: Path) -> list[Question]:
 
     `DataError` where there are none, or says which line is wrong.
     """
+    if not path.exists():
+        raise DataError(f"there is no file and no folder {path}")
     files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
     found: list[Question] = []
     for file in files:

@@ -84,7 +84,7 @@ def test_questions_from_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     found = tax._questions(params | {"count": 10})
     assert {one.id for one in found} == {f"simple_python_{number}" for number in range(3)}
     assert [one.id for one in tax._questions(params | {"first": 1, "count": 1})] == [found[1].id]
-    with pytest.raises(NotRunError, match="no questions"):
+    with pytest.raises(NotRunError, match="there is no file"):
         tax._questions({**params, "source": f"bfcl:{tmp_path / 'absent'}"})
     with pytest.raises(NotRunError, match="data folder"):
         tax._questions({**params, "source": "bfcl"})
@@ -152,7 +152,7 @@ def rows(**flags: dict[str, list[bool]]) -> pd.DataFrame:
 def test_the_claims_can_fail() -> None:
     words = [one.word for one in judge_claims(tax.CLAIMS, rows())]
     assert words == ["held", "refuted", "refuted", "held", "held"]
-    worse = [True] * 2 + [False] * 8
+    worse = [True] + [False] * 9
     frame = rows(
         both={"right": worse, "valid": [True] * 9 + [False]},
         schema={"right": [False] * 10},

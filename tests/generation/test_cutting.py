@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+import workbench as wb  # noqa: E402
 from kernels_core import GrammarMatcher, TokenizerInfo, TooFewTokensError  # noqa: E402
 from kernels_core.errors import DeadEndError, TokenizerError  # noqa: E402
 from workbench.generation import BeginningError, Engine, LanguageModel, Sampling, generate, stream  # noqa: E402
@@ -146,6 +147,17 @@ def test_a_branch_heals_again_and_refusals_have_reasons(tiny: LanguageModel) -> 
         made.branch(0, "zzz")
 
 
+def test_a_session_says_that_it_cannot_follow(tiny: LanguageModel) -> None:
+    from workbench.run import RunError
+    from workbench.session import Session
+
+    session = Session(SCHEMA, tiny.tokenizer)
+    with pytest.raises(RunError, match="follows whole tokens"):
+        session.run(tiny, "the quic", healing=True)
+    assert not session.is_running
+    assert session.run(tiny, "the quic", canonical=True, max_tokens=20, seed=1).followed > 0
+
+
 # -- canonical ---------------------------------------------------------------------------------------------------------
 
 
@@ -173,6 +185,31 @@ def test_a_canonical_text_has_the_tokens_of_the_tokenizer(tiny: LanguageModel, g
     assert others  # there was something to mend
     if grammar is not None:
         assert ended
+
+
+def test_canonical_texts_can_come(tiny: LanguageModel) -> None:
+    """Their own tokens, given one after the other; every other cut of them is refused somewhere."""
+    texts = [
+        '{"name": "value"}',
+        '{"name":"café","list":[1,2.5,-3]}',
+        '{ "list" : [ ], "name" : "list" }',
+        '{"name": "list"}',
+    ]
+    schema = wb.Grammar.from_json_schema(SCHEMA)
+    for text in texts:
+        tokens = tiny.tokenizer.encode(text)
+        made = generate(tiny, "a", schema, begin=tokens, canonical=True, max_tokens=len(tokens))
+        assert (made.text, made.complete) == (text, True)
+        random, refused = Random(text), 0
+        for _ in range(20):
+            place = random.randrange(len(tokens))
+            letters = [tiny.tokenizer.encode(bytes((byte,)))[0] for byte in tiny.tokenizer.token_bytes(tokens[place])]
+            if len(letters) > 1:
+                other = [*tokens[:place], *letters, *tokens[place + 1 :]]
+                with pytest.raises(BeginningError, match="cuts no such text so"):
+                    generate(tiny, "a", schema, begin=other, canonical=True, max_tokens=len(other))
+                refused += 1
+        assert refused
 
 
 def test_the_draw_is_from_the_canonical_tokens_alone(tiny: LanguageModel) -> None:

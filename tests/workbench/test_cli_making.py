@@ -49,6 +49,14 @@ def test_generate_cuts_nothing_off() -> None:
     assert "allow at least" in json.loads(refused.stdout)["error"]
 
 
+def test_generate_cuts_as_the_tokenizer_does_and_heals_a_prompt() -> None:
+    words = ("generate", 'root ::= " dog" [a-z]*', "-p", "weather in Lu", "--canonical", "--seed", "1", "--json")
+    assert json.loads(run(*words).stdout)["settings"]["canonical"]
+    healed = json.loads(run(*words, "--healing").stdout)
+    assert healed["settings"]["healing"]
+    assert healed["text"].startswith(" dog")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

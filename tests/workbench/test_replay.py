@@ -132,7 +132,7 @@ def test_a_stream_is_one_answer(tmp_path: Path) -> None:
     sent = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
     file = tmp_path / "log.jsonl"
     file.write_text(sent)
-    for log in (events, lines, sent, file):
+    for log in (events, lines, sent, file, str(file)):
         assert [step.token for step in wb.replay(log, SCHEMA, SPELT)] == [step.token for step in whole]
 
 
@@ -282,6 +282,9 @@ def test_a_text_that_is_json_is_an_answer_and_no_log() -> None:
     assert wb.replay('{"city": "Lund"}', SCHEMA, SPELT).kind == "text"
     assert wb.replay("no JSON", SCHEMA, SPELT).died is not None
     assert wb.replay(b'{"city": "Lund"}', SCHEMA, SPELT).complete
+    with pytest.raises(FileNotFoundError):
+        wb.replay("answers.json", SCHEMA, SPELT)
+    assert wb.replay(b"answers.json", SCHEMA, SPELT).died is not None
 
 
 def test_events_for_perfetto(tmp_path: Path) -> None:

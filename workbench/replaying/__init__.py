@@ -1,6 +1,6 @@
 """Answers that others have logged, read again under a grammar: where it would have fought, and what it would cost.
 
-    found = wb.replay(Path("answers.json"), schema, "tekken")   # logged by OpenAI's API, vLLM or SGLang; or a text
+    found = wb.replay("answers.json", schema, "tekken")     # logged by OpenAI's API, vLLM or SGLang; or a text
     found.to_frame(); found.figure(); found.to_chrome_trace("replay.json")
 
 No model runs.  Code map: `formats` (what was logged, from what servers send), `walk` (the grammar along it), `replayed`

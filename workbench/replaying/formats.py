@@ -31,6 +31,7 @@ __all__ = ["Logged", "LoggedToken", "ReplayError", "read_logged"]
 
 UNKNOWN: Final = -9999.0  # what servers write for "not among the likeliest", or minus infinity
 NEARLY: Final = 0.01  # log probabilities above 0 by so much are rounding
+_PATH: Final = re.compile(r"[\w.~ /\\:-]{1,1000}\.(?:json|jsonl|log|txt)\Z")
 _BY_ID: Final = re.compile(r"token_id:(\d+)\Z")
 
 
@@ -73,10 +74,12 @@ class Logged:
 def read_logged(trace: Any, info: TokenizerInfo, encode: Any) -> list[Logged]:
     """The answers of a log: one for each choice, in order.
 
-    trace: what a server sent, as parsed JSON or its text; a `Path` to it; a `Generation`; or an answer's text.  encode:
-    cuts a text into ids of `info`, where nothing says how it was cut.
+    trace: what a server sent, as parsed JSON or its text; a path to it; a `Generation`; or an answer's text (as bytes
+    where it looks like a path).  encode: cuts a text into ids of `info`, where nothing says how it was cut.
     """
     reader = _Reader(info, encode)
+    if isinstance(trace, str) and _PATH.match(trace):
+        trace = Path(trace).expanduser()
     if isinstance(trace, Path):
         trace = trace.read_text(encoding="utf-8-sig")
     if hasattr(trace, "model_dump"):  # a client's object

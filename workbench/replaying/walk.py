@@ -46,7 +46,8 @@ def replay(
     ----------
     trace
         Log probabilities as OpenAI's API, vLLM or SGLang send them (parsed JSON, its text, a stream's lines, a client's
-        object, or the `Path` of a file); a `Generation`; or the text of an answer.  `formats.py` has the list.
+        object, or a path to it); a `Generation`; or the text of an answer, as bytes where that looks like a path.
+        `formats.py` has the list.
     grammar
         What `Source.of` takes, a `Grammar`, or a `CompiledGrammar` for the tokenizer's vocabulary.
     tokenizer

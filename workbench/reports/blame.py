@@ -221,8 +221,7 @@ class _Search:
     def _reason(self, token_id: int, token: bytes) -> Place | None:
         """The first part of the source that refuses a token; None where nobody knows, or time is up."""
         if self._cutting.rest:
-            shown = glyph(self._cutting.rest)
-            return Place("forbids", f"the prompt's end {shown}, which was taken back", None, keyword="(healing)")
+            return Place("forbids", "the prompt's end, which was taken back", None, keyword="(healing)")
         if token_id in self._stops:
             here = next(iter(provenance(self._session)), None)
             if here is None:

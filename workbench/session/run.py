@@ -25,7 +25,7 @@ __all__ = ["Run", "RunError"]
 
 
 class RunError(MaskscopeError, RuntimeError):
-    """A generation cannot start: one is already running in this session."""
+    """A generation cannot start: one is already running in this session, or it cannot follow this one."""
 
 
 class Run:
@@ -45,6 +45,11 @@ class Run:
         self.constrained = constrained
         if session.is_running:
             raise RunError("a generation is already running in this session: call session.stop() first")
+        if options.get("healing"):
+            raise RunError(
+                "a session follows whole tokens, and the first ones of a healed text are partly the prompt's: use "
+                "`wb.generate(..., healing=True)`"
+            )
         if session.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
             before = session._before_model or session.tokenizer.name
             session.set_tokenizer(model.tokenizer)
