@@ -148,7 +148,7 @@ def test_a_branch_heals_again_and_refusals_have_reasons(tiny: LanguageModel) -> 
 
 
 def test_a_session_says_that_it_cannot_follow(tiny: LanguageModel) -> None:
-    from workbench.run import RunError
+    from workbench.session.run import RunError
     from workbench.session import Session
 
     session = Session(SCHEMA, tiny.tokenizer)
