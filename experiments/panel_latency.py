@@ -152,7 +152,7 @@ def trial(params: Params) -> dict[str, Any]:
     cell = (
         "import json, time, workbench as wb\n"
         f"session = wb.Session(json.loads({json.dumps(grammar)!r}), {params['vocabulary']!r})\n"
-        f"assert session.set_prefix({text!r}).ok\n"
+        f"assert session.read({text!r}).ok\n"
         "begin = time.perf_counter()\n"
         "explorer = wb.explore(session)\n"
         "open_ms = 1e3 * (time.perf_counter() - begin)\n"

@@ -3,7 +3,7 @@
     import workbench as wb
 
     session = wb.Session('root ::= "yes" | "no"', "tekken")    # a grammar, a tokenizer, a place in a text
-    session.step("y").allowed_tokens()                          # what may come next
+    session.step("y").inspect.allowed_tokens()                  # what may come next
     wb.explore(session)                                         # the same, live
 
 Names are loaded on first use, so `import workbench` is quick and needs none of the heavy libraries.  The import also

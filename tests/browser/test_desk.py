@@ -26,7 +26,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         browser,
         lab,
         "desk.ipynb",
-        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.set_prefix('[ab,cd')\n"
+        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
         "explorer = wb.explore(session)\nexplorer",
     ) as desk:
         yield desk

@@ -32,7 +32,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         browser,
         lab,
         "focus.ipynb",
-        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.set_prefix('[ab,cd')\n"
+        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
         "wb.explore(session)",
         *["# below"] * 12,
     ) as desk:
@@ -43,7 +43,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "run.html"
     session = wb.Session(GRAMMAR, "tekken")
-    session.set_prefix("[ab,cd")
+    session.read("[ab,cd")
     wb.explore(session).save(path)
     return path
 

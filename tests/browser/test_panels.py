@@ -48,7 +48,7 @@ def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kin
         "from experiments.panel_latency import CASES\n"
         f"grammar, text = CASES[{INPUTS[kind]!r}]()\n"
         "session = wb.Session(grammar, 'tekken')\n"
-        "session.set_prefix(text[: 3 * len(text) // 4])\n"
+        "session.read(text[: 3 * len(text) // 4])\n"
         "explorer = wb.explore(session)\nexplorer"
     )
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]

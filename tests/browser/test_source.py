@@ -46,7 +46,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
     code = (
         f"import json\nimport workbench as wb\nexplorer = wb.explore(json.loads({json.dumps(json.dumps(SCHEMA))}), "
         "[bytes((value,)) for value in range(256)])\n"
-        'explorer.session.set_prefix(\'{"city": "Lu", "unit": \')\nexplorer'
+        'explorer.session.read(\'{"city": "Lu", "unit": \')\nexplorer'
     )
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     page.set_default_timeout(60_000)

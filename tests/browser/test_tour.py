@@ -230,7 +230,7 @@ def test_a_generation_is_followed_and_stopped(tour: Tour) -> None:
 
 def test_a_generation_in_the_background_is_followed_too(tour: Tour) -> None:
     explorer = tour.explorer(1)
-    tour.execute("watched.session.generate_in_background(model, 'buy bread', seed=2, max_tokens=9)")
+    tour.execute("watched.session.model.run_in_background(model, 'buy bread', seed=2, max_tokens=9)")
     expect(explorer.get_by_test_id("place")).to_contain_text("step 9 of 9", timeout=LONG)
     expect(explorer.get_by_test_id("stop")).to_be_hidden(timeout=LONG)
 

@@ -37,7 +37,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         browser,
         lab,
         "window.ipynb",
-        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.set_prefix('[ab,cd')\n"
+        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
         "wb.explore(session)",
         *["# below"] * 12,
     ) as desk:

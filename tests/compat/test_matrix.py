@@ -6,16 +6,15 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 pytest.importorskip("pydantic")
 
-from workbench.cli import app
-from workbench.compat.matrix import compare, page, recorded
-from workbench.compat.matrix.reasons import REASONS
-from workbench.compat.matrix.row import Row, code
-from workbench.compat.matrix.table import PAGE, ROWS
+from tests.compat.matrix import compare, page, recorded
+from tests.compat.matrix.__main__ import main
+from tests.compat.matrix.reasons import REASONS
+from tests.compat.matrix.row import Row, code
+from tests.compat.matrix.table import PAGE, ROWS
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def rows(text: str) -> list[str]:
 
 
 def test_rows_give_what_is_recorded(comparisons: list) -> None:  # type: ignore[type-arg]
-    """The page is the record of what each call gives here, and `compat matrix` writes it; XGrammar's column is kept."""
+    """The page is the record of what each call gives here, and the command writes it; XGrammar's column is kept."""
     version, _ = recorded()
     assert rows(page(comparisons, version)) == rows(PAGE.read_text(encoding="utf-8"))
 
@@ -65,8 +64,8 @@ def test_texts_are_shown_in_one_cell() -> None:
     assert [code(text) for text in ("", "a|b", "`x`", "a\n")] == ["(empty)", "`a\\|b`", "`` `x` ``", "`a\\n`"]
 
 
-def test_the_command_tells_what_differs() -> None:
-    done = CliRunner().invoke(app, ["compat", "matrix"])
-    assert done.exit_code == 0, done.output
-    assert "rows, XGrammar 0.2.8" in done.output
-    assert "respected here; XGrammar ignores the keyword" in done.output
+def test_the_command_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    told = capsys.readouterr().out
+    assert "rows, XGrammar 0.2.8" in told
+    assert "respected here; XGrammar ignores the keyword" in told

@@ -55,7 +55,6 @@ def test_the_table_is_what_xgrammar_offers() -> None:
 def test_names_without_a_counterpart_say_so() -> None:
     pytest.importorskip("torch")
     from workbench.compat.xgrammar import Grammar, testing
-    from workbench.compat.xgrammar.contrib.mlxlm import XGrammarLogitsProcessor
 
     grammar = Grammar.from_ebnf('root ::= "a"')
     passes = [name for name in vars(testing.GrammarFunctor) if not name.startswith("_")]
@@ -71,8 +70,6 @@ def test_names_without_a_counterpart_say_so() -> None:
     }.items():
         with pytest.raises(RuntimeError, match=name):
             getattr(testing, name)(*arguments)
-    with pytest.raises(UnsupportedFeatureError, match="MLX"):
-        XGrammarLogitsProcessor(None)
 
 
 def test_importing_it_imports_no_framework() -> None:

@@ -497,9 +497,9 @@ number ::= [1-2] [0-1]?
 def test_what_is_written_as_json_refuses_it() -> None:
     grammar = Grammar.from_ebnf(LIST, predicates={"name": OneOf("a")})
     session = wb.Session(grammar, tokenizer(PIECES))
-    assert not session.set_prefix("b").ok  # a session keeps the predicates of its grammar
-    assert "a text of 'name' is refused by its predicate" in session.set_prefix("a,b").message
-    assert session.set_prefix("a").ok
+    assert not session.read("b").ok  # a session keeps the predicates of its grammar
+    assert "a text of 'name' is refused by its predicate" in session.read("a,b").message
+    assert session.read("a").ok
     with pytest.raises(KeptError, match="cannot be kept"):
         session.save("predicates.json")
     with pytest.raises(UnsupportedFeatureError, match="no predicates"):

@@ -155,12 +155,12 @@ def _explorer(case: Case) -> tuple[Callable[[], str | None], Callable[[], None]]
     def ask() -> str | None:
         with wb.explore(Source.of(case.request(), case.language)) as explorer:
             session = explorer.session
-            if session.draft is not None:
-                return _said(session.draft.error)
-            reading = session.set_prefix(case.text)
+            if session.edits.draft is not None:
+                return _said(session.edits.draft.error)
+            reading = session.read(case.text)
             explorer.refresh()
             assert reading.ok, reading.message
-            session.explain("\x00")
+            session.inspect.explain("\x00")
             return _said(explorer.last_error) if explorer.last_error else None
 
     return ask, lambda: None

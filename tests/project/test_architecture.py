@@ -9,7 +9,7 @@ import pytest
 
 from tests.project.tree import PACKAGES, module_name, modules_used, package_files
 
-OUTER = ("workbench", "visualizers", "experiments")
+OUTER = ("workbench", "visualizers", "experiments", "maskscope")
 SOURCES = (".py", ".pyx", ".pxd")
 ENGINE = {"grammar", "tokens", "automata", "earley", "masks", "baselines", "inspect"}
 # The rooms of the engine that a room may look at.  Modules at the front that need no room are open to all.

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("kernels_core", "workbench", "visualizers", "experiments")
+PACKAGES = ("kernels_core", "workbench", "visualizers", "experiments", "maskscope")
 FROM_CIMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n]*)|c?import[ \t]+([\w.]+))", re.MULTILINE
 )

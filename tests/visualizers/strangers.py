@@ -20,8 +20,6 @@ from kernels_core.inspect.derivation import Chain, chain
 from kernels_core.inspect.trace import Events
 from tests.workbench.peers import FlippedEngine
 from workbench.languages import Source
-from workbench.next.outlook import outlook
-from workbench.next.why import why
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 EVIL = "<img/src/onerror=alert(1)>"
@@ -57,22 +55,22 @@ CASES: dict[str, tuple[Any, str, str]] = {
 
 # What displays itself: of the workbench by its own method (`displays`), of the engine by `visualizers.formatters`.
 DISPLAYS = (
-    "Caches", "Comparison", "Explorer", "Generation", "Hunt", "Outlook", "Reading", "Session", "SideBySide", "Trace",
+    "Caches", "Comparison", "Explorer", "Generation", "Hunt", "NextTokens", "Reading", "Session", "SideBySide", "Trace",
     "Why",
 )  # fmt: skip
 SNAPSHOTS: dict[str, Callable[[wb.Session], Any]] = {
-    "Frontier": lambda session: session.frontier(),
-    "TokenSets": lambda session: session.token_sets(),
-    "CacheStats": lambda session: session.cache_stats(),
-    "Automaton": lambda session: session.automaton(),
-    "Operations": lambda session: session.operations(),
+    "Frontier": lambda session: session.inspect.frontier(),
+    "TokenSets": lambda session: session.inspect.token_sets(),
+    "CacheStats": lambda session: session.inspect.cache_stats(),
+    "Automaton": lambda session: session.inspect.automaton(),
+    "Operations": lambda session: session.inspect.operations(),
     "Events": lambda session: events(session),
-    "CallStack": lambda session: session.call_stack(),
-    "Derivation": lambda session: session.derivation(),
+    "CallStack": lambda session: session.inspect.call_stack(),
+    "Derivation": lambda session: session.inspect.derivation(),
     "Chain": lambda session: chained(session),
-    "Modes": lambda session: session.modes(),
-    "Grammar": lambda session: session.grammar,
-    "CompiledGrammar": lambda session: session.compiled,
+    "Modes": lambda session: session.inspect.modes(),
+    "Grammar": lambda session: session.inspect.grammar,
+    "CompiledGrammar": lambda session: session.inspect.compiled,
 }
 
 
@@ -86,20 +84,20 @@ def session(case: str) -> wb.Session:
     """A session of `case` behind its text."""
     grammar, text, _ = CASES[case]
     opened = wb.Session(grammar, tokenizer())
-    assert opened.set_prefix(text).ok
+    assert opened.read(text).ok
     return opened
 
 
 def chained(session: wb.Session) -> Chain:
     """How the parser got to the first item of the session's place."""
-    matcher = session.twin()
+    matcher = session.inspect.shadow()
     return chain(matcher, matcher.frontier().items[0])
 
 
 def events(session: wb.Session) -> Events:
     """What a matcher does that reads the session's text."""
-    matcher = GrammarMatcher(session.compiled)
-    row = allocate_token_bitmask(1, session.compiled.tokenizer_info.vocab_size)
+    matcher = GrammarMatcher(session.inspect.compiled)
+    row = allocate_token_bitmask(1, session.inspect.compiled.tokenizer_info.vocab_size)
     with matcher.trace() as found:
         assert matcher.accept_string(session.text)
         matcher.fill_next_token_bitmask(row)
@@ -121,7 +119,7 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 def displays() -> dict[str, Callable[[], str]]:
     """A display of every class of the workbench that has one of its own, by the class's name, made of hostile texts."""
     here = session("rules")
-    dead = session("a schema").explain(EVIL)
+    dead = session("a schema").inspect.explain(EVIL)
     model = wb.load_model("demo")
     told = f'root ::= "{EVIL}" "{SCRIPT}"'
     run = replace(wb.generate(model, EVIL, told, seed=1), model=EVIL, prompt=EVIL)
@@ -141,12 +139,12 @@ def displays() -> dict[str, Callable[[], str]]:
         "Explorer": lambda: wb.explore(here).static_html(),
         "Generation": run._repr_html_,
         "Hunt": hunted._repr_html_,
-        "Outlook": outlook(beginning)._repr_html_,
+        "NextTokens": beginning.inspect.next()._repr_html_,
         "Reading": dead._repr_html_,
         "Session": here._repr_html_,
         "SideBySide": side._repr_html_,
         "Trace": trace._repr_html_,
-        "Why": why(session("a schema"), EVIL)._repr_html_,
+        "Why": session("a schema").inspect.why(EVIL)._repr_html_,
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.visualizers.bridge import Bridge
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.session import Session
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ SCALE = "() => Number(document.querySelector('.ms-stage > svg').style.transform.
 class Opened:
     """A desk and the page that shows it."""
 
-    def __init__(self, bridge: Bridge, desk: Desk) -> None:
+    def __init__(self, bridge: Bridge, desk: Dashboard) -> None:
         self.bridge, self.desk, self.page = bridge, desk, bridge.page
         self.automaton: Any = desk.views["automaton"]
         self.page.locator(".ms-host[data-ready]").wait_for()
@@ -125,8 +125,8 @@ class Opened:
 def opened(page: Page) -> Iterator[Opened]:
     page.set_viewport_size({"width": 1080, "height": 860})
     session = Session(SCHEMA, VOCABULARY)
-    session.set_prefix(TEXT)
-    desk = Desk(session)
+    session.read(TEXT)
+    desk = Dashboard(session)
     yield Opened(Bridge(page, desk.host), desk)
     desk.close()
 
@@ -263,10 +263,10 @@ SEEN = """() => {
 def test_boxes_of_states_far_apart_are_not_cut_at_the_edge(page: Page, rules: int, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 760 if width == 1024 else 900})
     session = Session(apart(rules, 5), VOCABULARY)
-    session.set_prefix("xa")
-    desk = Desk(session)
+    session.read("xa")
+    desk = Dashboard(session)
     opened = Opened(Bridge(page, desk.host), desk)
-    assert len(session.frontier().active_states()) == rules
+    assert len(session.inspect.frontier().active_states()) == rules
     opened.whole(".ms-stage .panel.live > .frame")
     opened.whole(".ms-stage .state.active")
     expect(opened.find("automaton-away")).to_have_text("")
@@ -276,8 +276,8 @@ def test_boxes_of_states_far_apart_are_not_cut_at_the_edge(page: Page, rules: in
 def test_where_not_all_states_have_room_the_others_are_named_and_a_click_goes_there(page: Page) -> None:
     page.set_viewport_size({"width": 1024, "height": 700})
     session = Session(apart(12, 4), VOCABULARY)
-    session.set_prefix("xa")
-    desk = Desk(session)
+    session.read("xa")
+    desk = Dashboard(session)
     opened = Opened(Bridge(page, desk.host), desk)
     away = opened.find("automaton-away")
     drawn = opened.page.locator(".ms-stage .state.active").count()
@@ -320,8 +320,8 @@ BEHIND = {
 def test_a_click_behind_a_reference_brings_the_rule_that_reads_there(page: Page) -> None:
     page.set_viewport_size({"width": 1080, "height": 860})
     session = Session(BEHIND, VOCABULARY)
-    session.set_prefix('{"home": {"street": "Main Street 1", "land": {"code": "S')
-    desk = Desk(session)
+    session.read('{"home": {"street": "Main Street 1", "land": {"code": "S')
+    desk = Dashboard(session)
     opened = Opened(Bridge(page, desk.host), desk)
     for word, pointer, rule in (
         ('"minLength"', "#/$defs/place/properties/street/minLength", "street"),

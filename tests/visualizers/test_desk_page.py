@@ -16,8 +16,9 @@ from playwright.sync_api import Locator, expect
 
 from experiments.synthetic_schemas import NOUNS
 from tests.visualizers.bridge import Bridge, until
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.session import Session
+from workbench.session.undo import Undo
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -38,7 +39,7 @@ PLACES = """() => [...document.querySelectorAll(".ms-strip, .ms-dock, .mx-lines,
 class Opened:
     """A desk and the page that shows it."""
 
-    def __init__(self, bridge: Bridge, desk: Desk) -> None:
+    def __init__(self, bridge: Bridge, desk: Dashboard) -> None:
         self.bridge, self.desk, self.page = bridge, desk, bridge.page
         self.page.locator(".ms-host[data-ready]").wait_for()
 
@@ -65,10 +66,10 @@ def session() -> Session:
 
 @pytest.fixture
 def opened(page: Page, session: Session) -> Iterator[Opened]:
-    session.reset()
-    session.set_prefix("[ab,cd")
-    session._edits = type(session._edits)()
-    desk = Desk(session)
+    session.edits.clear()
+    session.read("[ab,cd")
+    session._core.undo = Undo()
+    desk = Dashboard(session)
     yield Opened(Bridge(page, desk.host), desk)
     desk.close()
 
@@ -93,7 +94,7 @@ class TestUndo:
         keyboard.press("Control+z")
         expect(opened.box).to_have_value(middle)
         opened.at_byte(len(middle))
-        assert opened.desk.session._tape.data == b"[ab,cd"
+        assert opened.desk.session._core.tape.data == b"[ab,cd"
         expect(kept).to_have_count(0)
         keyboard.press("Control+Shift+z")
         expect(opened.box).to_have_value(middle + "x")
@@ -198,7 +199,7 @@ CHIPS = """() => {
 @pytest.mark.parametrize("width", [1440, 700])
 def test_no_button_of_an_allowed_token_is_cut_and_none_is_forgotten(opened: Opened, width: int) -> None:
     opened.page.set_viewport_size({"width": width, "height": 900})
-    allowed = len(opened.desk.session.allowed_ids())
+    allowed = len(opened.desk.session.inspect.allowed_ids())
     others = opened.page.locator(".mx-others")
     opened.page.wait_for_function(
         f"""() => {{
@@ -253,8 +254,8 @@ class TestFollowing:
     @pytest.fixture
     def opened(self, page: Page) -> Iterator[Opened]:
         session = Session(SCHEMA, "tekken", order="declared")
-        session.set_prefix("{" + ", ".join(f'"{noun}": null' for noun in NOUNS[:36]))
-        desk = Desk(session)
+        session.read("{" + ", ".join(f'"{noun}": null' for noun in NOUNS[:36]))
+        desk = Dashboard(session)
         yield Opened(Bridge(page, desk.host), desk)
         desk.close()
 
@@ -447,7 +448,7 @@ KEPT = "(kept) => localStorage.setItem('maskscope.arrangement', JSON.stringify(k
 def test_the_arrangement_is_kept_when_the_panels_are_others(page: Page, session: Session, tmp_path: Path) -> None:
     (tmp_path / "empty.html").write_text("")
     page.goto((tmp_path / "empty.html").as_uri())  # a page with a storage
-    desk = Desk(session)
+    desk = Dashboard(session)
     tabs = {name: list(dock["tabs"]) for name, dock in desk.host.arrangement["docks"].items()}
     tabs["left_bottom"] = ["mask", "an old one", *[tab for tab in tabs["left_bottom"] if tab != "why"]]
     tabs["right_bottom"] = [tab for tab in tabs["right_bottom"] if tab not in ("mask", "caches")]
@@ -478,8 +479,8 @@ def test_the_arrangement_is_kept_when_the_panels_are_others(page: Page, session:
 def test_no_view_is_wider_than_its_place(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 1800})
     session = Session(SCHEMA, "tekken")
-    session.set_prefix('{"' + NOUNS[0] + '": ')  # white space: two states, and many tokens of every kind
-    desk = Desk(session)
+    session.read('{"' + NOUNS[0] + '": ')  # white space: two states, and many tokens of every kind
+    desk = Dashboard(session)
     opened = Opened(Bridge(page, desk.host), desk)
     wide = """() => [...document.querySelectorAll(".ms-view")].filter((one) => one.scrollWidth > one.clientWidth + 1)
       .map((one) => one.className)"""
@@ -492,7 +493,7 @@ def test_no_view_is_wider_than_its_place(page: Page, width: int) -> None:
 
 
 def test_a_click_on_an_ambiguous_item_goes_to_the_derivation(page: Page) -> None:
-    desk = Desk(Session('root ::= E\nE ::= E "+" E | E "*" E | [0-9]', "tekken").seek("1+2*3"))
+    desk = Dashboard(Session('root ::= E\nE ::= E "+" E | E "*" E | [0-9]', "tekken").seek("1+2*3"))
     opened = Opened(Bridge(page, desk.host), desk)
     opened.find("dock-tab-chart").click()
     mark = opened.find("frontier-ways")
@@ -504,7 +505,7 @@ def test_a_click_on_an_ambiguous_item_goes_to_the_derivation(page: Page) -> None
 
 
 def test_a_text_is_found_across_edges_or_the_find_says_that_it_is_not(page: Page) -> None:
-    desk = Desk(Session('root ::= "x" ("address" | "adjourn" | [0-9]) "!"', "tekken").seek("xaddress"))
+    desk = Dashboard(Session('root ::= "x" ("address" | "adjourn" | [0-9]) "!"', "tekken").seek("xaddress"))
     opened = Opened(Bridge(page, desk.host), desk)
     box, view = opened.find("automaton-search"), desk.views["automaton"]
     (hit,) = [hit for hit in view.search("address") if hit["kind"] == "label"]
@@ -526,7 +527,7 @@ def test_a_text_is_found_across_edges_or_the_find_says_that_it_is_not(page: Page
 
 def test_a_click_on_the_count_shows_every_reason(page: Page) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False}
-    desk = Desk(Session(schema, "tekken").seek("{"))
+    desk = Dashboard(Session(schema, "tekken").seek("{"))
     opened = Opened(Bridge(page, desk.host), desk)
     opened.box.fill('{"nmae": 1')
     more, chips = opened.find("source-more"), page.locator(".ms-source-foot .ms-source-chip")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 def test_every_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     session = wb.Session('root ::= "[" word ("," word)* "]"\nword ::= [a-z]+', "tekken")
-    session.set_prefix("[ab,cd,ef")
+    session.read("[ab,cd,ef")
     explorer = wb.explore(session)
     explorer.desk.show("caches")
     explorer.desk.views["tokens"].tab = "rejected"  # type: ignore[attr-defined]
@@ -38,7 +38,7 @@ def test_every_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_test_id("place")).to_contain_text(f"after step {steps - 2} of {steps}")
     expect(page.get_by_test_id("cache-detail")).to_contain_text(f"after step {steps - 2} ")
     session.goto(steps - 2)
-    size, allowed = session.tokenizer.info.vocab_size, len(session.allowed_ids())
+    size, allowed = session.tokenizer.info.vocab_size, len(session.inspect.allowed_ids())
     expect(page.get_by_test_id("next-tab-refused")).to_contain_text(f"{size - allowed:,}")
     page.get_by_test_id("next-tab-refused").click()
     expect(page.get_by_test_id("next-body")).to_contain_text(f"{size - allowed:,} of {size:,} tokens refused")
@@ -70,7 +70,7 @@ def test_the_model_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
         taken = page.locator("tr.drawn[data-testid=option]")
         expect(taken).to_have_attribute("data-token", str(trace.generation.tokens[step - 1]))
         session.goto(step - 1)
-        expect(page.get_by_test_id("allowed-count")).to_contain_text(f"{len(session.allowed_ids()):,} of")
+        expect(page.get_by_test_id("allowed-count")).to_contain_text(f"{len(session.inspect.allowed_ids()):,} of")
     page.locator("[data-testid=cockpit-strip] [data-step='2']").click()
     expect(page.get_by_test_id("place")).to_contain_text(f"after step 3 of {steps}")
     expect(page.get_by_test_id("cockpit-step")).to_contain_text("step 3 ")

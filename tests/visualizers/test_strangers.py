@@ -34,7 +34,7 @@ from visualizers.asked import AskedView
 from visualizers.live import CounterView, OperationView, StepBar
 from visualizers.live_base import LiveView
 from visualizers.svg import to_svg
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.panels import panel_types
 from workbench.panels.base import Panel
 
@@ -47,7 +47,7 @@ WAYS = ("static_html", "_repr_html_", "_repr_mimebundle_", "to_html")
 PANELS = tuple(kind.name for kind in panel_types())
 # Views on no panel: a frontier's operations, counters alone, and the bar of a recorded run.
 ALONE: dict[type[LiveView[Any]], Callable[[], LiveView[Any]]] = {
-    OperationView: lambda: OperationView(strangers.session("rules").operations()),
+    OperationView: lambda: OperationView(strangers.session("rules").inspect.operations()),
     CounterView: lambda: CounterView(fixtures.stats()),
     StepBar: lambda: StepBar([EVIL, SCRIPT]),
 }
@@ -167,7 +167,7 @@ def test_static_panels(case: str) -> None:
             assert shows(seen(explorer.panels[name].static_html())), name
         for panel in explorer.panels.values():
             seen(panel.static_html())
-        explorer.session.edit(strangers.broken())
+        explorer.session.edits.source(strangers.broken())
         explorer.refresh()
         assert EVIL in seen(explorer.panels["source"].static_html())
     for view in ALONE.values():
@@ -177,12 +177,14 @@ def test_static_panels(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_pictures(case: str) -> None:
     session = strangers.session(case)
-    picture = ET.fromstring(to_svg(session.automaton(), active=session.frontier().active_states(), around=None))
+    picture = ET.fromstring(
+        to_svg(session.inspect.automaton(), active=session.inspect.frontier().active_states(), around=None)
+    )
     tags = {node.tag.rpartition("}")[2] for node in picture.iter()}
     assert tags <= {"svg", "style", "rect", "g", "circle", "path", "text", "tspan", "title"}
     assert not {name for node in picture.iter() for name in node.attrib if name.startswith("on") or "href" in name}
     assert shows("".join(picture.itertext()))
-    seen(html.automaton(session.automaton()))
+    seen(html.automaton(session.inspect.automaton()))
 
 
 # -- in a browser -----------------------------------------------------------------------------------------------------
@@ -206,15 +208,15 @@ def readable(where: Locator) -> str:
 
 
 @pytest.fixture
-def opened(request: pytest.FixtureRequest) -> Iterator[Desk]:
-    desk = Desk(strangers.session(request.param))
+def opened(request: pytest.FixtureRequest) -> Iterator[Dashboard]:
+    desk = Dashboard(strangers.session(request.param))
     yield desk
     desk.close()
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("opened", CASES, indirect=True)
-def test_panels_live(opened: Desk, page: Page, request: pytest.FixtureRequest) -> None:
+def test_panels_live(opened: Dashboard, page: Page, request: pytest.FixtureRequest) -> None:
     case = request.node.callspec.params["opened"]
     bridge = Bridge(page, opened.host)
     page.locator(".ms-host[data-ready]").wait_for()
@@ -247,7 +249,7 @@ def test_panels_live(opened: Desk, page: Page, request: pytest.FixtureRequest) -
     nothing_ran(page)
 
 
-def compared(bridge: Bridge, desk: Desk) -> None:
+def compared(bridge: Bridge, desk: Dashboard) -> None:
     """Another grammar beside this one, and one that is refused with the hostile text in its message."""
     panel: Any = desk.panels["compare"]
     for text in (f'root ::= "{EVIL}" [0-9]', strangers.broken().text):
@@ -288,8 +290,8 @@ def test_the_export_of_a_notebook(page: Page, tmp_path: Path) -> None:
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "import workbench as wb\nfrom IPython.display import display\nfrom tests.visualizers import strangers\n"
         "for case in strangers.CASES:\n"
-        "    session = strangers.session(case)\n"
-        "    display(session, wb.explore(session), session.grammar, session.frontier(), session.token_sets())\n"
+        "    session = strangers.session(case)\n    look = session.inspect\n"
+        "    display(session, wb.explore(session), look.grammar, look.frontier(), look.token_sets())\n"
     )
     failing = new_code_cell(  # type: ignore[no-untyped-call]
         "try:\n    session.set_grammar(strangers.broken())\nexcept ValueError as error:\n    print(error)"

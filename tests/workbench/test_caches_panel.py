@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.workbench.vocabulary import GRAMMAR
 from visualizers.caches import _part
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.panels.caches import CachesPanel
 from workbench.panels.text import TextPanel
 from workbench.session import Session
@@ -17,25 +17,25 @@ from workbench.tokenizers import Tokenizer
 
 
 @pytest.fixture
-def desk(tokenizer: Tokenizer) -> Iterator[Desk]:
-    desk = Desk(Session(GRAMMAR, tokenizer), [TextPanel, CachesPanel])
+def desk(tokenizer: Tokenizer) -> Iterator[Dashboard]:
+    desk = Dashboard(Session(GRAMMAR, tokenizer), [TextPanel, CachesPanel])
     desk.show("caches")
     yield desk
     desk.close()
 
 
-def counts(desk: Desk) -> dict[str, int]:
+def counts(desk: Dashboard) -> dict[str, int]:
     return {kind: count for kind, _, count, *_ in desk.views["caches"].about["kinds"]}
 
 
-def test_the_picture_counts_what_the_engine_counts(desk: Desk) -> None:
+def test_the_picture_counts_what_the_engine_counts(desk: Dashboard) -> None:
     session = desk.session
     for byte in b'[1, "a", "b"':
-        session.step_byte(byte)
-    stats = session.cache_stats()
+        session.edits.byte(byte)
+    stats = session.inspect.cache_stats()
     found = counts(desk)
     assert found["mask hit"] == stats.mask_hits
-    assert sum(found.values()) == stats.mask_hits + stats.mask_misses == len(session.cache_record())
+    assert sum(found.values()) == stats.mask_hits + stats.mask_misses == len(session.inspect.cache_record())
     view = desk.views["caches"]
     assert view.stats["masks"] == stats.masks
     assert view.held["masks"][-1] == stats.masks
@@ -43,11 +43,11 @@ def test_the_picture_counts_what_the_engine_counts(desk: Desk) -> None:
     assert desk.troubles == {}
 
 
-def test_masks_of_a_text_that_an_edit_replaced_are_told_apart(desk: Desk) -> None:
+def test_masks_of_a_text_that_an_edit_replaced_are_told_apart(desk: Dashboard) -> None:
     session, view = desk.session, desk.views["caches"]
-    session.set_prefix('[1, "a"')
+    session.read('[1, "a"')
     assert not any(view.visits["other"])
-    session.set_prefix("[2")
+    session.read("[2")
     other = [(step, other) for step, other in zip(view.visits["step"], view.visits["other"], strict=True)]
     assert [step for step, one in other if not one] == list(range(session.index + 1))
     assert len(other) > session.index + 1
@@ -60,9 +60,9 @@ def test_a_tool_goes_by_its_name() -> None:
     assert _part("call_get_time_arguments", ["get_weather", "get-time"]) == "get-time"
     assert _part("forget_weathers", ["get_weather"]) == "forget_weathers"
     tool = {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
-    desk = Desk(Session([{"type": "function", "function": tool}], "tekken"), [TextPanel, CachesPanel])
+    desk = Dashboard(Session([{"type": "function", "function": tool}], "tekken"), [TextPanel, CachesPanel])
     desk.show("caches")
-    desk.session.set_prefix('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lu')
+    desk.session.read('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lu')
     desk.views["caches"].tab = "sharing"
     parts = {use[1] for one in desk.views["caches"].sharing["sets"] for use in one["uses"]}
     assert "get_weather" in parts
@@ -70,25 +70,25 @@ def test_a_tool_goes_by_its_name() -> None:
     desk.close()
 
 
-def test_looking_adds_no_masks(desk: Desk) -> None:
-    before = desk.session.cache_stats()
+def test_looking_adds_no_masks(desk: Dashboard) -> None:
+    before = desk.session.inspect.cache_stats()
     desk.views["caches"].tab = "sharing"
     assert desk.views["caches"].sharing["grammars"]
     desk.refresh()
     assert desk.panels["caches"].static_html()
-    assert desk.session.cache_stats() == before
+    assert desk.session.inspect.cache_stats() == before
 
 
-def test_another_grammar_begins_anew(desk: Desk) -> None:
+def test_another_grammar_begins_anew(desk: Dashboard) -> None:
     desk.session.set_grammar('root ::= "x" "y"*')
-    assert sum(counts(desk).values()) == desk.session.cache_stats().mask_misses
+    assert sum(counts(desk).values()) == desk.session.inspect.cache_stats().mask_misses
     found = wb.caches(desk.session)
     assert found.sharing is not None
     assert len(found.sharing.grammars) == 2
     assert len(found.record) == sum(counts(desk).values())
 
 
-def test_caches_of_a_session_are_a_table_a_figure_and_a_display(desk: Desk) -> None:
+def test_caches_of_a_session_are_a_table_a_figure_and_a_display(desk: Dashboard) -> None:
     found = wb.caches(desk.session)
     frame = found.to_frame()
     assert {"kind", "microseconds", "nbytes", "set_id", "where", "first_visit"} <= set(frame.columns)
@@ -105,13 +105,13 @@ class TestWithAModel:
 
         model = load_model("demo")
         session = Session(GRAMMAR_FILE.read_text(), model.tokenizer)
-        before = len(session.cache_record())
+        before = len(session.inspect.cache_record())
         trace = session.run(model, "weather in Lund", seed=2)
         assert trace.generation.masks is not None
         run = [visit.event for visit in trace.generation.masks.visits]
         assert [step.fill for step in trace.steps] == run[: len(trace)]
-        events = [visit.event for visit in session.cache_record().visits]
+        events = [visit.event for visit in session.inspect.cache_record().visits]
         assert events[before : before + len(run)] == run
-        session.step_byte() if not session.is_terminated else session.undo()
-        stats = session.cache_stats()
-        assert len(session.cache_record()) == stats.mask_hits + stats.mask_misses
+        session.edits.byte() if not session.inspect.is_terminated else session.back()
+        stats = session.inspect.cache_stats()
+        assert len(session.inspect.cache_record()) == stats.mask_hits + stats.mask_misses

@@ -31,7 +31,7 @@ def test_options_of_ours_agree(tokenizer: Tokenizer) -> None:
     assert len(found.to_frame()) == 0
     (pair,) = found.pairs
     assert pair.both + pair.neither == found.common.count
-    allowed = wb.Session(WORDS, tokenizer).step("call a").allowed_tokens(10**6)
+    allowed = wb.Session(WORDS, tokenizer).step("call a").inspect.allowed_tokens(10**6)
     assert pair.both == len([candidate for candidate in allowed if not candidate.stop])
     assert found.answers[0].may_end
     assert "agree" in as_text(found)

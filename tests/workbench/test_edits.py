@@ -13,7 +13,7 @@ from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
 from workbench.session import Session
 from workbench.session.history import Place, Step
-from workbench.session.undo import PAUSE_SECONDS, Edits, Version
+from workbench.session.undo import PAUSE_SECONDS, Undo, Version
 
 
 class Clock:
@@ -27,98 +27,98 @@ class Clock:
 def patient(session: Session) -> Clock:
     """A clock that the test moves: edits far apart are edits of their own."""
     clock = Clock()
-    session._edits = Edits(clock)
+    session._core.undo = Undo(clock)
     return clock
 
 
 def kept(session: Session) -> list[bytes]:
-    return [version.text for version in session.kept]
+    return [version.text for version in session.edits.kept]
 
 
 def test_an_edit_in_the_middle_is_taken_back_and_done_again(session: Session) -> None:
-    session.set_prefix('{"name":true}')
+    session.read('{"name":true}')
     steps = session.steps
     session.goto(3)
     here, text = session.place, session.text
-    session.set_prefix(text + b"1")
+    session.read(text + b"1")
     assert session.text == text + b"1"
-    reading = session.undo_edit()
+    reading = session.undo()
     assert reading is not None
     assert reading.ok
     assert (session.steps, session.place) == (steps, here)
-    assert session.redo_edit() is not None
+    assert session.redo() is not None
     assert session.text == text + b"1"
-    assert session.redo_edit() is None
-    assert session.undo_edit() is not None
-    assert session.undo_edit() is not None
-    assert (session.text, session.undo_edit()) == (b"", None)
+    assert session.redo() is None
+    assert session.undo() is not None
+    assert session.undo() is not None
+    assert (session.text, session.undo()) == (b"", None)
 
 
 def test_who_types_quickly_makes_one_edit(session: Session) -> None:
     clock = patient(session)
     for end in range(1, 5):
         clock.now += PAUSE_SECONDS / 2
-        session.set_prefix("true"[:end])
+        session.read("true"[:end])
     clock.now += 2 * PAUSE_SECONDS
-    session.set_prefix("true ")
-    session.set_prefix("true")  # deleting is another edit than typing
+    session.read("true ")
+    session.read("true")  # deleting is another edit than typing
     texts = []
-    while reading := session.undo_edit():
+    while reading := session.undo():
         texts.append(reading.text)
     assert texts == [b"true ", b"true", b""]
 
 
 def test_a_continuation_that_is_dropped_is_kept(session: Session) -> None:
-    session.set_prefix("[true,false]")
+    session.read("[true,false]")
     assert kept(session) == []
     session.seek(6)
     session.step("1")
     session.step("2")
     assert kept(session) == [b"[true,false]"]
-    reading = session.restore()
+    reading = session.edits.restore()
     assert (reading.ok, session.text) == (True, b"[true,false]")
     assert kept(session) == [b"[true,12"]
-    session.restore(0)
+    session.edits.restore(0)
     assert session.text == b"[true,12"
-    session.undo_edit()
+    session.undo()
     assert session.text == b"[true,false]"
     with pytest.raises(IndexError, match="no continuation 7: 1 are kept"):
-        session.restore(7)
+        session.edits.restore(7)
     session.seek(6)
     session.step("false]")  # the same again: nothing was lost
     assert kept(session) == [b"[true,12"]
 
 
 def test_what_is_seen_while_typing_is_not_kept(session: Session) -> None:
-    session.set_prefix("[true,fa")
-    session.set_prefix("[true,")
-    session.set_prefix("[truX,")  # refused, and still in the box
+    session.read("[true,fa")
+    session.read("[true,")
+    session.read("[truX,")  # refused, and still in the box
     assert kept(session) == []
     session.back()
     assert kept(session) == [b"[truX,"]  # the box has let go of it
-    reading = session.undo_edit()
+    reading = session.undo()
     assert reading is not None
     assert (reading.text, reading.read, reading.died_at) == (b"[truX,", 4, 4)
-    assert (reading.message, session.text) == (session.set_prefix("[truX,").message, b"[tru")
+    assert (reading.message, session.text) == (session.read("[truX,").message, b"[tru")
 
 
 def test_the_end_of_the_text_is_taken_back_too(session: Session) -> None:
-    session.set_prefix("true")
-    session.step_token(EOS)
-    assert session.is_terminated
-    session.undo_edit()
-    assert (session.is_terminated, session.text) == (False, b"true")
-    session.redo_edit()
-    assert session.is_terminated
+    session.read("true")
+    session.step(EOS)
+    assert session.inspect.is_terminated
+    session.undo()
+    assert (session.inspect.is_terminated, session.text) == (False, b"true")
+    session.redo()
+    assert session.inspect.is_terminated
 
 
 def test_under_another_grammar_a_text_comes_back_as_far_as_it_goes(session: Session) -> None:
-    session.set_prefix("[true,false]")
+    session.read("[true,false]")
     session.seek(5)
     session.set_grammar('root ::= "[true" ","* "]"?')
     assert session.text == b"[true"
     assert kept(session) == [b"[true,false]"]
-    reading = session.restore()
+    reading = session.edits.restore()
     assert (reading.died_at, session.text) == (6, b"[true,")
     assert kept(session) == []
 
@@ -126,33 +126,33 @@ def test_under_another_grammar_a_text_comes_back_as_far_as_it_goes(session: Sess
 @examples(1, HealthCheck.function_scoped_fixture)
 @given(st.lists(st.sampled_from(["[", "1", ",", "]", "x", "back", "byte", "undo", "redo", "restore"]), max_size=14))
 def test_whatever_was_done_undo_all_and_redo_all_come_back(session: Session, moves: list[str]) -> None:
-    session.reset()
+    session.edits.clear()
     patient(session)
     for move in moves:
         if move in ("back", "byte"):
             session.back("byte" if move == "byte" else "token")
         elif move in ("undo", "redo"):
-            session.undo_edit() if move == "undo" else session.redo_edit()
+            session.undo() if move == "undo" else session.redo()
         elif move == "restore":
-            session.restore() if session.kept else None
+            session.edits.restore() if session.edits.kept else None
         else:
-            session._edits._group = None
-            session.set_prefix(session.text + move.encode())
-    while session.redo_edit():
+            session._core.undo._group = None
+            session.read(session.text + move.encode())
+    while session.redo():
         pass
-    last = session.steps, session.place, session._rest
+    last = session.steps, session.place, session._core.rest
     count = 0
-    while session.undo_edit():
+    while session.undo():
         count += 1
     assert session.steps == ()
     for _ in range(count):
-        assert session.redo_edit() is not None
-    assert (session.steps, session.place, session._rest) == last
-    assert session.redo_edit() is None
+        assert session.redo() is not None
+    assert (session.steps, session.place, session._core.rest) == last
+    assert session.redo() is None
 
 
 def test_the_versions_kept_are_few_and_differ() -> None:
-    edits = Edits()
+    edits = Undo()
     for number in [*range(20), 19]:
         edits.keep(Version((Step(0, str(number).encode()),), Place(1)))
     assert [version.text for version in edits.kept(b"")] == [str(number).encode() for number in range(19, 11, -1)]
@@ -189,14 +189,14 @@ def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
 
 
 def test_what_a_cell_made_before_the_desk_opened_stays(session: Session) -> None:
-    session.set_prefix("[true")
-    assert session.can_undo_edit
+    session.read("[true")
+    assert session.edits.can_undo
     with explore(session) as explorer:
-        assert not session.can_undo_edit
-        session.set_prefix("[true,1")
+        assert not session.edits.can_undo
+        session.read("[true,1")
         with explore(session):  # a second desk takes nothing away from the first
-            assert session.can_undo_edit
-        session.undo_edit()
-        assert (session.text, session.undo_edit()) == (b"[true", None)
+            assert session.edits.can_undo
+        session.undo()
+        assert (session.text, session.undo()) == (b"[true", None)
         view: Any = explorer.views["text"]
         assert not view.state["can_undo"]

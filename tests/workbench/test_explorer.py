@@ -65,8 +65,8 @@ def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
     assert state["box"] == '{"name"'
     assert explorer.views["text"].answer == {"client": "me", "seq": 7}
     assert "".join(step["text"] for step in explorer.views["text"].ribbon["steps"]) == '{"name"'
-    assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
-    assert {c["id"] for c in state["candidates"]} <= set(explorer.session.allowed_ids())
+    assert set(explorer.views["automaton"].active) == set(explorer.session.inspect.frontier().active_states())
+    assert {c["id"] for c in state["candidates"]} <= set(explorer.session.inspect.allowed_ids())
     explorer.bring("caches")
     assert explorer.views["caches"].stats["sets"] > 1
     assert explorer.views["operations"].about["position"] == 7
@@ -93,10 +93,10 @@ def test_every_active_state_is_in_the_picture_wherever_one_steps() -> None:
     call = f'<tool={weather}>{{"city": "Lund", "days": 3}}</tool>'
     text = f'Let me look. {call} And then <tool={forecast}>{{"city": "Oslo"}}'
     session = Session(tag, "tekken")
-    assert session.set_prefix(text).ok
+    assert session.read(text).ok
     with explore(session) as opened:
         view = opened.views["automaton"].settle()
-        assert session.set_prefix(text[: text.index('s": 3')]).ok
+        assert session.read(text[: text.index('s": 3')]).ok
         for move in [*[session.back] * 4, *[session.forward] * 4]:
             move()
             view.settle()
@@ -131,7 +131,7 @@ def test_a_desk_that_nobody_sees_is_brought_up_to_date_when_it_comes_into_sight(
         assert sent
     assert explorer.desk.host.place["number"] != place["number"]
     assert stepper(explorer)["box"] == '{"name":'
-    assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
+    assert set(explorer.views["automaton"].active) == set(explorer.session.inspect.frontier().active_states())
     assert "text" in explorer.desk.host.place["fresh"]
 
 
@@ -146,7 +146,7 @@ def test_a_panel_in_trouble_says_so_and_the_others_go_on(explorer: Explorer, mon
     monkeypatch.undo()
     type_prefix(explorer, '{"name":')
     assert explorer.desk.troubles == {}
-    assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
+    assert set(explorer.views["automaton"].active) == set(explorer.session.inspect.frontier().active_states())
 
 
 @given(
@@ -215,7 +215,7 @@ def test_messages_are_those_of_the_widgets(explorer: Explorer, monkeypatch: pyte
         lambda: send(explorer, kind="move", to="first"),
         lambda: send(explorer, kind="move", to="forward", by="token"),
         lambda: explorer.bring("caches", "next"),
-        lambda: mask.play([explorer.session.token_sets()]),
+        lambda: mask.play([explorer.session.inspect.token_sets()]),
     ):
         act()
     raw: set[str] = set()
@@ -278,15 +278,15 @@ def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
 
 def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: Explorer) -> None:
     type_prefix(explorer, '{"a":1}')
-    automaton, svg = explorer.session.automaton(), explorer.views["automaton"].svg
+    automaton, svg = explorer.session.inspect.automaton(), explorer.views["automaton"].svg
     send(explorer, kind="source", text='root ::= "a"\nb ::= ??', client="me", seq=3)
     editor: Any = explorer.views["source"]
     assert [(mistake["line"], mistake["column"]) for mistake in editor.mistakes] == [(2, 7)]
     assert editor.status == "The last good grammar stays in use."
     assert editor.document["text"] == 'root ::= "a"\nb ::= ??'
     assert (editor.document["client"], editor.document["seq"]) == ("me", 3)
-    assert (explorer.session.automaton(), explorer.views["automaton"].svg) == (automaton, svg)
-    assert explorer.session.source == GRAMMAR
+    assert (explorer.session.inspect.automaton(), explorer.views["automaton"].svg) == (automaton, svg)
+    assert explorer.session.document.text == GRAMMAR
     send(explorer, kind="source", text='root ::= "{" .*', client="me", seq=4)
     assert editor.mistakes == []
     assert editor.status == ""
@@ -317,8 +317,8 @@ def test_nonsense_never_raises_nor_logs(explorer: Explorer, kind: str, value: ob
     finally:
         logging.getLogger().removeHandler(handler)
     assert records == []
-    assert explorer.session.frontier().position == explorer.session.position
-    assert stepper(explorer)["place"].startswith(f"byte {explorer.session.position:,} ")
+    assert explorer.session.inspect.frontier().position == explorer.session.inspect.position
+    assert stepper(explorer)["place"].startswith(f"byte {explorer.session.inspect.position:,} ")
 
 
 def test_the_token_chosen_in_the_table_is_explained(explorer: Explorer) -> None:
@@ -423,7 +423,7 @@ def test_the_example_grammar_explores_the_default_vocabulary() -> None:
         state = type_prefix(opened, 'call add(1, "two")')
         assert state["status"]["kind"] == "end"
         assert opened.session.tokenizer.info.vocab_size == 131_072
-        assert opened.session.source == EXAMPLE_GRAMMAR
+        assert opened.session.document.text == EXAMPLE_GRAMMAR
 
 
 @given(st.binary(max_size=40))
@@ -441,12 +441,12 @@ def model() -> Any:
 
 def test_generation_moves_the_views(explorer: Explorer, model: Any) -> None:
     session, positions = explorer.session, []
-    session.on_change(lambda change: positions.append(session.position))
+    session.on_change(lambda change: positions.append(session.inspect.position))
     trace = asyncio.run(explorer.generate(model, "weather in Lund", seed=1, max_tokens=12))
     assert 0 < len(trace) <= 12
     assert trace.text.encode() == session.text
     assert session.tokenizer.info.fingerprint == model.tokenizer.info.fingerprint
-    assert not session.is_running
+    assert not session.model.is_running
     assert explorer.views["text"].running is False
     assert stepper(explorer)["box"] == box_text(session.text)
     assert len(set(positions)) > 2
@@ -457,11 +457,11 @@ def test_generation_moves_the_views(explorer: Explorer, model: Any) -> None:
 def test_a_generation_says_that_it_brings_its_own_vocabulary(explorer: Explorer, model: Any) -> None:
     session = explorer.session
     before = session.tokenizer.name
-    assert session.vocabulary == stepper(explorer)["vocabulary"] == before
+    assert session.inspect.vocabulary == stepper(explorer)["vocabulary"] == before
     for _ in range(2):
         session.run(model, "weather in Lund", seed=1, max_tokens=2)
         told = f"{model.name}, the model's (before: {before})"
-        assert session.vocabulary == stepper(explorer)["vocabulary"] == told
+        assert session.inspect.vocabulary == stepper(explorer)["vocabulary"] == told
         assert explorer.views["source"].document["summary"].endswith(f"vocabulary {told}")
         assert told in repr(session)
     session.set_tokenizer(model.tokenizer)
@@ -497,7 +497,7 @@ def test_an_interrupted_generation_leaves_its_trace_and_a_usable_session(session
             await task
 
     asyncio.run(cancelled())
-    assert not session.is_running
+    assert not session.model.is_running
     assert session.trace is not None
     assert session.trace.text.encode() == session.text
     assert len(session.trace) >= 4
@@ -544,7 +544,7 @@ def test_a_free_generation_is_read_along_until_the_grammar_refuses(
 
 
 def test_a_generation_in_the_background_shares_the_views(explorer: Explorer, model: Any) -> None:
-    future = explorer.session.generate_in_background(model, "timer for 5 minutes", seed=2, max_tokens=30)
+    future = explorer.session.model.run_in_background(model, "timer for 5 minutes", seed=2, max_tokens=30)
     while not future.done():
         explorer.refresh()
         explorer.views["tokens"].selected_token = 40 + explorer.session.index
@@ -556,7 +556,7 @@ def test_a_generation_in_the_background_shares_the_views(explorer: Explorer, mod
 
 async def steps_taken(session: Session, count: int) -> None:
     """Wait until a running generation has taken `count` steps."""
-    while not (session.is_running and session.index >= count):
+    while not (session.model.is_running and session.index >= count):
         await asyncio.sleep(0.002)
 
 

@@ -214,33 +214,33 @@ def test_errors_carry_their_places_as_notes(tokenizer: Tokenizer) -> None:
 @pytest.mark.parametrize("anything", [GRAMMAR, LARK, "[0-9]+", SCHEMA, City, TAG, TOOLS])
 def test_sessions_and_explorers_open_whatever_it_is(tokenizer: Tokenizer, anything: Any) -> None:
     session = Session(anything, tokenizer)
-    assert session.source == session.document.text == Source.of(anything).text
-    assert session.grammar == Source.of(anything).grammar(tokenizer.info)
-    assert len(session.allowed_ids()) > 0
+    assert session.document.text == session.document.text == Source.of(anything).text
+    assert session.inspect.grammar == Source.of(anything).grammar(tokenizer.info)
+    assert len(session.inspect.allowed_ids()) > 0
     with explore(anything, tokenizer) as explorer:
-        assert explorer.session.draft is None
+        assert explorer.session.edits.draft is None
 
 
 def test_a_mistake_opens_as_a_draft_that_can_be_mended(tokenizer: Tokenizer) -> None:
     with explore(TYPO, tokenizer) as explorer:
         session = explorer.session
         assert session.document == NOTHING
-        assert session.next_bytes() == b""
-        draft = session.draft
+        assert session.inspect.next_bytes() == b""
+        draft = session.edits.draft
         assert draft is not None
         assert [mistake.line for mistake in draft.mistakes] == [4, 5]
         assert "no grammar yet" in draft.status
         heard: list[str] = []
         session.on_change(heard.append)
-        still = session.edit(draft.source.with_text(TYPO.replace("strin", "string")))
+        still = session.edits.source(draft.source.with_text(TYPO.replace("strin", "string")))
         assert isinstance(still, Draft)
         assert [mistake.line for mistake in still.mistakes] == [5]
-        session.edit(still.source.with_text(still.source.text.replace('"x"', "0")))
-        assert session.draft is None
+        session.edits.source(still.source.with_text(still.source.text.replace('"x"', "0")))
+        assert session.edits.draft is None
         assert session.document.language == "json_schema"
         assert heard == ["draft", "grammar"]
         session.step('{"city"')
-        kept = session.edit(session.document.with_text("{"))
+        kept = session.edits.source(session.document.with_text("{"))
         assert isinstance(kept, Draft)
         assert kept.status == "The last good grammar stays in use."
         assert session.text == b'{"city"'
@@ -254,10 +254,10 @@ def test_a_new_vocabulary_looks_tokens_up_again() -> None:
 
     infos = [TokenizerInfo(vocab, stop_token_ids=[2], special_token_ids=[i]) for vocab, i in ((first, 1), (second, 0))]
     session = Session(source, infos[0], language="lark")
-    assert list(session.allowed_ids()) == [1]
+    assert list(session.inspect.allowed_ids()) == [1]
     session.set_tokenizer(infos[1])
-    assert list(session.allowed_ids()) == [0]
-    assert GrammarMatcher(session.compiled).accept_token(0)
+    assert list(session.inspect.allowed_ids()) == [0]
+    assert GrammarMatcher(session.inspect.compiled).accept_token(0)
 
 
 @pytest.mark.parametrize("inner", [{"const": 1}, {"const": Decimal(1)}, ()], ids=["plain", "decimal", "empty"])

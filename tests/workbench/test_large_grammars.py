@@ -73,8 +73,8 @@ def test_triggers_that_begin_with_each_other_keep_their_tags(tokenizer: Tokenize
     }
     session = Session(tag, tokenizer)
     for text, index in (("<a=1", 0), ("<b=2", 1), ("<a=3", 2)):
-        session.set_prefix(text + "z")
-        assert next(place.pointer for place in provenance(session)) == f"#/format/tags/{index}/content"
+        session.read(text + "z")
+        assert next(place.pointer for place in provenance(session.inspect)) == f"#/format/tags/{index}/content"
 
 
 def test_the_strip_says_that_free_text_and_tags_are_not_told_apart(tokenizer: Tokenizer) -> None:
@@ -88,9 +88,9 @@ def test_the_strip_says_that_free_text_and_tags_are_not_told_apart(tokenizer: To
         opened.bring("triggers")
         assert "more than 20,000 automaton states" in opened.desk.troubles["triggers"]
         with pytest.raises(BudgetExceededError) as first:
-            modes(opened.session.matcher)
+            modes(opened.session.inspect.matcher)
         with pytest.raises(BudgetExceededError) as second:
-            modes(opened.session.matcher)
+            modes(opened.session.inspect.matcher)
         assert first.value is second.value  # it is not tried again at every step
 
 
@@ -132,13 +132,13 @@ def test_the_strip_goes_on_where_a_mask_is_over_the_budget(
         assert "more than 1,000 milliseconds" in opened.desk.troubles["tokens"]
         for _ in range(2):
             with pytest.raises(BudgetExceededError):
-                opened.session.mask()
+                opened.session.inspect.mask()
         opened.session.back()
-        assert opened.session.mask().any()  # of before
+        assert opened.session.inspect.mask().any()  # of before
         assert "tokens" not in opened.desk.troubles
 
 
 def test_rules_are_lit_without_a_second_engine(tokenizer: Tokenizer) -> None:
     session = Session('root ::= "a" root | "b"', tokenizer)
-    assert [place.rule for place in provenance(session)]
-    assert session._made_twin is None
+    assert [place.rule for place in provenance(session.inspect)]
+    assert session._core._shadow is None

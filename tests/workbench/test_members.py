@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.workbench.test_provenance import INFO, at
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.panels.next import NextPanel
 from workbench.provenance.elements import STYLES, read_elements
 from workbench.session import Session
@@ -35,7 +35,7 @@ ORDER = {
 
 
 def states(session: Session, level: int = 0) -> dict[str, str]:
-    return {member.name: member.state for member in session.members().objects[level].members}
+    return {member.name: member.state for member in session.inspect.members().objects[level].members}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def states(session: Session, level: int = 0) -> dict[str, str]:
 def test_the_members_of_an_object(text: str, order: Any, expected: dict[str, str]) -> None:
     session = Session(PLACE, INFO, order=order).seek(text)
     assert states(session) == expected
-    assert session.members().objects[0].ordered is (order == "declared")
+    assert session.inspect.members().objects[0].ordered is (order == "declared")
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_the_members_of_an_object(text: str, order: Any, expected: dict[str, str
 )
 def test_what_is_required_and_whether_it_may_close(text: str, missing: list[str], blocked: str) -> None:
     session = at(PLACE, text)
-    found = session.members().objects[0]
+    found = session.inspect.members().objects[0]
     assert (found.missing, found.blocked) == (missing, blocked)
     if found.now != "member":
-        assert found.may_close == session.matcher.fork().accept_string("}")
+        assert found.may_close == session.inspect.matcher.fork().accept_string("}")
     assert ("may close now" in found.summary) == found.may_close == (not blocked)
 
 
@@ -107,9 +107,9 @@ AGED = {
 )
 def test_a_number_that_may_end_is_complete(schema: dict[str, Any], text: str, blocked: str) -> None:
     session = at(schema, text)
-    found = session.members().objects[0]
+    found = session.inspect.members().objects[0]
     assert found.blocked.startswith(blocked)
-    assert found.may_close == (not blocked) == session.matcher.fork().accept_string("}")
+    assert found.may_close == (not blocked) == session.inspect.matcher.fork().accept_string("}")
 
 
 def test_a_number_in_the_arguments_of_a_tool_may_be_complete() -> None:
@@ -124,26 +124,29 @@ def test_a_number_in_the_arguments_of_a_tool_may_be_complete() -> None:
         "end": "</call>",
     }
     session = at({"type": "structural_tag", "format": tag}, '<call>{"limit": 3')
-    assert session.members().objects[0].may_close
+    assert session.inspect.members().objects[0].may_close
     session.step("}")
-    assert b"<" in session.next_bytes()
+    assert b"<" in session.inspect.next_bytes()
 
 
 def test_objects_in_objects_and_arrays() -> None:
     session = at(ORDER, '{"id": 1, "to": {"city": "L", "land": "SE"}, "lines": [{"x": 1}, ')
-    found = session.members()
+    found = session.inspect.members()
     assert [one.label for one in found.objects] == ["#"]
     assert found.objects[0].names("done", "here") == ["id", "to", "lines"]
     assert found.objects[0].others == "any name"
     session = Session({**ORDER, "additionalProperties": False}, INFO, order="declared").seek(
         '{"id": 1, "to": {"city": "L"'
     )
-    assert [(one.label, one.pointer) for one in session.members().objects] == [("to", "#/properties/to"), ("#", "#")]
+    assert [(one.label, one.pointer) for one in session.inspect.members().objects] == [
+        ("to", "#/properties/to"),
+        ("#", "#"),
+    ]
     assert states(session, 1) == {"id": "done", "note": "passed", "to": "here", "lines": "next"}
-    assert "members come in the schema's order, and note comes before to" in str(session.members().rows())
-    assert not at(ORDER, "").members()
-    assert not at(ORDER, '{"to": {"city": "L", "land": "SE"}}').members()
-    assert not at('root ::= "{" [a-z]* "}"', "{a").members()
+    assert "members come in the schema's order, and note comes before to" in str(session.inspect.members().rows())
+    assert not at(ORDER, "").inspect.members()
+    assert not at(ORDER, '{"to": {"city": "L", "land": "SE"}}').inspect.members()
+    assert not at('root ::= "{" [a-z]* "}"', "{a").inspect.members()
 
 
 @pytest.mark.parametrize("order", ["any", "declared"])
@@ -178,26 +181,26 @@ def test_what_is_worked_out_inside_a_value_is_what_the_parser_says_behind_it(
     for first in range(3):
         session = Session(schema, INFO, order=order).seek("{")
         for turn in range(6):
-            found = session.members().objects[0]
-            assert found.may_close == session.matcher.fork().accept_string("}")
+            found = session.inspect.members().objects[0]
+            assert found.may_close == session.inspect.matcher.fork().accept_string("}")
             if found.missing:
                 assert not found.may_close
             possible = found.names("next")
             for name in possible:
                 lead = "" if turn == 0 else ","
-                assert session.matcher.fork().accept_string(f'{lead}"{name}"')
+                assert session.inspect.matcher.fork().accept_string(f'{lead}"{name}"')
             if not possible:
                 break
             name = possible[(first + turn) % len(possible)]
             lead = "" if turn == 0 else ", "
             session.step(f'{lead}"{name}": ')
-            inside = session.members().objects[0]
+            inside = session.inspect.members().objects[0]
             assert inside.names("here") == [name]
             value = values.get(name, "1")
-            if not session.matcher.fork().accept_string(value):
+            if not session.inspect.matcher.fork().accept_string(value):
                 value = '"y"'
             session.step(value + (" " if value == "1" else ""))
-            behind = session.members().objects[0]
+            behind = session.inspect.members().objects[0]
             if "minProperties" not in schema and "anyOf" not in schema and "dependentRequired" not in schema:
                 assert inside.names("next") == behind.names("next")
             looked += 1
@@ -253,47 +256,48 @@ TOOLS = {
 
 def test_arguments_that_are_written_as_elements_are_places_too() -> None:
     session = at(TOOLS, "<tool_call>\n<function=get_weather>\n<parameter=city>\nLu")
-    found = session.members().objects[0]
+    found = session.inspect.members().objects[0]
     assert found.label == "get_weather"
     assert found.names("here") == ["city"]
     assert found.missing == ["land"]
     assert found.pointer == "#/tools/0/function/parameters"
     from workbench.provenance import provenance
 
-    here = [place.pointer for place in provenance(session) if place.role == "here"]
+    here = [place.pointer for place in provenance(session.inspect) if place.role == "here"]
     assert "#/tools/0/function/parameters/properties/city" in here
     session.step("nd\n</parameter>\n")
-    found = session.members().objects[0]
+    found = session.inspect.members().objects[0]
     assert found.names("next") == ["zip", "land"]
     assert found.blocked == "land is required"
     session.step("<parameter=land>\nSE\n</parameter>\n")
-    assert session.members().objects[0].may_close
+    assert session.inspect.members().objects[0].may_close
     session.step("</function>")
-    assert not session.members()
+    assert not session.inspect.members()
 
 
 def test_arguments_that_are_written_as_elements_have_reasons() -> None:
     session = at(TOOLS, "<tool_call>\n<function=get_weather>\n<parameter=city>\nLund\n</parameter>\n")
-    found = session.why("</function>")
+    found = session.inspect.why("</function>")
     assert found.reasons is not None
     assert "#/tools/0/function/parameters/required" in [place.pointer for place in found.reasons]
     assert (
-        "members come in the schema's order, and street comes before city" in session.why("<parameter=street>").message
+        "members come in the schema's order, and street comes before city"
+        in session.inspect.why("<parameter=street>").message
     )
-    misspelt = session.why("<parameter=lnad>")
+    misspelt = session.inspect.why("<parameter=lnad>")
     assert 'the schema has no member "lnad"' in misspelt.message
     assert b"<parameter=land>" in misspelt.suggestions
 
 
 def test_the_panel_shows_the_object_and_its_numbers_add_up(tokenizer: Tokenizer) -> None:
-    desk = Desk(Session(PLACE, tokenizer), [NextPanel])
+    desk = Dashboard(Session(PLACE, tokenizer), [NextPanel])
     try:
         view: Any = desk.views["next"]
         for text in ("{", '{"city": "L', '{"city": "L", ', '{"city": "L", "zip": 3'):
             desk.session.seek(text)
             view.tab = "refused"
             desk.refresh()
-            told = desk.session.members().state()
+            told = desk.session.inspect.members().state()
             assert (view.members, [one["counts"] for one in view.objects]) == ({}, [told["objects"][0]["counts"]])
             view.tab = "members"
             assert view.members == told
@@ -356,7 +360,7 @@ def test_every_style_of_elements_is_followed_through_its_schema(style: str) -> N
     for piece, path in as_elements(value, style):
         text += piece
         session.step(piece)
-        found = session.members().objects
+        found = session.inspect.members().objects
         top = found[-1]
         assert (top.label, top.ordered) == ("<c>", True)
         if path:
@@ -365,8 +369,8 @@ def test_every_style_of_elements_is_followed_through_its_schema(style: str) -> N
         else:
             members = len(top.names("done"))
             if top.now == "name":
-                assert top.may_close == session.matcher.fork().accept_string("</c>")
+                assert top.may_close == session.inspect.matcher.fork().accept_string("</c>")
                 for name in top.names("next"):
-                    assert session.matcher.fork().accept_string(STYLES[style].front + name)
+                    assert session.inspect.matcher.fork().accept_string(STYLES[style].front + name)
     assert members == 4
-    assert session.members().objects[0].may_close
+    assert session.inspect.members().objects[0].may_close

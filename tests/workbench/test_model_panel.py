@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from experiments.demo_model import GRAMMAR_FILE  # noqa: E402
-from workbench.explorer.dashboard import Desk  # noqa: E402
+from workbench.explorer.dashboard import Dashboard  # noqa: E402
 from workbench.generation import LanguageModel, load_model  # noqa: E402
 from workbench.panels.model import ModelPanel  # noqa: E402
 from workbench.panels.text import TextPanel  # noqa: E402
@@ -26,26 +26,26 @@ def model() -> LanguageModel:
 
 
 @pytest.fixture
-def desk(model: LanguageModel) -> Iterator[Desk]:
-    desk = Desk(Session(GRAMMAR, model.tokenizer), [TextPanel, ModelPanel])
+def desk(model: LanguageModel) -> Iterator[Dashboard]:
+    desk = Dashboard(Session(GRAMMAR, model.tokenizer), [TextPanel, ModelPanel])
     desk.show("model")
     yield desk
     desk.close()
 
 
-def panel_of(desk: Desk) -> ModelPanel:
+def panel_of(desk: Dashboard) -> ModelPanel:
     panel = desk.panels["model"]
     assert isinstance(panel, ModelPanel)
     return panel
 
 
-def test_before_any_generation_it_is_empty(desk: Desk) -> None:
+def test_before_any_generation_it_is_empty(desk: Dashboard) -> None:
     assert panel_of(desk).view.runs == []
     panel_of(desk).received({"kind": "branch", "step": 0, "text": ""})
     assert panel_of(desk).view.about["message"] == "nothing was generated yet"
 
 
-def test_it_shows_the_run_and_follows_the_place(desk: Desk, model: LanguageModel) -> None:
+def test_it_shows_the_run_and_follows_the_place(desk: Dashboard, model: LanguageModel) -> None:
     trace = desk.session.run(model, PROMPT, seed=2)
     view = panel_of(desk).view
     assert view.runs[0]["p"] == [float(f"{step.probability:.4g}") for step in trace.steps]
@@ -69,14 +69,16 @@ def test_it_shows_the_run_and_follows_the_place(desk: Desk, model: LanguageModel
     assert desk.troubles == {}
 
 
-def test_a_run_that_is_no_longer_the_text_is_followed_as_far_as_both_agree(desk: Desk, model: LanguageModel) -> None:
+def test_a_run_that_is_no_longer_the_text_is_followed_as_far_as_both_agree(
+    desk: Dashboard, model: LanguageModel
+) -> None:
     trace = desk.session.run(model, PROMPT, seed=2)
     view = panel_of(desk).view
     assert view.about["apart"] is None
     desk.do("goto", index=4)
     assert view.about["apart"] is None, "what was undone is still the text"
     token = trace.generation.tokens[4]
-    other = next(int(one) for one in desk.session.allowed_array() if one != token)
+    other = next(int(one) for one in desk.session.inspect.allowed_array() if one != token)
     desk.do("token", id=other)
     assert (view.place, view.about["apart"], view.about["cut"]) == (5, 4, False), "what the run had in its place"
     assert [option[5] for option in view.detail["options"] if not option[4]].count("") == 0
@@ -87,7 +89,7 @@ def test_a_run_that_is_no_longer_the_text_is_followed_as_far_as_both_agree(desk:
     assert desk.troubles == {}
 
 
-def test_it_is_live(desk: Desk, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_live(desk: Dashboard, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.explorer.dashboard.REFRESH_SECONDS", 0)
     view = panel_of(desk).view
     seen: list[tuple[int, bool]] = []
@@ -103,7 +105,7 @@ def test_it_is_live(desk: Desk, model: LanguageModel, monkeypatch: pytest.Monkey
     assert not view.about["running"]
 
 
-def test_the_stop_button_ends_the_run(desk: Desk, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stop_button_ends_the_run(desk: Dashboard, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "workbench.explorer.dashboard.REFRESH_SECONDS", 0
     )  # a quick run would be over before it is drawn
@@ -115,7 +117,7 @@ def test_the_stop_button_ends_the_run(desk: Desk, model: LanguageModel, monkeypa
     assert trace.generation.finish_reason == "interrupted"
 
 
-def test_a_branch_keeps_the_beginning(desk: Desk, model: LanguageModel) -> None:
+def test_a_branch_keeps_the_beginning(desk: Dashboard, model: LanguageModel) -> None:
     first = desk.session.run(model, PROMPT, seed=2)
     panel = panel_of(desk)
     other = panel.branch(19, "Malm").result(timeout=60)
@@ -127,7 +129,7 @@ def test_a_branch_keeps_the_beginning(desk: Desk, model: LanguageModel) -> None:
     assert desk.session.text == other.generation.text_bytes
 
 
-def test_an_edit_that_the_grammar_refuses_is_said(desk: Desk, model: LanguageModel) -> None:
+def test_an_edit_that_the_grammar_refuses_is_said(desk: Dashboard, model: LanguageModel) -> None:
     desk.session.run(model, PROMPT, seed=2)
     panel = panel_of(desk)
     future = panel.branch(3, "}}}")
@@ -140,7 +142,7 @@ def test_an_edit_that_the_grammar_refuses_is_said(desk: Desk, model: LanguageMod
     assert "refuses the given token" in panel.view.about["message"]
 
 
-def test_a_second_strip_shows_the_run_without_the_grammar(desk: Desk, model: LanguageModel) -> None:
+def test_a_second_strip_shows_the_run_without_the_grammar(desk: Dashboard, model: LanguageModel) -> None:
     trace = desk.session.run(model, PROMPT, seed=2)
     panel = panel_of(desk)
     panel.beside().join(timeout=60)
@@ -150,14 +152,14 @@ def test_a_second_strip_shows_the_run_without_the_grammar(desk: Desk, model: Lan
     assert desk.session.trace.generation.tokens == trace.generation.tokens, "the session did not move"
 
 
-def test_a_free_run_is_marked_where_the_grammar_refuses_it(desk: Desk, model: LanguageModel) -> None:
+def test_a_free_run_is_marked_where_the_grammar_refuses_it(desk: Dashboard, model: LanguageModel) -> None:
     trace = desk.session.run(model, PROMPT, seed=2, constrained=False)
     assert trace.refused_from is not None
     refused = [flags >> 3 & 1 for flags in panel_of(desk).view.runs[0]["flags"]]
     assert refused == [0] * trace.refused_from + [1] * (len(trace) - trace.refused_from)
 
 
-def test_traces_branch_in_their_session(desk: Desk, model: LanguageModel) -> None:
+def test_traces_branch_in_their_session(desk: Dashboard, model: LanguageModel) -> None:
     trace = desk.session.run(model, PROMPT, seed=2)
     other = trace.branch(10)
     assert other.generation.tokens == trace.generation.tokens

@@ -11,9 +11,9 @@ import pytest
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from tests.workbench.vocabulary import GRAMMAR
-from workbench.next import Lexicon, callers, deaths, explore
+from workbench.next import Lexicon, callers, explore, rejections
 from workbench.next.lexicon import merged
-from workbench.next.places import open_end, waiting_rules
+from workbench.next.probes import open_end, waiting_rules
 from workbench.next.refusals import with_reasons
 from workbench.session import Session
 from workbench.session.result import content
@@ -56,7 +56,7 @@ def session_of(grammar: Grammar | str, tokenizer: Tokenizer, text: str = "") -> 
 
 
 def labels(session: Session) -> dict[str, list[str]]:
-    return {group.name: [chip.label for chip in group.chips] for group in session.next()}
+    return {group.name: [chip.label for chip in group.chips] for group in session.inspect.next()}
 
 
 class TestLexicon:
@@ -134,10 +134,10 @@ def test_every_token_lives_or_dies_as_the_parser_says(
     for text in texts:
         session = session_of(grammar, tokenizer, text)
         words = Lexicon(tokenizer.info)
-        walk = deaths(session.matcher, words)
+        walk = rejections(session.inspect.matcher, words)
         assert walk.settled
         for place, token in enumerate(words.tokens):
-            matcher = session.matcher
+            matcher = session.inspect.matcher
             read = next((k for k in range(len(token)) if not matcher.accept_string(token[k : k + 1])), len(token))
             assert int(walk.depth[place]) == (0 if read == len(token) else read + 1), token
             if read < len(token):
@@ -147,7 +147,7 @@ def test_every_token_lives_or_dies_as_the_parser_says(
                 assert where[0] == read
                 assert where[1].set_number == matcher.set_number
         stops = set(tokenizer.info.stop_token_ids)
-        assert set(words.ids[walk.alive].tolist()) == set(session.allowed_ids()) - stops
+        assert set(words.ids[walk.alive].tolist()) == set(session.inspect.allowed_ids()) - stops
         groups = walk.refusals(waiting_rules)
         places = [place for group in groups for first, last in group.places for place in range(first, last)]
         assert sorted(places) == np.flatnonzero(walk.depth).tolist()
@@ -157,7 +157,7 @@ def test_every_token_lives_or_dies_as_the_parser_says(
 def test_a_walk_out_of_budget_says_so(tokenizer: Tokenizer) -> None:
     session = session_of(GRAMMAR, tokenizer, '{"')
     words = Lexicon(tokenizer.info)
-    walk = deaths(session.matcher, words, states=1)
+    walk = rejections(session.inspect.matcher, words, states=1)
     assert not walk.settled
     assert walk.unsettled + walk.refused + int(walk.alive.sum()) == len(words.tokens)
 
@@ -182,22 +182,22 @@ def test_chips_are_true_and_leave_no_byte_out(grammar: Grammar | str, tokenizer:
     for _ in range(12):
         session = session_of(grammar, tokenizer)
         for _ in range(25):
-            found = explore(session.matcher, session.text, seconds=10)
+            found = explore(session.inspect.matcher, session.text, seconds=10)
             assert found.complete
             firsts: set[int] = set()
             for one in found.found:
                 for tail in [bytes((value,)) for value in one.members] or [b""]:
-                    assert can_follow(session.matcher, one.text + tail), (session.text, one)
+                    assert can_follow(session.inspect.matcher, one.text + tail), (session.text, one)
                 firsts |= {one.text[0]} if one.text else set(one.members)
                 if one.then:
-                    assert session.matcher.fork().accept_string(one.text + one.then)
-            assert firsts == set(session.next_bytes()), session.text
-            here = session.next(seconds=10)
+                    assert session.inspect.matcher.fork().accept_string(one.text + one.then)
+            assert firsts == set(session.inspect.next_bytes()), session.text
+            here = session.inspect.next(seconds=10)
             assert here.uncounted == 0
             for group in here:
                 for chip in group.chips:
                     assert_counted(session, chip.text, chip.continuation.members, here.tokens(chip, 10_000), chip.token)
-            options = session.next_bytes()
+            options = session.inspect.next_bytes()
             if not options:
                 break
             session.step(bytes((random.choice(options),)))
@@ -213,7 +213,7 @@ def assert_counted(session: Session, text: bytes, members: bytes, ids: list[int]
     stops = set(session.tokenizer.info.stop_token_ids)
     expected = {
         number
-        for number in session.allowed_ids()
+        for number in session.inspect.allowed_ids()
         if number not in stops
         and any(whole.startswith(vocab[number]) or vocab[number].startswith(whole) for whole in wholes)
     }
@@ -225,7 +225,7 @@ def test_a_bounded_string_is_not_spelt_out_in_escapes(tokenizer: Tokenizer) -> N
     session = session_of(Grammar.from_json_schema({"type": "string", "maxLength": 20}), tokenizer)
     for text in (b'"', b'"a'):
         session = session.seek(text)
-        found = explore(session.matcher, session.text, steps=2_000, seconds=60)
+        found = explore(session.inspect.matcher, session.text, steps=2_000, seconds=60)
         assert found.complete
         assert all(len(one.unit) <= len(b"\\u0000") for one in found.found)
 
@@ -234,7 +234,7 @@ def test_a_bounded_string_is_not_spelt_out_in_escapes(tokenizer: Tokenizer) -> N
 def test_every_allowed_token_is_in_one_group_by_what_it_writes(tokenizer: Tokenizer, text: str) -> None:
     info = TokenizerInfo([*tokenizer.info.decoded_vocab, b" }", b' "', b' "u', b"\n}", b' "zz', b"  "])
     session = session_of(Grammar.from_json_schema(SCHEMA), Tokenizer(info, name="indented"), text)
-    here = session.next()
+    here = session.inspect.next()
     members = [set(here.members(number).tolist()) for number in range(len(here.groups))]
     assert [len(ids) for ids in members] == [group.tokens for group in here.groups]
     assert sum(map(len, members)) == len(set().union(*members)) == here.allowed - here.uncounted
@@ -267,11 +267,11 @@ class TestMeaning:
 
     def test_keys_behind_a_separator_and_behind_white_space(self, tokenizer: Tokenizer) -> None:
         session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city": "a"')
-        keys = {chip.label: chip for group in session.next() if group.name == "keys" for chip in group.chips}
+        keys = {chip.label: chip for group in session.inspect.next() if group.name == "keys" for chip in group.chips}
         assert keys['"days"'].text == b',"days"'
         assert keys['"days"'].lead == ","
         pretty = Grammar.from_json_schema(SCHEMA, any_whitespace=False, indent=2)
-        keys = {chip.label: chip for group in session_of(pretty, tokenizer, "{").next() for chip in group.chips}
+        keys = {chip.label: chip for group in session_of(pretty, tokenizer, "{").inspect.next() for chip in group.chips}
         assert keys['"city"'].text == b'\n  "city"'
 
     def test_values_of_an_enum(self, tokenizer: Tokenizer) -> None:
@@ -303,40 +303,40 @@ class TestMeaning:
 
     def test_what_must_follow(self, tokenizer: Tokenizer) -> None:
         session = session_of('root ::= ("get_" | "set_") "time" "(" [0-9]+ ")"', tokenizer)
-        chips = [chip for group in session.next() for chip in group.chips]
+        chips = [chip for group in session.inspect.next() for chip in group.chips]
         assert [(chip.label, chip.then) for chip in chips] == [("get_time", "("), ("set_time", "(")]
         session.step("get")
-        assert session.next().forced == b"_time("
+        assert session.inspect.next().forced == b"_time("
 
     def test_the_end_and_after_it(self, tokenizer: Tokenizer) -> None:
         session = session_of('root ::= "ab"', tokenizer, "ab")
-        (group,) = session.next()
+        (group,) = session.inspect.next()
         assert group.name == "end"
         assert group.tokens == 1
-        session.step_token(tokenizer.info.stop_token_ids[0])
-        assert session.next().groups == ()
-        assert session.next().note == "the text has ended"
+        session.step(tokenizer.info.stop_token_ids[0])
+        assert session.inspect.next().groups == ()
+        assert session.inspect.next().note == "the text has ended"
 
     def test_budgets_are_told(self, tokenizer: Tokenizer) -> None:
         session = session_of(Grammar.from_json_schema(FREE), tokenizer, '{"')
-        found = explore(session.matcher, session.text, steps=400)
+        found = explore(session.inspect.matcher, session.text, steps=400)
         assert not found.complete
         assert any(one.members for one in found.found)  # what was known is told
 
     def test_forms(self, tokenizer: Tokenizer) -> None:
         session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city": "a", ')
-        frame = session.next().to_frame()
+        frame = session.inspect.next().to_frame()
         assert frame[frame.group == "keys"].what.tolist()[:2] == ['"days"', '"unit"']
-        assert '"days"' in str(session.next())
-        assert max(map(len, str(session.next()).splitlines())) <= 100
-        assert "&quot;days&quot;" in session.next()._repr_html_()
-        refused = session.refusals()
+        assert '"days"' in str(session.inspect.next())
+        assert max(map(len, str(session.inspect.next()).splitlines())) <= 100
+        assert "&quot;days&quot;" in session.inspect.next()._repr_html_()
+        refused = session.inspect.refusals()
         assert refused.to_frame()["count"].sum() == refused.total
         assert "after reading" in str(refused)
 
     def test_what_cannot_come_claims_no_more_than_the_tokens_bytes(self, tokenizer: Tokenizer) -> None:
         session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city"')
-        rows = session.refusals().rows()
+        rows = session.inspect.refusals().rows()
         largest = rows[0]
         assert largest["expected"] == "white space or :"
         assert largest["fatal"] == "other characters"
@@ -344,7 +344,7 @@ class TestMeaning:
 
     def test_equal_reasons_are_told_once(self, tokenizer: Tokenizer) -> None:
         session = session_of(AMBIGUOUS, tokenizer, "if if a+b")
-        found = with_reasons(session, session.refusals())
+        found = with_reasons(session.inspect, session.inspect.refusals())
         (first, *_), *_ = filter(None, found.reasons)
         twice = replace(found, reasons=((first, first), *found.reasons[1:]))
         assert len(twice.state()["rows"][0]["reasons"]) == 1
@@ -352,7 +352,7 @@ class TestMeaning:
 
 def test_uncertain_tokens_by_what_they_leave(tokenizer: Tokenizer) -> None:
     session = session_of(GRAMMAR, tokenizer, '["a')
-    sets = session.token_sets()
+    sets = session.inspect.token_sets()
     found = callers(sets)
     verdicts = [(entry.rule, verdict) for entry in sets.states for verdict in entry.uncertain]
     assert found.total == len(verdicts) > 0
@@ -364,19 +364,20 @@ def test_uncertain_tokens_by_what_they_leave(tokenizer: Tokenizer) -> None:
 
 def test_each_group_of_uncertain_tokens_says_who_decides() -> None:
     session = Session('root ::= "<" name ">"\nname ::= "\\"" [^\\"]{1,40} "\\""', "tekken").seek('<"ab')
-    found = callers(session.token_sets(), session.rest_callers())
+    found = callers(session.inspect.token_sets(), session.inspect.rest_callers())
     rows = [row for row in found.rows() if row["rest"] == '"']
     assert [row["rule"] for row in rows] == ["name{1,40}"]  # not the rule `name`, which calls it
     assert [name for name, _ in rows[0]["callers"]] == ["name"]
     two = 'root ::= a | b\na ::= "x" w{2} ";"\nb ::= "x" w{2} ":"\nw ::= "<" [a-z"]+ ">" | "<>" | "[" [a-z]+ "]"'
     session = Session(two, "tekken").seek("x<ab")
-    for row in callers(session.token_sets(), session.rest_callers()).rows():
+    for row in callers(session.inspect.token_sets(), session.inspect.rest_callers()).rows():
         verbs = {verb for _, verb in row["callers"]}
         assert verbs
         assert (verbs == {"refuses"}) == (row["taken"] == 0)
         assert (verbs == {"takes"}) <= (row["refused"] == 0)
-    assert callers(session.token_sets()).state()["rows"] == [
-        {**row, "callers": []} for row in callers(session.token_sets(), session.rest_callers()).state()["rows"]
+    assert callers(session.inspect.token_sets()).state()["rows"] == [
+        {**row, "callers": []}
+        for row in callers(session.inspect.token_sets(), session.inspect.rest_callers()).state()["rows"]
     ]
 
 
@@ -430,15 +431,15 @@ def test_what_is_forced_is_shown_wherever_it_is(text: str, forced: str, unforced
     schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     schema["additionalProperties"] = False
     session = Session(schema, "tekken").seek(text)
-    state = session.next(seconds=10).state()
+    state = session.inspect.next(seconds=10).state()
     assert (state["forced"], state["unforced"]) == (forced, unforced)
-    assert state["forced"].encode() == session.matcher.find_jump_forward_string().encode()
+    assert state["forced"].encode() == session.inspect.matcher.find_jump_forward_string().encode()
 
 
 def test_what_forbids_another_digit_is_named_beside_what_may_follow() -> None:
     schema = {"type": "object", "properties": {"limit": {"type": "integer", "maximum": 50}}}
     session = Session(schema, "tekken").seek('{"limit": 7')
-    found = session.refusals(reasons=True)
+    found = session.inspect.refusals(reasons=True)
     (here,) = [reasons for group, reasons in zip(found.groups, found.reasons, strict=True) if group.read == b""]
     assert [place.keyword for place in here] == ["maximum", ""]
     assert here[0].label == "`maximum`: 50"

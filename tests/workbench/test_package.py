@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import maskscope
 import workbench
 
 
@@ -61,3 +62,13 @@ def test_the_engine_alone_displays_nothing() -> None:
     code = "from kernels_core import *; print(Grammar.from_ebnf('root ::= \"a\"')._repr_html_())"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "None"
+
+
+def test_maskscope_is_the_same_by_its_own_name() -> None:
+    assert sorted(maskscope.__all__) == sorted(workbench.__all__)
+    assert all(getattr(maskscope, name) is getattr(workbench, name) for name in workbench.__all__)
+    assert {*workbench.__all__} <= {*dir(maskscope)}
+    with pytest.raises(AttributeError, match="maskscope"):
+        maskscope.nothing  # noqa: B018
+    code = "import sys, maskscope; print('kernels_core' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

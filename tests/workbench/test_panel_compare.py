@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from visualizers.compare import CompareView
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.panels.compare import ComparePanel
 from workbench.tokenizers import Tokenizer
 
@@ -17,13 +17,13 @@ MORE = 'root ::= "call " name\nname ::= [a-z0-9]+ "!"?\n'
 
 
 @pytest.fixture
-def desk(tokenizer: Tokenizer) -> Iterator[Desk]:
-    desk = Desk(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
+def desk(tokenizer: Tokenizer) -> Iterator[Dashboard]:
+    desk = Dashboard(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
     yield desk
     desk.close()
 
 
-def asked(desk: Desk, engine: str, grammar: str = "") -> CompareView:
+def asked(desk: Dashboard, engine: str, grammar: str = "") -> CompareView:
     """Ask as the browser does, and wait for the answer."""
     panel = desk.panels["compare"]
     assert isinstance(panel, ComparePanel)
@@ -34,7 +34,7 @@ def asked(desk: Desk, engine: str, grammar: str = "") -> CompareView:
     return panel.view
 
 
-def test_nothing_is_computed_before_it_is_asked_for(desk: Desk) -> None:
+def test_nothing_is_computed_before_it_is_asked_for(desk: Dashboard) -> None:
     view = desk.panels["compare"].view
     assert isinstance(view, CompareView)
     desk.do("prefix", text="call a")
@@ -42,21 +42,21 @@ def test_nothing_is_computed_before_it_is_asked_for(desk: Desk) -> None:
     assert "nothing compared yet" in view.static_html()
 
 
-def test_another_engine_at_this_place(desk: Desk) -> None:
+def test_another_engine_at_this_place(desk: Dashboard) -> None:
     desk.do("prefix", text="call a")
-    before = desk.session.cache_stats()
+    before = desk.session.inspect.cache_stats()
     view = asked(desk, "ours:parser=naive")
     assert view.status == "done"
     assert view.result["agree"]
     assert view.result["sides"][1]["side"] == "ours, naive: every token tried"
     assert view.result["sides"][0]["text"] == "call␣a"
     assert view.picture.startswith("data:image/png")
-    assert desk.session.cache_stats() == before
+    assert desk.session.inspect.cache_stats() == before
 
 
 def test_engines_that_are_not_here_are_named(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.panels.compare.installed", lambda: ["ours", "llguidance"])
-    desk = Desk(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
+    desk = Dashboard(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
     view = desk.panels["compare"].view
     assert isinstance(view, CompareView)
     assert [choice["missing"] for choice in view.choices if "missing" in choice] == [
@@ -67,7 +67,7 @@ def test_engines_that_are_not_here_are_named(tokenizer: Tokenizer, monkeypatch: 
     desk.close()
 
 
-def test_the_present_grammar_can_be_fetched_into_the_box(desk: Desk) -> None:
+def test_the_present_grammar_can_be_fetched_into_the_box(desk: Dashboard) -> None:
     view = desk.panels["compare"].view
     assert isinstance(view, CompareView)
     view._handle_custom_msg({"type": "present"}, [])
@@ -75,7 +75,7 @@ def test_the_present_grammar_can_be_fetched_into_the_box(desk: Desk) -> None:
 
 
 def test_options_and_bytes_are_said_in_words(tokenizer: Tokenizer) -> None:
-    desk = Desk(
+    desk = Dashboard(
         wb.Session(WORDS, tokenizer, options=wb.Options(parser="naive", warm_start=False)), panels=[ComparePanel]
     )
     desk.do("prefix", text="call a")
@@ -86,7 +86,7 @@ def test_options_and_bytes_are_said_in_words(tokenizer: Tokenizer) -> None:
     desk.close()
 
 
-def test_another_grammar_and_another_place(desk: Desk) -> None:
+def test_another_grammar_and_another_place(desk: Dashboard) -> None:
     desk.do("prefix", text="call a")
     view = asked(desk, "ours", MORE)
     (pair,) = view.result["pairs"]
@@ -109,13 +109,13 @@ def test_another_grammar_and_another_place(desk: Desk) -> None:
         ("ours:what=1", "", "write option=value"),
     ],
 )
-def test_what_cannot_be_asked_is_said(desk: Desk, engine: str, grammar: str, said: str) -> None:
+def test_what_cannot_be_asked_is_said(desk: Dashboard, engine: str, grammar: str, said: str) -> None:
     view = asked(desk, engine, grammar)
     assert view.status == "error"
     assert said in view.note
 
 
-def test_a_grammar_that_is_refused_is_an_answer(desk: Desk) -> None:
+def test_a_grammar_that_is_refused_is_an_answer(desk: Dashboard) -> None:
     view = asked(desk, "ours", "root ::= nowhere ::=")
     assert view.status == "done"
     assert view.result["sides"][1]["stage"] == "grammar"

@@ -30,7 +30,7 @@ def test_all_follow_the_session(sums: Explorer) -> None:
         sums.session.step(text)
         for panel in (stack, tree, triggers):
             panel.update("place")
-            assert panel.view.about["position"] == sums.session.position
+            assert panel.view.about["position"] == sums.session.inspect.position
     assert [level["rule"] for level in stack.view.levels][:2] == ["root", "E"]
     assert not triggers.view.about["has_dispatch"]
 
@@ -50,7 +50,7 @@ def test_a_wish_shows_another_tree(sums: Explorer) -> None:
 def test_a_node_of_a_new_text_shows_its_first_way(sums: Explorer) -> None:
     sums.bring("tree")
     panel, session = sums.panels["tree"], sums.session
-    session.set_prefix("1+2+3")
+    session.read("1+2+3")
     sums.desk.update_all()
     key = next(node["key"] for node in panel.view.nodes if node.get("readings"))
     panel.view.wish = {"readings": {key: 1}}
@@ -58,7 +58,7 @@ def test_a_node_of_a_new_text_shows_its_first_way(sums: Explorer) -> None:
     assert session.forward()  # other places of one text keep it
     sums.desk.update_all()
     assert [node["reading"] for node in panel.view.nodes if node["key"] == key] == [1]
-    session.set_prefix("1+2+3+4")
+    session.read("1+2+3+4")
     sums.desk.update_all()
     assert {node["reading"] for node in panel.view.nodes if node.get("readings")} == {0}
     assert panel.view.wish == {"readings": {}}
@@ -175,7 +175,7 @@ def test_a_place_that_no_rule_reads_yet_is_named(tokenizer: Tokenizer) -> None:
         view = opened.panels["automaton"].view
         opened.desk.select(pointer=pointer)
         assert (view.rule, view.waiting) == (None, pointer)
-        opened.session.set_prefix('<tool_call>\n{"name": "mail", "arguments": {"to": "')
+        opened.session.read('<tool_call>\n{"name": "mail", "arguments": {"to": "')
         assert (view.rule, view.waiting, opened.selection["pointer"]) == (None, "", None)  # the text went on
         opened.desk.select(pointer=pointer)
         assert view.waiting == ""
@@ -192,21 +192,21 @@ def test_a_counted_rule_is_chosen_by_the_name_it_was_written_with(people: Explor
     automaton.rule = None
     people.desk.select(rule="ws", pointer=None)
     assert automaton.rule == counted
-    state = next(item.state for item in people.session.frontier().items if item.rule == "root")
+    state = next(item.state for item in people.session.inspect.frontier().items if item.rule == "root")
     assert automaton.describe(state)["flags"][0] == "reads #"
 
 
 def test_another_text_begins_with_its_first_tree(sums: Explorer) -> None:
     sums.bring("tree")
     panel, session = sums.panels["tree"], sums.session
-    session.set_prefix("1+2+3")
+    session.read("1+2+3")
     sums.desk.update_all()
     panel.view.wish = {"tree": 1}
     assert panel.view.about["tree"] == 1
-    session.set_prefix("1+2+34")  # it goes on: the wish stays
+    session.read("1+2+34")  # it goes on: the wish stays
     sums.desk.update_all()
     assert panel.view.wish == {"tree": 1}
-    session.set_prefix("7+8")
+    session.read("7+8")
     sums.desk.update_all()
     assert (panel.view.wish, panel.view.about["tree"]) == ({}, 0)
 

@@ -73,13 +73,13 @@ TAG = {
 
 def at(source: Any, text: str) -> Session:
     session = Session(source, INFO)
-    reading = session.set_prefix(text, by="byte")
+    reading = session.read(text, by="byte")
     assert reading.ok, reading
     return session
 
 
 def here(session: Session, role: str = "here") -> list[str]:
-    return [str(place.pointer) for place in provenance(session) if place.role == role]
+    return [str(place.pointer) for place in provenance(session.inspect) if place.role == role]
 
 
 # -- JSON texts -------------------------------------------------------------------------------------------------------
@@ -156,10 +156,10 @@ def test_names_and_values_that_may_come_are_next(text: str, pointers: list[str])
 def test_every_place_is_where_its_pointer_says() -> None:
     session = at(SCHEMA, '{"city": "Lu", "unit": ')
     source = session.document
-    for place in provenance(session):
+    for place in provenance(session.inspect):
         assert place.pointer is not None
         assert place.span == source.json.entries[place.pointer].span
-    assert source.text[slice(*provenance(session)[0].span)].startswith('"unit": {"type": "string"')  # type: ignore[misc]
+    assert source.text[slice(*provenance(session.inspect)[0].span)].startswith('"unit": {"type": "string"')  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_keywords_of_all_kinds_are_walked(schema: dict[str, Any], text: str, poi
     ],
 )
 def test_tags_are_followed(text: str, first: tuple[str, str] | None, also: str | None) -> None:
-    found = provenance(at(TAG, text))
+    found = provenance(at(TAG, text).inspect)
     if first is not None:
         assert (found[0].label, found[0].pointer) == first
     if also is not None:
@@ -294,16 +294,20 @@ def test_every_format_is_followed() -> None:
 )
 def test_the_nodes_of_a_grammar_are_lit(grammar: str, text: str, nodes: list[str]) -> None:
     session = at(grammar, text)
-    lit = [session.source[slice(*place.span)] for place in provenance(session) if place.role == "here" and place.span]
+    lit = [
+        session.document.text[slice(*place.span)]
+        for place in provenance(session.inspect)
+        if place.role == "here" and place.span
+    ]
     assert sorted(lit) == sorted(nodes)
 
 
 def test_a_click_means_the_rule_or_the_value_there() -> None:
     session = at('root ::= "ab" word\nword ::= [x-z]', "")
-    assert place_at(session, 25).rule == "word"  # type: ignore[union-attr]
+    assert place_at(session.inspect, 25).rule == "word"  # type: ignore[union-attr]
     session = at(SCHEMA, "")
-    offset = session.source.index('"minimum"') + 2
-    assert place_at(session, offset).pointer == "#/properties/days/minimum"  # type: ignore[union-attr]
+    offset = session.document.text.index('"minimum"') + 2
+    assert place_at(session.inspect, offset).pointer == "#/properties/days/minimum"  # type: ignore[union-attr]
 
 
 # -- why not ----------------------------------------------------------------------------------------------------------
@@ -338,7 +342,7 @@ def test_the_keywords_that_forbid_a_byte_are_found_by_trying(
     text: str, dies: str, reasons: list[tuple[str, str]]
 ) -> None:
     session = at(SCHEMA, text)
-    found = forbidding(session, dies, budget_ms=5_000)
+    found = forbidding(session.inspect, dies, budget_ms=5_000)
     # What forbids is the keyword itself.
     at_keywords = [(f"{place}/{word}" if word else place, word) for place, word in reasons]
     assert [(place.pointer, place.keyword) for place in found] == at_keywords
@@ -346,15 +350,15 @@ def test_the_keywords_that_forbid_a_byte_are_found_by_trying(
     for place in found:
         assert place.role == "forbids"
         if place.keyword:
-            assert session.source[slice(*place.span)].startswith(f'"{place.keyword}"')  # type: ignore[misc]
+            assert session.document.text[slice(*place.span)].startswith(f'"{place.keyword}"')  # type: ignore[misc]
 
 
 def test_what_is_called_the_reason_is_one() -> None:
     """Without the keyword, in a schema of its own, the text goes on."""
     for text, dies in (('{"city": ', '"L"'), ('{"city": "Lu", "days": ', "2}"), ('{"city": "Lu", "u": ', '"abc')):
         session = at(SCHEMA, text)
-        for place in forbidding(session, dies, budget_ms=5_000):
-            schema = json.loads(session.source)
+        for place in forbidding(session.inspect, dies, budget_ms=5_000):
+            schema = json.loads(session.document.text)
             holder = schema
             for part in parts_of(str(place.pointer))[:-1]:
                 holder = holder[int(part)] if isinstance(holder, list) else holder[part]
@@ -364,15 +368,18 @@ def test_what_is_called_the_reason_is_one() -> None:
 
 
 def test_tags_say_what_they_wait_for_and_grammars_what_they_expect() -> None:
-    found = forbidding(at(TOOLS, "<tool_call>\n"), "x")
+    found = forbidding(at(TOOLS, "<tool_call>\n").inspect, "x")
     assert [place.pointer for place in found] == ["#/0", "#/1"]
     assert 'goes on with {"name"' in found[0].label
     inside = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lu"'
-    assert [(place.pointer, place.keyword) for place in forbidding(at(TOOLS, inside), ', "y')] == [
+    assert [(place.pointer, place.keyword) for place in forbidding(at(TOOLS, inside).inspect, ', "y')] == [
         ("#/0/function/parameters/additionalProperties", "additionalProperties")
     ]
     session = at('root ::= "ab" w\nw ::= [x-z]+ "!"', "abx")
-    assert [session.source[slice(*place.span)] for place in forbidding(session, "q") if place.span] == ["[x-z]", '"!"']
+    assert [session.document.text[slice(*place.span)] for place in forbidding(session.inspect, "q") if place.span] == [
+        "[x-z]",
+        '"!"',
+    ]
 
 
 def test_a_search_can_be_called_off() -> None:
@@ -381,9 +388,9 @@ def test_a_search_can_be_called_off() -> None:
     session = at(SCHEMA, '{"city": ')
     token = CancelToken()
     token.cancel()
-    assert forbidding(session, "5", cancel=token) == ()
-    assert forbidding(session, "5", budget_ms=0) == ()
-    assert forbidding(session, "5", budget_ms=5_000) != ()
+    assert forbidding(session.inspect, "5", cancel=token) == ()
+    assert forbidding(session.inspect, "5", budget_ms=0) == ()
+    assert forbidding(session.inspect, "5", budget_ms=5_000) != ()
 
 
 def test_a_thousand_ways_to_go_on_cost_no_more_than_those_that_are_kept() -> None:

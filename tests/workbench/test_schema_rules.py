@@ -42,7 +42,7 @@ def session(tokenizer: Tokenizer) -> Session:
 
 def test_the_rule_of_a_place_is_that_which_reads_it_when_the_text_is_there(session: Session) -> None:
     text = '{"email": "a@b.org", "days": ["mon", "tue"], "home": {"street": "M"}, "office": {"street": "M'
-    session.set_prefix(text)
+    session.read(text)
     begins = {
         "#/properties/email": text.index('"a@b'),
         "#/properties/days": text.index('["mon'),
@@ -50,37 +50,37 @@ def test_the_rule_of_a_place_is_that_which_reads_it_when_the_text_is_there(sessi
         "#/properties/home": text.index('{"street'),
         "#/properties/office/properties/street": text.rindex('"M'),
     }
-    assert pointers(session, begins.values()) == list(begins)
+    assert pointers(session.inspect, begins.values()) == list(begins)
     for pointer, begin in begins.items():
-        session.set_prefix(text[: begin + 1])
+        session.read(text[: begin + 1])
         # The innermost rule that began there and was made of a schema; others are parts of it.
-        began = {item.rule for item in session.frontier().items if item.origin == begin}
-        session.set_prefix(text)
-        assert rules_at(session, pointer)[0] in began, pointer
+        began = {item.rule for item in session.inspect.frontier().items if item.origin == begin}
+        session.read(text)
+        assert rules_at(session.inspect, pointer)[0] in began, pointer
 
 
 def test_it_is_known_before_the_text_has_been_there(session: Session) -> None:
-    session.set_prefix("{")
-    made = session.compiled.grammar.lazy_ir.rules
+    session.read("{")
+    made = session.inspect.compiled.grammar.lazy_ir.rules
     names = [name for name in ("email", "days", "home", "office") if name in made]
     assert len(names) > 1
     for name in names:
-        assert rules_at(session, f"#/properties/{name}") == [name, "root"]
-        assert rule_place(session, name) == f"#/properties/{name}"
-    assert rules_at(session, "#/properties/days/minItems")[-1] == "root"
-    assert rules_at(session, "#") == ["root"]
-    assert rule_place(session, "root") == "#"
-    assert rule_place(session, "ws") is None
+        assert rules_at(session.inspect, f"#/properties/{name}") == [name, "root"]
+        assert rule_place(session.inspect, name) == f"#/properties/{name}"
+    assert rules_at(session.inspect, "#/properties/days/minItems")[-1] == "root"
+    assert rules_at(session.inspect, "#") == ["root"]
+    assert rule_place(session.inspect, "root") == "#"
+    assert rule_place(session.inspect, "ws") is None
 
 
 def test_what_is_not_found_in_time_is_asked_for_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    session.set_prefix("{")
+    session.read("{")
     with monkeypatch.context() as late:
         late.setattr(RuleKeys, "key", run_out)
-        assert rules_at(session, "#/properties/email") == []
-        assert rule_place(session, "email") is None
-    assert rules_at(session, "#/properties/email") == ["email", "root"]
-    assert rule_place(session, "email") == "#/properties/email"
+        assert rules_at(session.inspect, "#/properties/email") == []
+        assert rule_place(session.inspect, "email") is None
+    assert rules_at(session.inspect, "#/properties/email") == ["email", "root"]
+    assert rule_place(session.inspect, "email") == "#/properties/email"
 
 
 def run_out(*_: object, **__: object) -> NoReturn:
@@ -88,20 +88,20 @@ def run_out(*_: object, **__: object) -> NoReturn:
 
 
 def test_what_is_small_belongs_to_the_rule_around_and_a_member_may_be_called_as_a_keyword(session: Session) -> None:
-    assert rules_at(session, "#/properties/flag") == ["root"]
-    assert rules_at(session, "#/properties/items/type") == ["root"]
-    assert rules_at(session, "#/properties") == ["root"]
+    assert rules_at(session.inspect, "#/properties/flag") == ["root"]
+    assert rules_at(session.inspect, "#/properties/items/type") == ["root"]
+    assert rules_at(session.inspect, "#/properties") == ["root"]
 
 
 def test_places_of_tools(tokenizer: Tokenizer) -> None:
     session = Session(TOOLS, tokenizer)
     for name in ("mail", "call"):
-        assert session.set_prefix(f'<tool_call>\n{{"name": "{name}", "arguments": {{"to": "1').ok
+        assert session.read(f'<tool_call>\n{{"name": "{name}", "arguments": {{"to": "1').ok
         number = ("mail", "call").index(name)
         pointer = f"#/{number}/parameters/properties/to"
-        found = rules_at(session, pointer)
+        found = rules_at(session.inspect, pointer)
         assert found, session.text
-        assert rule_place(session, found[0]) in (pointer, f"#/{number}/parameters")
+        assert rule_place(session.inspect, found[0]) in (pointer, f"#/{number}/parameters")
 
 
 HOME = {
@@ -142,36 +142,36 @@ def test_the_rule_of_a_place_behind_a_reference_is_that_which_reads_it(
     tokenizer: Tokenizer, text: str, places: list[str]
 ) -> None:
     session = Session(BEHIND, tokenizer)
-    assert session.set_prefix(text).ok
-    began = {item.rule for item in session.frontier().items if item.origin == len(text) - 1}
+    assert session.read(text).ok
+    began = {item.rule for item in session.inspect.frontier().items if item.origin == len(text) - 1}
     for pointer in places:
-        assert rules_at(session, pointer)[0] in began, pointer
-    assert rule_place(session, rules_at(session, places[0])[0]) is not None
+        assert rules_at(session.inspect, pointer)[0] in began, pointer
+    assert rule_place(session.inspect, rules_at(session.inspect, places[0])[0]) is not None
 
 
 def test_the_first_place_of_a_rule_may_be_a_reference(tokenizer: Tokenizer) -> None:
     session = Session(BEHIND, tokenizer)
-    assert session.set_prefix('{"home": {"street": "M').ok
-    assert rule_place(session, "home") == "#/properties/home"
-    assert rules_at(session, "#/properties/home") == ["home", "root"]
+    assert session.read('{"home": {"street": "M').ok
+    assert rule_place(session.inspect, "home") == "#/properties/home"
+    assert rules_at(session.inspect, "#/properties/home") == ["home", "root"]
 
 
 def test_a_reference_that_is_read_otherwise_belongs_to_the_rule_around(tokenizer: Tokenizer) -> None:
     session = Session(BEHIND, tokenizer)
-    assert rules_at(session, "#/properties/odd")[-1] == "root"
-    assert "home" not in rules_at(session, "#/properties/odd")
+    assert rules_at(session.inspect, "#/properties/odd")[-1] == "root"
+    assert "home" not in rules_at(session.inspect, "#/properties/odd")
 
 
 def test_places_behind_references_of_tools(tokenizer: Tokenizer) -> None:
     session = Session([{"name": "mail", "parameters": BEHIND}], tokenizer)
     text = '<tool_call>\n{"name": "mail", "arguments": {"home": {'
-    assert session.set_prefix(text).ok
-    began = {item.rule for item in session.frontier().items if item.origin == len(text) - 1}
+    assert session.read(text).ok
+    began = {item.rule for item in session.inspect.frontier().items if item.origin == len(text) - 1}
     for pointer in ("#/0/parameters/properties/home", "#/0/parameters/$defs/home"):
-        assert rules_at(session, pointer)[0] in began, pointer
+        assert rules_at(session.inspect, pointer)[0] in began, pointer
 
 
 def test_a_grammar_of_rules_has_none(tokenizer: Tokenizer) -> None:
     session = Session('root ::= "a" b\nb ::= "b"+', tokenizer)
-    assert rules_at(session, "#/properties/a") == []
-    assert rule_place(session, "b") is None
+    assert rules_at(session.inspect, "#/properties/a") == []
+    assert rule_place(session.inspect, "b") is None

@@ -61,7 +61,7 @@ def test_the_foot_counts_what_was_written(opened: Explorer) -> None:
     said = view.document["summary"]
     assert "rule" not in said
     opened.session.step('{"city": "Lu"')
-    assert len(opened.session.grammar.ir.rules) > 1
+    assert len(opened.session.inspect.grammar.ir.rules) > 1
     opened.session.set_grammar(SCHEMA)
     assert view.document["summary"] == said
     assert "JSON Schema" in repr(opened.session)
@@ -90,14 +90,14 @@ def test_languages_keep_what_was_written_in_them(opened: Explorer) -> None:
     assert opened.session.document.language == "json_schema"
     send(opened, kind="language", language="ebnf")
     assert view_of(opened).document["text"] == typed
-    assert opened.session.source == typed
+    assert opened.session.document.text == typed
 
 
 def test_options_change_the_grammar(opened: Explorer) -> None:
     opened.session.set_grammar({key: value for key, value in SCHEMA.items() if key != "patternProperties"})
-    assert opened.session.explain('{"days').ok
+    assert opened.session.inspect.explain('{"days').ok
     send(opened, kind="option", name="order", value="declared")
-    assert not opened.session.explain('{"days').ok
+    assert not opened.session.inspect.explain('{"days').ok
     assert [option["value"] for option in view_of(opened).document["options"] if option["name"] == "order"] == [
         "declared"
     ]
@@ -108,12 +108,12 @@ def test_options_change_the_grammar(opened: Explorer) -> None:
 
 
 def test_mistakes_are_marked_and_the_last_good_text_stays_in_use(opened: Explorer) -> None:
-    view, good = view_of(opened), opened.session.source
+    view, good = view_of(opened), opened.session.document.text
     send(opened, kind="source", text=good.replace('"integer"', '"integr"'), client="me", seq=1)
     assert [view.document["text"][one["start"] : one["end"]] for one in view.mistakes] == ['"type": "integr"'] * 3
     assert view.status == "The last good grammar stays in use."
     assert view.places == []
-    assert opened.session.source == good
+    assert opened.session.document.text == good
     send(opened, kind="source", text=good[:-1], client="me", seq=2)
     assert "never closed" in view.mistakes[0]["message"]
     send(opened, kind="source", text=good, client="me", seq=3)
@@ -145,7 +145,7 @@ def test_a_refused_text_lights_what_forbids_it(opened: Explorer) -> None:
 
 def test_a_click_chooses_and_what_is_chosen_elsewhere_is_shown(opened: Explorer) -> None:
     view = view_of(opened)
-    offset = opened.session.source.index('"minimum"') + 3
+    offset = opened.session.document.text.index('"minimum"') + 3
     send(opened, kind="choose", offset=offset)
     assert opened.selection["pointer"] == "#/properties/days/minimum"
     opened.desk.select(pointer="#/properties/unit")
@@ -178,10 +178,10 @@ def test_a_click_chooses_and_what_is_chosen_elsewhere_is_shown(opened: Explorer)
 )
 def test_hovering_explains(source: Any, text: str, at: str, said: list[str]) -> None:
     with explore(source, INFO) as explorer:
-        explorer.session.set_prefix(text)
+        explorer.session.read(text)
         view, heard = view_of(explorer), []
         view.send = heard.append
-        send(explorer, kind="hover", offset=explorer.session.source.index(at) + 1, view="v", seq=4)
+        send(explorer, kind="hover", offset=explorer.session.document.text.index(at) + 1, view="v", seq=4)
         assert (heard[0]["view"], heard[0]["seq"]) == ("v", 4)
         for line in said:
             assert any(found.startswith(line) for found in heard[0]["lines"]), heard[0]["lines"]
@@ -194,7 +194,7 @@ def test_the_static_twin_shows_text_and_marks_and_escapes_both() -> None:
         assert "&lt;b&gt;&amp;" in page
         assert "<b>&" not in page
         assert '<span style="background' in page
-        explorer.session.edit(Source("ebnf", "root ::= <script>"))
+        explorer.session.edits.source(Source("ebnf", "root ::= <script>"))
         page = view_of(explorer).static_html()
         assert "<script>" not in page
         assert "line 1, column" in page

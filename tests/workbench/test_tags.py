@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workbench.test_provenance import INFO, TAG, TOOLS, at
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.panels.triggers import TriggersPanel
 from workbench.provenance import tags
 from workbench.session import Session
@@ -30,30 +30,30 @@ def test_tags_ahead_and_their_ends(
     text: str, ahead: list[tuple[str, str]], ends: list[tuple[str, tuple[str, ...], int]]
 ) -> None:
     session = at(TAG, text)
-    found = tags(session)
+    found = tags(session.inspect)
     assert [(one.name, one.rest) for one in found.ahead] == ahead
     assert [(one.name, one.ends, one.read) for one in found.ends] == ends
     for one in found.ahead:
-        assert session.matcher.fork().accept_string(one.rest)
+        assert session.inspect.matcher.fork().accept_string(one.rest)
         assert one.begin.encode().endswith(one.rest.encode())
     for open_tag in found.ends:
         assert open_tag.pointer.startswith("#/format/tags/")
 
 
 def test_tools_by_their_names() -> None:
-    found = tags(at(TOOLS, '<tool_call>\n{"name": "get_'))
+    found = tags(at(TOOLS, '<tool_call>\n{"name": "get_').inspect)
     assert [one.name for one in found.ahead] == ["get_weather", "get_time"]
-    found = tags(at(TOOLS, '<tool_call>\n{"name": "get_t'))
+    found = tags(at(TOOLS, '<tool_call>\n{"name": "get_t').inspect)
     assert [(one.name, one.pointer) for one in found.ahead] == [("get_time", "#/1")]
-    inside = tags(at(TOOLS, '<tool_call>\n{"name": "get_time", "arguments": {'))
+    inside = tags(at(TOOLS, '<tool_call>\n{"name": "get_time", "arguments": {').inspect)
     assert [one.name for one in inside.ends] == ["get_time"]
     assert not inside.ahead
     assert "get_time ends with }" in str(inside)
-    assert not tags(at('root ::= "a"', "")).ahead
+    assert not tags(at('root ::= "a"', "").inspect).ahead
 
 
 def test_the_panel_names_them() -> None:
-    desk = Desk(Session(TAG, INFO), [TriggersPanel])
+    desk = Dashboard(Session(TAG, INFO), [TriggersPanel])
     try:
         view: Any = desk.views["triggers"]
         desk.session.seek("hi <f=")

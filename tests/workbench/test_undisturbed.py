@@ -16,9 +16,10 @@ from tests.engine.driver import tokenizer as small_tokenizer
 from tests.reference import Recogniser
 from tests.strategies import World, texts, worlds
 from tests.workbench.vocabulary import EOS, GRAMMAR
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.panels.next import NextPanel
 from workbench.session import Session
+from workbench.session.inspector import Inspector
 from workbench.tokenizers import Tokenizer
 
 SCHEMA: dict[str, Any] = {
@@ -55,22 +56,22 @@ CASES: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 def look(session: Session) -> None:
     """Whatever a view may ask."""
-    session.frontier()
-    session.operations()
-    session.automaton()
-    session.token_sets()
-    session.next_bytes()
-    session.allowed_tokens(20)
-    session.fills()
+    session.inspect.frontier()
+    session.inspect.operations()
+    session.inspect.automaton()
+    session.inspect.token_sets()
+    session.inspect.next_bytes()
+    session.inspect.allowed_tokens(20)
+    session.inspect.fills()
     for what in ("x", "}", '"', b"\xc3", 0, EOS, 260):
-        str(session.explain(what))
-    session.twin().find_jump_forward_string()
-    session.twin().allowed_token_ids()
-    if not session.is_terminated:
-        session.mask()
+        str(session.inspect.explain(what))
+    session.inspect.shadow().find_jump_forward_string()
+    session.inspect.shadow().allowed_token_ids()
+    if not session.inspect.is_terminated:
+        session.inspect.mask()
     repr(session)
-    str(session.grammar)
-    _ = session.source
+    str(session.inspect.grammar)
+    _ = session.document.text
 
 
 def bare(session: Session, source: Any, reading: dict[str, Any], options: Options | None) -> CacheStats:
@@ -102,19 +103,19 @@ def test_views_leave_no_trace_in_the_engine(tokenizer: Tokenizer, name: str, opt
         session = Session(source, tokenizer, options=options, **reading)
         watch(session)
         for token in tokenizer.encode(text.encode()):
-            session.step_token(token)
+            session.step(token)
             watch(session)
         assert session.text == text.encode()
-        assert len(session.fills()) == len(session.steps) + 1
-        assert all(session.fills())
-        seen.append(session.cache_stats())
+        assert len(session.inspect.fills()) == len(session.steps) + 1
+        assert all(session.inspect.fills())
+        seen.append(session.inspect.cache_stats())
     assert seen[3] == bare(session, source, reading, options)
     # Going about in the history makes nothing either.
-    before = session.cache_stats()
+    before = session.inspect.cache_stats()
     while session.back("byte"):
         look(session)
     session.goto(len(session.steps))
-    after = session.cache_stats()
+    after = session.inspect.cache_stats()
     assert (after.states, after.sets, after.step_misses) == (before.states, before.sets, before.step_misses)
     assert after.mask_misses == before.mask_misses
 
@@ -123,17 +124,17 @@ def test_few_states_are_shown_where_few_are_made(tokenizer: Tokenizer) -> None:
     session = Session(SCHEMA, tokenizer)
     session.step('{"ci')
     look(session)
-    automaton = session.automaton()
-    assert automaton.state_count() + 2 == session.cache_stats().states
+    automaton = session.inspect.automaton()
+    assert automaton.state_count() + 2 == session.inspect.cache_stats().states
     assert automaton.waiting
     assert any(not state.made for rule in automaton.rules for state in rule.states)
-    active = {item.state for item in session.frontier().items}
+    active = {item.state for item in session.inspect.frontier().items}
     drawn = {state.id: state for rule in automaton.rules for state in rule.states}
     assert active <= drawn.keys()
-    assert automaton is session.automaton()
+    assert automaton is session.inspect.automaton()
     assert session.back()
-    assert session.automaton() is automaton
-    whole = Session(SCHEMA, tokenizer, options=Options(lazy_lowering=False)).automaton()
+    assert session.inspect.automaton() is automaton
+    whole = Session(SCHEMA, tokenizer, options=Options(lazy_lowering=False)).inspect.automaton()
     assert not whole.waiting
     assert whole.state_count() > 3 * automaton.state_count()
 
@@ -143,16 +144,16 @@ def test_what_the_twin_tells_is_told_in_states_of_the_engine(world: World, data:
     ir, vocab = world
     session = Session(Grammar(ir), small_tokenizer(vocab))
     for byte in data.draw(texts(Recogniser(ir))):
-        sets, frontier = session.token_sets(), session.frontier()
+        sets, frontier = session.inspect.token_sets(), session.inspect.frontier()
         scannable = {(item.state, item.rule, item.dot) for item in frontier.items if item.scannable}
         assert {(entry.state, entry.rule, entry.dot) for entry in sets.states} <= scannable
-        assert sets.allowed.tolist() == session.allowed_ids()
+        assert sets.allowed.tolist() == session.inspect.allowed_ids()
         for tried in (b"\x00", bytes((byte,))):
-            waiting = session.explain(tried).waiting
+            waiting = session.inspect.explain(tried).waiting
             assert {(item.state, item.rule, item.dot, item.origin) for item in waiting} <= {
                 (item.state, item.rule, item.dot, item.origin) for item in frontier.items
             }
-        if byte not in session.next_bytes():
+        if byte not in session.inspect.next_bytes():
             break
         session.step(bytes((byte,)))
 
@@ -160,30 +161,30 @@ def test_what_the_twin_tells_is_told_in_states_of_the_engine(world: World, data:
 def test_the_twin_may_be_played_with(tokenizer: Tokenizer) -> None:
     session = Session(SCHEMA, tokenizer)
     session.step('{"city": "')
-    before = session.cache_stats(), session.text, session.frontier()
-    twin = session.twin()
+    before = session.inspect.cache_stats(), session.text, session.inspect.frontier()
+    twin = session.inspect.shadow()
     assert twin.accept_string('Lund", "mode": "mode_0", "spot": {"lat": 2}}')
     assert twin.is_completed()
-    assert before == (session.cache_stats(), session.text, session.frontier())
-    assert session.twin().text == session.text
+    assert before == (session.inspect.cache_stats(), session.text, session.inspect.frontier())
+    assert session.inspect.shadow().text == session.text
 
 
 def test_the_shortest_end_is_looked_for_beside_the_engine(tokenizer: Tokenizer) -> None:
     session = Session(SCHEMA, tokenizer)
-    session.set_prefix('{"ci')
-    desk = Desk(session, [NextPanel])
+    session.read('{"ci')
+    desk = Dashboard(session, [NextPanel])
     panel = desk.panels["next"]
     assert isinstance(panel, NextPanel)
-    before = session.cache_stats(), session.automaton(), session.frontier()
+    before = session.inspect.cache_stats(), session.inspect.automaton(), session.inspect.frontier()
     assert panel._end({}) == {"end": 'ty":""}', "bytes": 7}
-    assert before == (session.cache_stats(), session.automaton(), session.frontier())
+    assert before == (session.inspect.cache_stats(), session.inspect.automaton(), session.inspect.frontier())
     desk.close()
 
 
 def test_each_place_has_its_mask_once(tokenizer: Tokenizer) -> None:
     session = Session(GRAMMAR, tokenizer)
-    session.set_prefix('[[1],"a"]')
-    fills = session.fills()
+    session.read('[[1],"a"]')
+    fills = session.inspect.fills()
     assert len(fills) == len(session.steps) + 1
     assert [fill.position for fill in fills[1:] if fill is not None] == [step.end for step in session.steps]
     assert {fill.kind for fill in fills if fill is not None} & {"walk", "miss", "pool hit"}
@@ -191,26 +192,26 @@ def test_each_place_has_its_mask_once(tokenizer: Tokenizer) -> None:
     session.goto(2)
     session.back("byte")
     session.goto(len(session.steps))
-    assert session.fills() == fills
+    assert session.inspect.fills() == fills
     again = Session(GRAMMAR, tokenizer)
-    again.set_prefix("[1,1,1")
-    assert [fill.kind for fill in again.fills()[-2:] if fill is not None] == ["mask hit", "mask hit"]
+    again.read("[1,1,1")
+    assert [fill.kind for fill in again.inspect.fills()[-2:] if fill is not None] == ["mask hit", "mask hit"]
     again.back()
     again.step("2")
-    assert len(again.fills()) == len(again.steps) + 1
-    again.step_token(ord("]"))
-    again.step_token(EOS)
-    assert again.fills()[-1] is None
+    assert len(again.inspect.fills()) == len(again.steps) + 1
+    again.step(ord("]"))
+    again.step(EOS)
+    assert again.inspect.fills()[-1] is None
 
 
 @pytest.mark.parametrize("make", [lambda s: s.frontier(), lambda s: s.explain("x"), lambda s: s.token_sets()])
-def test_sets_are_known_by_parser_state(tokenizer: Tokenizer, make: Callable[[Session], Any]) -> None:
+def test_sets_are_known_by_parser_state(tokenizer: Tokenizer, make: Callable[[Inspector], Any]) -> None:
     session = Session("root ::= ([a-z]+ [0-9])*", tokenizer)
     session.step("abc")
-    first = session.token_sets()
+    first = session.inspect.token_sets()
     session.step("d")
-    make(session)
-    second = session.token_sets()
+    make(session.inspect)
+    second = session.inspect.token_sets()
     assert (first.position, second.position) == (3, 4)
     assert second.states is first.states
     assert np.array_equal(first.allowed, second.allowed)

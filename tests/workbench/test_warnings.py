@@ -68,8 +68,8 @@ def test_the_panel_warns_and_the_engine_does_as_before(tokenizer: Tokenizer) -> 
         (told,) = explorer.views["source"].mistakes
         assert told["warning"]
         assert told["pointer"] == "#/additionalProperites"
-        assert explorer.session.draft is None
-        assert explorer.session.set_prefix('{"b": 1}').ok
+        assert explorer.session.edits.draft is None
+        assert explorer.session.read('{"b": 1}').ok
         page = explorer.views["source"].static_html()
         assert "did you mean" in page
 
@@ -77,10 +77,10 @@ def test_the_panel_warns_and_the_engine_does_as_before(tokenizer: Tokenizer) -> 
 def test_what_the_engine_says_stands_beside_what_is_misspelt(tokenizer: Tokenizer) -> None:
     text = "root ::= [digit]+\ndigit ::= [0-9]\n"
     session = Session(text, tokenizer)
-    found = doubts(session.document, session.compiled.grammar)
+    found = doubts(session.document, session.inspect.compiled.grammar)
     assert [(one.line, one.column) for one in found] == [(1, 10), (2, 1)]
     lenient = Session({"itmes": True, "not": {"uniqueItems": True}}, tokenizer, lenient=True)
-    said = [str(one) for one in doubts(lenient.document, lenient.compiled.grammar)]
+    said = [str(one) for one in doubts(lenient.document, lenient.inspect.compiled.grammar)]
     assert ["did you mean `items`" in one or "the keyword is ignored" in one for one in said] == [True, True]
     with explore(session) as explorer:
         assert [told["warning"] for told in explorer.views["source"].mistakes] == [True, True]

@@ -9,7 +9,7 @@ import pytest
 from tests.workbench.test_next import TAGS
 from tests.workbench.vocabulary import GRAMMAR
 from visualizers.why import WhyView
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.next.why import why
 from workbench.panels.next import NextPanel
 from workbench.panels.text import TextPanel
@@ -39,25 +39,25 @@ STRICT = {
 )
 def test_did_you_mean(grammar: object, text: str, what: str, expected: str | None, tokenizer: Tokenizer) -> None:
     session = Session(grammar, tokenizer).seek(text)
-    found = why(session, what)
+    found = why(session.inspect, what)
     assert found.ok == (expected is None)
     if expected is not None:
         assert found.suggestions[0] == expected.encode()
     for suggestion in found.suggestions:
-        assert session.matcher.fork().accept_string(suggestion)
+        assert session.inspect.matcher.fork().accept_string(suggestion)
 
 
 def test_everything_it_says_is_true(tokenizer: Tokenizer) -> None:
     session = Session(STRICT, tokenizer).seek('{"name": "a", "mode": ')
-    found = session.why('"mode0"')
+    found = session.inspect.why('"mode0"')
     assert not found.ok
-    assert (found.read, found.reading.died_at) == (b'"mode', session.position + 5)
+    assert (found.read, found.reading.died_at) == (b'"mode', session.inspect.position + 5)
     assert found.state()["expected"] == "_"
     assert found.forced == b"_"
     assert found.reasons is not None
     assert [(place.keyword, place.pointer) for place in found.reasons] == [("enum", "#/properties/mode/enum")]
     assert found.end is not None
-    after = session.matcher
+    after = session.inspect.matcher
     assert after.accept_string(found.read + found.end)
     assert after.is_completed()
     assert "did you mean" in str(found)
@@ -67,12 +67,12 @@ def test_everything_it_says_is_true(tokenizer: Tokenizer) -> None:
 @pytest.mark.parametrize("text", ["", "[", '{"a', "[1, "])
 def test_the_shortest_end_is_the_shortest(text: str, tokenizer: Tokenizer) -> None:
     session = Session(GRAMMAR, tokenizer).seek(text)
-    found = session.matcher.shortest_end()
+    found = session.inspect.matcher.shortest_end()
     assert found is not None
-    matcher = session.matcher
+    matcher = session.inspect.matcher
     assert matcher.accept_string(found)
     assert matcher.is_completed()
-    level = [session.matcher]
+    level = [session.inspect.matcher]
     for _ in range(len(found)):
         assert not any(at.is_completed() for at in level)
         after: dict[int, object] = {}
@@ -94,11 +94,11 @@ def test_a_long_end(order: str, tokenizer: Tokenizer) -> None:
         "additionalProperties": False,
     }
     session = Session(schema, tokenizer, order=order).seek('{"name_0": "short')
-    found = session.why("x")
+    found = session.inspect.why("x")
     assert found.end is not None
     assert len(found.end) > 700
     assert "shortest end" in str(found)
-    after = session.matcher
+    after = session.inspect.matcher
     assert after.accept_string(found.read + found.end)
     assert after.is_completed()
 
@@ -106,24 +106,24 @@ def test_a_long_end(order: str, tokenizer: Tokenizer) -> None:
 def test_tokens(tokenizer: Tokenizer) -> None:
     vocab = tokenizer.info.decoded_vocab
     session = Session(GRAMMAR, tokenizer).seek('["a')
-    inside = session.why(vocab.index(b"name"))
+    inside = session.inspect.why(vocab.index(b"name"))
     assert (inside.ok, inside.kind) == (True, "accepted")
-    crossing = session.why(vocab.index(b'":'))
+    crossing = session.inspect.why(vocab.index(b'":'))
     assert (crossing.ok, crossing.kind) == (False, "uncertain")
     assert "its caller array refuses its rest :" in crossing.message
-    ends = session.why(tokenizer.info.stop_token_ids[0])
+    ends = session.inspect.why(tokenizer.info.stop_token_ids[0])
     assert not ends.ok
     with pytest.raises(StepError, match="outside the vocabulary"):
-        session.why(10**6)
+        session.inspect.why(10**6)
 
 
 def test_nothing_can_follow_the_end(tokenizer: Tokenizer) -> None:
     session = Session('root ::= "ab"', tokenizer).seek("ab")
-    found = session.why("c")
+    found = session.inspect.why("c")
     assert found.state()["expected"] == ""
     assert found.state()["ends"]
-    session.step_token(tokenizer.info.stop_token_ids[0])
-    assert not session.why("c").ok
+    session.step(tokenizer.info.stop_token_ids[0])
+    assert not session.inspect.why("c").ok
 
 
 CARD = {
@@ -185,13 +185,13 @@ def test_why_a_name_cannot_come(
     order: Any, text: str, what: str, about: str, suggested: str | None, tokenizer: Tokenizer
 ) -> None:
     session = Session(CARD, tokenizer, order=order).seek(text)
-    found = why(session, what)
+    found = why(session.inspect, what)
     assert not found.ok
     assert about in found.message
     if suggested is not None:
         assert found.suggestions[0] == suggested.encode()
     for suggestion in found.suggestions:
-        assert session.matcher.fork().accept_string(suggestion)
+        assert session.inspect.matcher.fork().accept_string(suggestion)
     assert found.reasons
     if "comma" in about:
         return  # no keyword forbids that
@@ -215,7 +215,7 @@ def test_why_a_name_cannot_come(
 )
 def test_the_keyword_that_forbids_a_name(order: Any, tried: str, keywords: list[str], tokenizer: Tokenizer) -> None:
     session = Session(CARD, tokenizer, order=order).seek("{")
-    found = why(session, tried).reasons
+    found = why(session.inspect, tried).reasons
     assert found is not None
     assert [place.keyword for place in found] == keywords
     assert not any("together" in place.label for place in found)
@@ -223,7 +223,7 @@ def test_the_keyword_that_forbids_a_name(order: Any, tried: str, keywords: list[
 
 def test_keywords_that_forbid_together_are_named_together(tokenizer: Tokenizer) -> None:
     session = Session({"type": "string", "enum": ["a", "b"]}, tokenizer)
-    found = why(session, "5").reasons
+    found = why(session.inspect, "5").reasons
     assert found is not None
     assert [place.keyword for place in found] == ["type", "enum"]
     assert "together with `enum`" in found[0].label
@@ -243,24 +243,25 @@ def test_keywords_that_forbid_together_are_named_together(tokenizer: Tokenizer) 
 )
 def test_errors_and_the_status_of_the_text_say_what_why_says(text: str, tried: str, tokenizer: Tokenizer) -> None:
     session = Session(CARD, tokenizer, order="declared").seek(text)
-    said = why(session, tried).message
+    said = why(session.inspect, tried).message
     with pytest.raises(StepError) as step:
         session.step(tried)
     assert str(step.value).startswith(said + "; expected there: ")
-    desk = Desk(session, [TextPanel, WhyPanel])
+    desk = Dashboard(session, [TextPanel, WhyPanel])
     desk.show("why")
     desk.do("prefix", text=text + tried, client="me", seq=1)
     typed = desk.views["why"].why["message"]
     assert desk.views["text"].state["status"]["text"].startswith(typed + "; expected there: ")
     assert typed.partition("; ")[2] == said.partition("; ")[2], "the reason does not depend on how it was typed"
+    session.edits.clear()
     with pytest.raises(StepError) as seek:
-        session.reset().seek(text + tried)
+        session.seek(text + tried)
     assert str(seek.value).startswith(typed + "; expected there: ")
     desk.close()
 
 
 def test_a_text_that_died_in_the_box_is_shown_as_it_was_typed(tokenizer: Tokenizer) -> None:
-    desk = Desk(Session(CARD, tokenizer), [TextPanel, WhyPanel])
+    desk = Dashboard(Session(CARD, tokenizer), [TextPanel, WhyPanel])
     desk.show("why")
     desk.do("prefix", text='{"nmäe": 1', client="me", seq=1)
     told = desk.views["why"].why
@@ -274,7 +275,7 @@ def test_a_text_that_died_in_the_box_is_shown_as_it_was_typed(tokenizer: Tokeniz
 
 def test_the_box_shows_the_question_of_the_answer(tokenizer: Tokenizer) -> None:
     session = Session(STRICT, tokenizer).seek("{")
-    desk = Desk(session, [TextPanel, WhyPanel])
+    desk = Dashboard(session, [TextPanel, WhyPanel])
     panel, view = desk.panels["why"], desk.views["why"]
     assert isinstance(panel, WhyPanel)
     assert isinstance(view, WhyView)
@@ -292,21 +293,21 @@ def test_the_box_shows_the_question_of_the_answer(tokenizer: Tokenizer) -> None:
 
 def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> None:
     session = Session(STRICT, tokenizer).seek('{"name": "a"')
-    desk = Desk(session, [TextPanel, NextPanel])
+    desk = Dashboard(session, [TextPanel, NextPanel])
     panel = desk.panels["next"]
     assert isinstance(panel, NextPanel)
     told = panel._end({})
     assert told == {"end": ',"mode":"mode_0"}', "bytes": 17}
-    panel.received({"kind": "take", "group": "shortest", "position": session.position})
+    panel.received({"kind": "take", "group": "shortest", "position": session.inspect.position})
     assert session.text == b'{"name": "a","mode":"mode_0"}'
     # In the tokenizer's tokens, as any text; what was there stays as it was, and it is one edit.
     _, *added = [(step.data, step.token_id) for step in session.steps]
     ids = tokenizer.encode(b',"mode":"mode_0"}')
     assert added[-len(ids) :] == [(bytes(tokenizer.info.decoded_vocab[i]), i) for i in ids]
     assert len(ids) > 1
-    session.undo_edit()
+    session.undo()
     assert session.text == b'{"name": "a"'
-    session.redo_edit()
+    session.redo()
     assert panel._end({}) == {"end": "", "bytes": 0}
     desk.close()
 
@@ -322,7 +323,7 @@ def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> N
 def test_a_name_that_cannot_come_is_no_suggestion_for_another(
     tried: str, said: str, suggested: tuple[str, ...], tokenizer: Tokenizer
 ) -> None:
-    found = why(Session(STRICT, tokenizer, order="declared").seek("{"), tried)
+    found = Session(STRICT, tokenizer, order="declared").seek("{").inspect.why(tried)
     assert said in found.message
     assert found.suggestions == tuple(text.encode() for text in suggested)
 
@@ -340,19 +341,19 @@ def test_a_name_that_cannot_come_is_no_suggestion_for_another(
 )
 def test_who_decides_on_an_uncertain_token_is_named(grammar: str, text: str, said: str, tokenizer: Tokenizer) -> None:
     session = Session(grammar, tokenizer).seek(text)
-    uncertain = [verdict for entry in session.token_sets().states for verdict in entry.uncertain]
+    uncertain = [verdict for entry in session.inspect.token_sets().states for verdict in entry.uncertain]
     assert uncertain
     for verdict in uncertain:
-        assert said in why(session, verdict.token_id).message
+        assert said in why(session.inspect, verdict.token_id).message
 
 
 def test_what_next_finds_the_end_of_members_in_any_order_or_says_why_not() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}, "a": {"type": "integer"}}}
     strict = {**schema, "required": ["name", "a"], "additionalProperties": False}
     session = Session(strict, "tekken").seek('{"na')
-    panel = NextPanel(Desk(session))
+    panel = NextPanel(Dashboard(session))
     assert panel._end({}) == {"end": 'me":"","a":0}', "bytes": 13}
-    long = NextPanel(Desk(Session({"type": "string", "minLength": 5_000}, "tekken")))
+    long = NextPanel(Dashboard(Session({"type": "string", "minLength": 5_000}, "tekken")))
     found = long._end({})
     assert found["end"] is None
     assert "more than 4,000 bytes" in found["note"]
@@ -364,23 +365,23 @@ def test_a_typed_text_that_is_a_token_is_told_as_the_token_is() -> None:
     vocab = session.tokenizer.info.decoded_vocab
     for text in (b'",', b'":', b'."', b"ab"):
         token = vocab.index(text)
-        typed, clicked = session.why(text), session.why(token)
+        typed, clicked = session.inspect.why(text), session.inspect.why(token)
         assert (typed.ok, typed.reasons, typed.place) == (clicked.ok, clicked.reasons, clicked.place)
         if clicked.kind == "uncertain":
             assert f"as token {token}, {clicked.about}" in typed.message
         else:
             assert "as token" not in typed.message
-    assert "; as token " in session.why('",').message
-    assert "its caller root takes its rest ," in session.why('",').message
+    assert "; as token " in session.inspect.why('",').message
+    assert "its caller root takes its rest ," in session.inspect.why('",').message
 
 
 def test_a_suggestion_is_shown_as_a_whole_word() -> None:
     session = Session(STRICT, "tekken").seek('{"na')
-    found = session.why("em")
+    found = session.inspect.why("em")
     assert found.suggestions == (b'me"',)
     assert found.state()["suggestions"] == ['"name"']
-    assert Session(STRICT, "tekken").seek("{").why('"nmae"').state()["suggestions"] == ['"name"']
-    desk = Desk(session, [TextPanel, WhyPanel])
+    assert Session(STRICT, "tekken").seek("{").inspect.why('"nmae"').state()["suggestions"] == ['"name"']
+    desk = Dashboard(session, [TextPanel, WhyPanel])
     panel = desk.panels["why"]
     assert isinstance(panel, WhyPanel)
     panel.received({"kind": "ask", "text": "em"})
@@ -394,4 +395,4 @@ def test_sets_of_characters_have_one_notation() -> None:
     with pytest.raises(StepError) as refused:
         session.step("x")
     assert "expected there: white space or ," in str(refused.value)
-    assert session.why("x").state()["expected"] == "white space or ,"
+    assert session.inspect.why("x").state()["expected"] == "white space or ,"

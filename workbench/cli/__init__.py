@@ -1,9 +1,9 @@
-"""The command line: `python -m workbench check | mask | explain | replay | compare | hunt | generate | model |
-serve | serve-notebook | compat | doctor`.
+"""The command line: `python -m workbench check | mask | explain | replay | compare | hunt | generate | model | serve |
+serve-notebook | doctor`.
 
 Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
 (check, mask, explain), `replaying` (replay), `comparing`, `making` (generate, serve-notebook), `models` (model),
-`serving` (serve), `compatibility` (compat), `doctor` (what this machine lacks).
+`serving` (serve), `doctor` (what this machine lacks).
 `experiment`, `bench` and `soak` are of the package `experiments`, which stands on this one and is found by its name.
 """
 
@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli import comparing, compatibility, looking, making, models, replaying, serving
+from workbench.cli import comparing, looking, making, models, replaying, serving
 from workbench.cli.doctor import examine, print_report
 
 __all__ = ["app"]
@@ -32,7 +32,6 @@ comparing.add_commands(app)
 making.add_commands(app)
 models.add_commands(app)
 serving.add_commands(app)
-compatibility.add_commands(app)
 if find_spec("experiments") is not None:
     for name, commands in import_module("experiments.cli").COMMANDS.items():
         app.add_typer(commands, name=name)

@@ -32,7 +32,7 @@ from workbench.cli.common import (
 
 if TYPE_CHECKING:
     from workbench.next import Refusals, Why
-    from workbench.provenance import Place
+    from workbench.provenance import SourcePlace
     from workbench.session import Session
     from workbench.session.result import Reading
 
@@ -75,7 +75,7 @@ def check(
 
     with reporting(as_json):
         session = open_session(source, language, tokenizer, as_json=as_json)
-        warned = doubts(session.document, session.compiled.grammar)
+        warned = doubts(session.document, session.inspect.compiled.grammar)
         texts = [("--text", text.encode(errors="surrogateescape"))] if text is not None else []
         if list(files or ()).count("-") + (source == "-") > 1:
             fail("standard input can be read once", as_json=as_json)
@@ -85,12 +85,12 @@ def check(
         results = [_checked(session, name, data, prefix) for name, data in texts]
         console = output()
         if as_json:
-            grammar = {"language": session.document.language, "rules": len(session.grammar.ir.rules)}
+            grammar = {"language": session.document.language, "rules": len(session.inspect.grammar.ir.rules)}
             said_of = [mistake_data(one) for one in warned]
             ok = all(result["ok"] for result in results)
             say_json({"ok": ok, "grammar": grammar, "warnings": said_of, "texts": results})
         elif not results:
-            rules = len(session.grammar.ir.rules)
+            rules = len(session.inspect.grammar.ir.rules)
             said = f"{session.document.title}, {rules:,} rule{'s' * (rules != 1)} ({session.document.why})"
             console.print(Text.assemble(("a grammar: ", "green"), said))
         else:
@@ -103,7 +103,7 @@ def check(
 
 
 def _checked(session: Session, name: str, data: bytes, prefix: bool) -> dict[str, Any]:
-    reading = session.set_prefix(data, by="byte" if len(data) < 200 else "token")
+    reading = session.read(data, by="byte" if len(data) < 200 else "token")
     ends = reading.ok and session.is_completed
     result: dict[str, Any] = {
         "name": name,
@@ -118,7 +118,7 @@ def _checked(session: Session, name: str, data: bytes, prefix: bool) -> dict[str
         result |= {
             "line": place.count(b"\n") + 1,
             "column": len(place[place.rfind(b"\n") + 1 :].decode(errors="replace")) + 1,
-            **_why_data(session.why(data[reading.read :]), reading),
+            **_why_data(session.inspect.why(data[reading.read :]), reading),
         }
         if reading.ok:
             result["message"] = f"the text is not complete; {reading.message.partition('; ')[2]}"
@@ -157,19 +157,19 @@ def mask(
     with reporting(as_json):
         session = open_session(source, language, tokenizer, as_json=as_json)
         _go(session, read_text(text, text_file, as_json=as_json), as_json)
-        outlook = session.next()
-        ids = list(session.allowed_ids())
+        found = session.inspect.next()
+        ids = list(session.inspect.allowed_ids())
         stops = set(session.tokenizer.info.stop_token_ids)
-        listed = session.allowed_tokens(tokens)
+        listed = session.inspect.allowed_tokens(tokens)
         if as_json:
             say_json(
                 {
-                    "position": session.position,
+                    "position": session.inspect.position,
                     "allowed": len([i for i in ids if i not in stops]),
                     "vocabulary": session.tokenizer.vocab_size,
                     "may_end": session.is_completed,
-                    "next": outlook.rows(),
-                    "complete": outlook.complete,
+                    "next": found.rows(),
+                    "complete": found.complete,
                     "tokens": [{"id": c.token_id, "token": str(c)} for c in listed],
                     "refused": _refused(session).rows() if refused else None,
                 }
@@ -180,13 +180,13 @@ def mask(
         end = ", and the text may end here" if session.is_completed else ""
         allowed = len([i for i in ids if i not in stops])
         console.print(f"{allowed:,} of {session.tokenizer.vocab_size:,} tokens allowed{end}")
-        for one in session.members().objects[:1]:
+        for one in session.inspect.members().objects[:1]:
             console.print(Text(f"object {one.label}: {one.summary}"))
-        if len(outlook):
-            console.print(outlook.table())
+        if len(found):
+            console.print(found.table())
             _legend(console, "tokens: those that write such a continuation or begin one; a token may do several.")
-        if not outlook.complete:
-            _legend(console, f"The search was stopped after {outlook.seconds:g} s: there may be more.")
+        if not found.complete:
+            _legend(console, f"The search was stopped after {found.seconds:g} s: there may be more.")
         if listed:
             console.print(Text("  ".join(f"{c.token_id}:{c}" for c in listed)))
             _legend(console, f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)")
@@ -201,7 +201,7 @@ def mask(
 def _refused(session: Session) -> Refusals:
     from workbench.next.refusals import refusals, with_reasons
 
-    return with_reasons(session, refusals(session, seconds=PATIENCE))
+    return with_reasons(session.inspect, refusals(session.inspect, seconds=PATIENCE))
 
 
 # -- explain ----------------------------------------------------------------------------------------------------------
@@ -233,9 +233,14 @@ def explain(
         _go(session, read_text(text, text_file, as_json=as_json), as_json)
         if token is not None and not 0 <= token < session.tokenizer.vocab_size:
             fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}", as_json=as_json)
-        why = session.why(what if what is not None else int(token or 0))
+        why = session.inspect.why(what if what is not None else int(token or 0))
         reading = why.reading
-        result = {"ok": reading.ok, "message": why.message, "position": session.position, **_why_data(why, reading)}
+        result = {
+            "ok": reading.ok,
+            "message": why.message,
+            "position": session.inspect.position,
+            **_why_data(why, reading),
+        }
         if as_json:
             say_json(result)
         else:
@@ -255,10 +260,10 @@ def explain(
 
 def _go(session: Session, data: bytes, as_json: bool) -> None:
     """To the place after `data`; a text that dies ends the command."""
-    reading = session.set_prefix(data)
+    reading = session.read(data)
     if reading.ok:
         return
-    result = _why_data(session.why(data[reading.read :]), reading)
+    result = _why_data(session.inspect.why(data[reading.read :]), reading)
     if as_json:
         say_json({"ok": False, "error": f"the text before this place dies: {reading.message}", **result})
     else:
@@ -279,10 +284,10 @@ def _place_line(session: Session) -> Text:
     return line
 
 
-def _places(session: Session) -> tuple[Place, ...]:
+def _places(session: Session) -> tuple[SourcePlace, ...]:
     from workbench.provenance import provenance
 
-    return provenance(session)
+    return provenance(session.inspect)
 
 
 def _why_data(why: Why, reading: Reading) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.comparing.finding import FindingKind
 from workbench.comparing.sides import Bits, Common, guarded, unpacked
-from workbench.next.places import short_end
+from workbench.next.probes import short_end
 from workbench.peers.base import Constraint
 from workbench.peers.ours import OurConstraint
 from workbench.tokenizers import Tokenizer

@@ -162,12 +162,12 @@ class Judge:
         grammar, tokenizer, text = self._asked
         session = Session(grammar, tokenizer, options=Options())
         if ours:
-            if not session.set_prefix(text + data).ok:
+            if not session.read(text + data).ok:
                 return ()
-            return tuple(str(place) for place in provenance(session) if place.role == "here")[:RULES]
-        if not session.set_prefix(text + after).ok:
+            return tuple(str(place) for place in provenance(session.inspect) if place.role == "here")[:RULES]
+        if not session.read(text + after).ok:
             return ()
-        found = forbidding(session, data[len(after) :], budget_ms=PLACE_MS)
+        found = forbidding(session.inspect, data[len(after) :], budget_ms=PLACE_MS)
         return tuple(str(place) for place in found)[:RULES]
 
     def at(self, data: bytes) -> GrammarMatcher | None:

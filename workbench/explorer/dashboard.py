@@ -26,7 +26,7 @@ from workbench.session import Change, Session
 from workbench.session.history import Place, Unit
 from workbench.session.result import Reading
 
-__all__ = ["SELECTION", "Desk", "arrangement_of", "in_sight"]
+__all__ = ["SELECTION", "Dashboard", "arrangement_of", "in_sight"]
 
 REFRESH_SECONDS = 1 / 15
 """While a generation runs the panels are drawn at most this often; the session itself follows every token."""
@@ -70,7 +70,7 @@ def in_sight(arrangement: Mapping[str, Any], names: Iterable[str]) -> set[str]:
     return seen & known
 
 
-class Desk:
+class Dashboard:
     """The panels of `session`; see `workbench.panels.base.Desk` for what a panel may ask of it.
 
     `panels` are classes of panels (default: all there are).  `close()` lets go of the session.
@@ -95,12 +95,12 @@ class Desk:
             "prefix": self._do_prefix,
             "move": self._do_move,
             "goto": lambda message: self._place(lambda: session.goto(int(message["index"]))),
-            "token": lambda message: self._place(lambda: session.step_token(int(message["id"]))),
-            "text": lambda message: self._place(lambda: session.type(message["text"])),
-            "undo": lambda message: self._restored(session.undo_edit()),
-            "redo": lambda message: self._restored(session.redo_edit()),
-            "restore": lambda message: self._restored(session.restore(int(message.get("number", 0)))),
-            "stop": lambda message: session.stop(),
+            "token": lambda message: self._place(lambda: session.step(int(message["id"]))),
+            "text": lambda message: self._place(lambda: session.edits.type(message["text"])),
+            "undo": lambda message: self._restored(session.undo()),
+            "redo": lambda message: self._restored(session.redo()),
+            "restore": lambda message: self._restored(session.edits.restore(int(message.get("number", 0)))),
+            "stop": lambda message: session.model.stop(),
             "select": self._do_select,
         }
         kinds = panel_types() if panels is None else tuple(panels)
@@ -130,7 +130,7 @@ class Desk:
         self.host.observe(self._arranged, names=["arrangement", "asleep"])
         self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
         self._forget = session.on_change(self._on_change)
-        session.see_edits()
+        session.edits.watch()
         self.refresh()
 
     # -- what panels ask ---------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class Desk:
         reading = self._reading
         plain = reading is None or (reading.ok and not reading.note)
         plain = plain and self._typed in (None, box_text(session.text))
-        plain = plain and self.last_error is None and not session.is_running
+        plain = plain and self.last_error is None and not session.model.is_running
         number = self._places.number(session.place, session.steps)
         return {
             "key": number if plain else None,
@@ -298,7 +298,7 @@ class Desk:
     # -- commands ----------------------------------------------------------------------------------------------------
 
     def _do_source(self, message: dict[str, Any]) -> None:
-        session, draft = self.session, self.session.draft
+        session, draft = self.session, self.session.edits.draft
         wanted = box_text(session.text) if self._typed is None else self._typed
         text, language = str(message["text"]), message.get("language")
         document = session.document if draft is None else draft.source
@@ -307,17 +307,17 @@ class Desk:
             typed = document.with_text(text)
         else:
             typed = Source(language or document.language, text, dict(options or {}), document.name if options else "")
-        reading = session.edit(typed)
+        reading = session.edits.source(typed)
         if isinstance(reading, Draft):
             return
         self._renew()
         if self._typed is not None:  # what died before may live now
-            reading = self.session.set_prefix(box_bytes(wanted))
+            reading = self.session.read(box_bytes(wanted))
         self._typed, self._reading = wanted, reading
 
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._typed, self._reading = str(message["text"]), None
-        self._reading = self.session.set_prefix(box_bytes(self._typed))
+        self._reading = self.session.read(box_bytes(self._typed))
 
     def _restored(self, reading: Reading | None) -> None:
         """A text of before is there again, with what was refused of it."""
@@ -354,7 +354,7 @@ class Desk:
             self._renew()
         if change != "run":
             self._typed = self._reading = None
-        if change == "place" and self.session.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
+        if change == "place" and self.session.model.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
             return  # beginning and end of a run are always drawn
         self.refresh(change)
 

@@ -18,7 +18,7 @@ from visualizers.live_base import LiveView
 from visualizers.mode import get_mode
 from visualizers.twin import display_with_twin
 from workbench.explorer import current
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.explorer.export import desk_page
 from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel
@@ -70,7 +70,7 @@ class Explorer:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.desk = Desk(session)
+        self.desk = Dashboard(session)
         current.note_opened(self)
 
     # -- what a person calls -----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from visualizers.live_base import LINKED, LiveView
 from visualizers.standalone import Part, page
-from workbench.explorer.dashboard import Desk
+from workbench.explorer.dashboard import Dashboard
 from workbench.session import Session
 from workbench.session.history import Place
 
@@ -23,16 +23,16 @@ MAX_PLACES: Final = 240
 """A page holds at most so many steps of the history, those around the place; its buttons say where it ends."""
 
 
-def desk_page(desk: Desk, *, title: str, heading: bool = True) -> str:
+def desk_page(desk: Dashboard, *, title: str, heading: bool = True) -> str:
     """The page.  It begins at the session's place and reaches the ends of the history, up to `MAX_PLACES` steps."""
     session = desk.session
     with session.held():
         desk.update_all()
         copy = Session.load(session.to_json(), session.tokenizer)
-        copy._before_model, copy._trace = session._before_model, session.trace
+        copy.model.copy(session.model)
         here, last = session.place, len(session.steps)
     first = max(0, min(here.index - MAX_PLACES // 2, last - MAX_PLACES))
-    visited = Desk(copy, [type(panel) for panel in desk.panels.values()])
+    visited = Dashboard(copy, [type(panel) for panel in desk.panels.values()])
     try:
         for name, view in visited.views.items():
             for trait in view._given:
@@ -65,7 +65,7 @@ def desk_page(desk: Desk, *, title: str, heading: bool = True) -> str:
         visited.close()
 
 
-def _visit(desk: Desk) -> tuple[str, dict[str, Any]]:
+def _visit(desk: Dashboard) -> tuple[str, dict[str, Any]]:
     """What all views show at the place where `desk` stands, for `fill` of the host script."""
     desk.update_all()
     if desk.troubles:

@@ -1,8 +1,8 @@
 """Why the grammar refused what the model wanted: asked afterwards, of a compiled grammar of its own.
 
 The engine that ran is not touched: reading refused texts makes parser states, so they are read by a second compiled
-grammar with the same options (a twin), along the text that was written.  The reason is the byte at which a token dies;
-`Session.explain` says more of one token.
+grammar with the same options (a shadow), along the text that was written.  The reason is the byte at which a token dies;
+`Session.inspect.explain` says more of one token.
 
 Read on: `trace.py` (`Generation.refusals`).
 """
@@ -32,7 +32,7 @@ def refusals(steps: Sequence[Step], origin: GrammarMatcher, healed: bytes = b"")
     wanted = {step.index: refused for step in steps if (refused := _refused(step))}
     if not wanted:
         return {}
-    matcher = _twin(origin)
+    matcher = _shadow(origin)
     cutting = Cutting(origin.compiled.tokenizer_info, healed=healed)
     found: dict[tuple[int, int], str] = {}
     for step in steps:
@@ -57,16 +57,16 @@ def _refused(step: Step) -> tuple[Alternative, ...]:
     return tuple(one for one in refused if one.probability >= LIKELY or one in step.refused[:1])
 
 
-def _twin(origin: GrammarMatcher) -> GrammarMatcher:
+def _shadow(origin: GrammarMatcher) -> GrammarMatcher:
     """A matcher at the same place under the same grammar, compiled apart."""
     compiled: CompiledGrammar = origin.compiled
-    twin = GrammarMatcher(
+    shadow = GrammarMatcher(
         compiled.apart(),
         override_stop_tokens=origin.stop_token_ids,
         terminate_without_stop_token=origin.terminate_without_stop_token,
     )
     for step in origin.history:
-        taken = twin.accept_string(step) if isinstance(step, bytes) else twin.accept_token(step)
+        taken = shadow.accept_string(step) if isinstance(step, bytes) else shadow.accept_token(step)
         if not taken:
-            raise RuntimeError(f"a twin of the grammar refuses {step!r}, which the grammar took")
-    return twin
+            raise RuntimeError(f"a shadow of the grammar refuses {step!r}, which the grammar took")
+    return shadow

@@ -1,6 +1,6 @@
 """A draft: a source with mistakes in it, on the screen while another grammar is in use.
 
-Read on: `workbench/session/session.py` (`Session.edit`, `Session.opened`).
+Read on: `workbench/session/session.py` (`Session.edits.source`, `Session.opened`).
 """
 
 from __future__ import annotations

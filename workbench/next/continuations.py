@@ -6,7 +6,7 @@ followed to the end of what a person would call one thing: a quoted text, a word
 So the names of a schema appear as themselves even where any other name may come too: their first letters lead
 elsewhere.  White space and separators are looked through: after `{` or `,` the keys are what one wants to know.
 
-Read on: `workbench/next/outlook.py` (which counts tokens), `workbench/next/kinds.py` (what a thing is called).
+Read on: `workbench/next/next_tokens.py` (which counts tokens), `workbench/next/kinds.py` (what a thing is called).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from workbench.next.kinds import BLANKS, Kind, kind_of, names_a_key
-from workbench.next.places import live_bytes, open_end, state_key
+from workbench.next.probes import live_bytes, open_end, state_key
 
 __all__ = ["Continuation", "Exploration", "explore"]
 
@@ -71,7 +71,7 @@ class Exploration:
 def explore(matcher: GrammarMatcher, text: bytes, *, steps: int = STEPS, seconds: float = SECONDS) -> Exploration:
     """What may come after `text`, which `matcher` has read.
 
-    The matcher is left as it was; its grammar makes states, so give a matcher of a session's twin.  `steps` bounds the
+    The matcher is left as it was; its grammar makes states, so give a matcher of a session's shadow.  `steps` bounds the
     transitions tried, `seconds` the time.
     """
     explorer = _Explorer(steps, time.perf_counter() + seconds)

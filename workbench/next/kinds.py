@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from kernels_core import GrammarMatcher
-from workbench.next.places import live_bytes
+from workbench.next.probes import live_bytes
 
 __all__ = ["BLANKS", "GROUPS", "Kind", "kind_of", "names_a_key"]
 

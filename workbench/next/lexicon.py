@@ -2,7 +2,7 @@
 
 Sorted, the tokens that begin with a text are one run, so that counting the allowed ones among them is a subtraction of
 two running sums.  The trie's nodes of one depth are arrays, so that a parser can be led through all tokens at once
-(`workbench/next/deaths.py`).
+(`workbench/next/rejections.py`).
 """
 
 from __future__ import annotations

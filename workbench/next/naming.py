@@ -84,11 +84,11 @@ def _still_required(names: list[str]) -> str:
 def _matcher(context: Context, text: bytes, tried: bytes, begin: int, afresh: bool) -> GrammarMatcher | None:
     """A matcher in front of byte `begin` of both texts together."""
     if begin >= len(text):
-        at = GrammarMatcher(context.twin().compiled) if afresh else context.twin()
+        at = GrammarMatcher(context.shadow().compiled) if afresh else context.shadow()
         return at if at.accept_string(tried[: begin - len(text)]) else None
     if text != context.text:
         return None  # tokens without text stand in it
-    at = GrammarMatcher(context.twin().compiled)
+    at = GrammarMatcher(context.shadow().compiled)
     return at if at.accept_string(text[:begin]) else None
 
 

@@ -1,8 +1,8 @@
 """The tokens that cannot come, by the byte at which they die and by what forbids it; and those that callers decide.
 
-`session.refusals()` returns the first, `callers(session.token_sets())` the second.
+`session.inspect.refusals()` returns the first, `callers(session.inspect.token_sets())` the second.
 
-Read on: `workbench/next/deaths.py` (the walk), `workbench/panels/next.py` (the panel).
+Read on: `workbench/next/rejections.py` (the walk), `workbench/panels/next.py` (the panel).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 
 from kernels_core.inspect.snapshots import Table, TokenSets
 from visualizers.glyphs import clip, glyph, written_name
-from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
 from workbench.next.lexicon import lexicon
-from workbench.next.places import waiting_rules
-from workbench.provenance import Place, forbidding
+from workbench.next.probes import waiting_rules
+from workbench.next.rejections import SECONDS, Refusal, Rejections, rejections
+from workbench.provenance import SourcePlace, forbidding
 from workbench.session.result import content
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ class Refusals(Table):
     """
 
     groups: tuple[Refusal, ...]
-    reasons: tuple[tuple[Place, ...], ...]
+    reasons: tuple[tuple[SourcePlace, ...], ...]
     total: int
     more: int
     unsettled: int
-    walk: Deaths = field(repr=False)
+    walk: Rejections = field(repr=False)
     reasoned: bool = False
     control: int = 0
 
@@ -127,7 +127,7 @@ def refusals(context: Context, *, seconds: float = SECONDS) -> Refusals:
     """
     with context.held():
         words = lexicon(context.tokenizer.info)
-        walk = deaths(context.twin(), words, seconds=seconds)
+        walk = rejections(context.shadow(), words, seconds=seconds)
         groups = walk.refusals(waiting_rules)
         listed = sum(group.count for group in groups)
         info = context.tokenizer.info
@@ -200,7 +200,7 @@ class Callers(Table):
 
 
 def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Callers:
-    """The uncertain tokens of `sets` in groups; with `who` (`Session.rest_callers`) each says which callers decide."""
+    """The uncertain tokens of `sets` in groups; with `who` (`Inspector.rest_callers`) each says who decides."""
     firsts = _first_bytes(sets.vocab)
     found: list[tuple[dict[str, Any], list[int]]] = []
     total = 0

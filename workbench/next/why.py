@@ -22,9 +22,9 @@ from visualizers.why import why_html
 from workbench.next.continuations import explore
 from workbench.next.lexicon import lexicon
 from workbench.next.naming import naming
-from workbench.next.places import LONGEST, short_end
+from workbench.next.probes import LONGEST, short_end
 from workbench.next.refusals import END, decided
-from workbench.provenance import Place, forbidding, reader_of
+from workbench.provenance import SourcePlace, forbidding, reader_of
 from workbench.provenance.reader import read_text
 from workbench.session.result import Reading, content
 
@@ -62,7 +62,7 @@ class Why:
     token: int | None
     kind: str
     about: str
-    reasons: tuple[Place, ...] | None
+    reasons: tuple[SourcePlace, ...] | None
     suggestions: tuple[bytes, ...]
     forced: bytes
     end: bytes | None
@@ -176,13 +176,13 @@ def why(context: Context, what: str | bytes | int, *, reasons: bool = True, lead
     with context.held():
         token = None if isinstance(what, (str, bytes)) else int(what)
         reading = context.explain(what)
-        twin = context.twin()
+        shadow = context.shadow()
         named = None if reading.ok else naming(context, reading.text, reading.read)
         if named is not None:  # the names of the object's members are known, also of those that cannot come now
             near = named.suggestions[:SUGGESTED]
         else:
-            near = suggestions(twin, context.text, reading.text, reading.read, VERY_ALIKE if reading.ok else ALIKE)
-        after = twin.fork()
+            near = suggestions(shadow, context.text, reading.text, reading.read, VERY_ALIKE if reading.ok else ALIKE)
+        after = shadow.fork()
         spelt = after.accept_string(reading.text[: reading.read]) if reading.read else True
         going = spelt and not after.is_terminated()
         kind, about = ("", _as_token(context, reading.text)) if token is None else _fate(context, token)
@@ -194,7 +194,7 @@ def why(context: Context, what: str | bytes | int, *, reasons: bool = True, lead
             reasons=() if reading.ok else None,
             suggestions=near,
             forced=after.find_jump_forward_string(FORCED).encode() if going else b"",
-            place=reader_of(context).spot(read_text(context) + reading.text[: reading.read])
+            place=reader_of(context).pointer_behind(read_text(context) + reading.text[: reading.read])
             if context.document.is_json
             else None,
             end=short_end(after) if going else b"",

@@ -36,19 +36,19 @@ class AutomatonPanel(Panel):
         super().__init__(desk)
         self._way = WayOf(desk.session)
         self._choosing = False
-        self.view: AutomatonView = AutomatonView(desk.session.automaton())
+        self.view: AutomatonView = AutomatonView(desk.session.inspect.automaton())
         self.view.observe(self._picked, names=["selected", "rule"])
 
     def update(self, change: Change | None) -> None:
-        self.view.automaton = automaton = self.session.automaton()
-        self.view.show(self.session.frontier(), self._way.travelled(automaton))
+        self.view.automaton = automaton = self.session.inspect.automaton()
+        self.view.show(self.session.inspect.frontier(), self._way.travelled(automaton))
         self.view.places = self._places()
         self.chosen()
 
     def _places(self) -> dict[str, str]:
         """By rule of the automaton that is at work: where in the source the innermost of its items began."""
-        items = self.session.frontier().items[:MAX_ITEMS]
-        found = zip(items, pointers(self.session, (item.origin for item in items)), strict=True)
+        items = self.session.inspect.frontier().items[:MAX_ITEMS]
+        found = zip(items, pointers(self.session.inspect, (item.origin for item in items)), strict=True)
         latest = sorted(((item.origin, item.rule, place) for item, place in found if place), key=lambda one: one[0])
         return {rule: place for _, rule, place in latest}
 
@@ -75,7 +75,7 @@ class AutomatonPanel(Panel):
             if here is not None or pointer is None:
                 return here, ""
             waiting = ""
-            for one in rules_at(self.session, pointer):
+            for one in rules_at(self.session.inspect, pointer):
                 drawn = next((name for name in (one, *names) if name in names and written.get(name) == one), None)
                 if drawn is not None:
                     return drawn, waiting
@@ -91,7 +91,7 @@ class AutomatonPanel(Panel):
 
     def _written(self) -> dict[str, str]:
         """By rule of the automaton: the rule, as it was written, that it comes from."""
-        table = self.session.compiled.state_table
+        table = self.session.inspect.compiled.state_table
         return {rule.name: rule.source for rule in map(table.rule, range(table.rule_count))}
 
     def _picked(self, change: Any) -> None:
@@ -104,7 +104,7 @@ class AutomatonPanel(Panel):
         if name is not None and chosen["pointer"] is None:
             read = before.get("pointer")
             same = isinstance(read, str) and self._rule_of(None, read)[0] == name
-            chosen["pointer"] = read if same else rule_place(self.session, written)
+            chosen["pointer"] = read if same else rule_place(self.session.inspect, written)
         if any(before.get(key) != value for key, value in chosen.items()):
             self.desk.select(**chosen)
 
@@ -118,7 +118,7 @@ class WayOf:
 
     def travelled(self, automaton: Automaton) -> Travelled:
         """Where the text went; nothing of a text whose chart is too large to be looked at."""
-        compiled = self._session.compiled
+        compiled = self._session.inspect.compiled
         if self._way is None or self._way[0] is not compiled:
             self._way = compiled, Way(automaton)
         _, way = self._way
@@ -126,7 +126,7 @@ class WayOf:
         forest = engine(compiled)
         with forest.lock:
             try:
-                forest.seek(self._session.matcher.steps())
+                forest.seek(self._session.inspect.matcher.steps())
             except BudgetExceededError:
                 return Travelled()
             return way.go(_bytes(forest), _Columns(forest))

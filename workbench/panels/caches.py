@@ -34,7 +34,7 @@ class CachesPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         session = self.session
-        record = session.cache_record(last=MAX_SHOWN)
+        record = session.inspect.cache_record(last=MAX_SHOWN)
         tokens = [step.data for step in session.steps]
         shared = self._shared() if self.view.tab == "sharing" else None
         self.view.show(
@@ -43,10 +43,10 @@ class CachesPanel(Panel):
                 shared,
                 session.index,
                 tokens,
-                session.cache_stats(),
+                session.inspect.cache_stats(),
                 self._places(record),
                 self._tools(),
-                session.fills(),
+                session.inspect.fills(),
             )
         )
 
@@ -57,7 +57,7 @@ class CachesPanel(Panel):
             position += len(step.data)
             at[number] = position
         steps = [step for step in dict.fromkeys(visit.event.step for visit in record.visits) if step in at]
-        found = zip(steps, pointers(self.session, [at[step] for step in steps]), strict=True)
+        found = zip(steps, pointers(self.session.inspect, [at[step] for step in steps]), strict=True)
         return {step: pointer for step, pointer in found if pointer is not None}
 
     def _tools(self) -> tuple[str, ...]:
@@ -67,8 +67,8 @@ class CachesPanel(Panel):
 
     def _shared(self) -> Sharing | None:
         """Who shares what; asked again only after something was made or found."""
-        compiler, pool = self.session.compiler, self.session.compiler.pool
-        stats = self.session.cache_stats()
+        compiler, pool = self.session.inspect.compiler, self.session.inspect.compiler.pool
+        stats = self.session.inspect.cache_stats()
         state = (len(compiler.grammars), stats.masks, stats.token_sets, None if pool is None else pool.hits)
         if self._known != state:
             self._known, self._sharing = state, sharing(compiler)
@@ -82,7 +82,7 @@ class CachesPanel(Panel):
 
     def static_html(self) -> str:
         session = self.session
-        record, stats = session.cache_record(last=MAX_SHOWN), session.cache_stats()
+        record, stats = session.inspect.cache_record(last=MAX_SHOWN), session.inspect.cache_stats()
         return CacheView(
             CacheShot(record, self._shared(), session.index, stats=stats, tools=self._tools())
         ).static_html()

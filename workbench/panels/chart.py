@@ -47,16 +47,16 @@ class ChartPanel(Panel):
         return {"frontier": self.view, "operations": self.operations, "chain": self.chain}
 
     def update(self, change: Change | None) -> None:
-        frontier = self.session.frontier()
+        frontier = self.session.inspect.frontier()
         shown = frontier.items[:MAX_ITEMS]
-        self.view.show(frontier, pointers(self.session, (item.origin for item in shown)), self._ways(shown))
-        self.operations.show(self.session.operations())
+        self.view.show(frontier, pointers(self.session.inspect, (item.origin for item in shown)), self._ways(shown))
+        self.operations.show(self.session.inspect.operations())
         self._show_chain()
 
     def _ways(self, items: Sequence[EarleyItem]) -> tuple[int, ...]:
         """In how many ways each can be derived; of a long frontier, the first; none where the chart is too large."""
         try:
-            return ways(self.session.matcher, items[:MAX_WAYS])
+            return ways(self.session.inspect.matcher, items[:MAX_WAYS])
         except BudgetExceededError:
             return ()
 
@@ -78,4 +78,4 @@ class ChartPanel(Panel):
         if chosen is None or frontier is None or not 0 <= chosen < len(frontier.items):
             self.chain.show(None)
         else:
-            self.chain.show(chain(self.session.matcher, frontier.items[chosen]))
+            self.chain.show(chain(self.session.inspect.matcher, frontier.items[chosen]))

@@ -98,7 +98,7 @@ class ComparePanel(Panel):
 
     def _question(self, engine: str = "", grammar: str = "") -> _Question:
         session = self.session
-        options = session.options
+        options = session.inspect.options
         return _Question(engine, grammar[:MAX_OTHER], session.document, session.text, session.tokenizer, options)
 
     def _answer(self, question: _Question) -> None:

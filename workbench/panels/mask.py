@@ -25,7 +25,7 @@ class MaskPanel(Panel):
         self.view: MaskMap = MaskMap()
 
     def update(self, change: Change | None) -> None:
-        self.view.show(self.session.token_sets())
+        self.view.show(self.session.inspect.token_sets())
 
     def static_html(self) -> str:
         return ""  # the token sets, shown by the panel of tokens, say the same in words

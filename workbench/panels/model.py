@@ -51,7 +51,7 @@ class ModelPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         session = self.session
-        run, trace = session.current_run, session.trace
+        run, trace = session.model.current, session.trace
         agree: int | None = None
         if run is not None:
             stream = run.stream
@@ -112,7 +112,7 @@ class ModelPanel(Panel):
         refused = [option for option in run.steps[number].options if not option.allowed][:ASKED]
         asked = [option.token_id for option in refused if (number, option.token_id) not in self._reasons]
         if asked:
-            before = session.twin()
+            before = session.inspect.shadow()
             before.rollback(session.place.offset + session.index - number)
             self._reasons |= {(number, token): why_not(before, token) for token in asked}
         return run.explained(number, {option.token_id: self._reasons[number, option.token_id] for option in refused})
@@ -148,7 +148,7 @@ class ModelPanel(Panel):
         if not text:  # the same seed would draw the same again
             settings["seed"] = secrets.randbelow(2**32)
         self._beside, self._message = None, ""
-        future = self.session.generate_in_background(
+        future = self.session.model.run_in_background(
             source.model, list(source.prompt), constrained=generation.constrained, begin=begin, **settings
         )
         future.add_done_callback(self._done)
@@ -162,7 +162,7 @@ class ModelPanel(Panel):
         source = generation.source
         if source is None:
             raise ValueError("this generation has lost its model (it was pickled): generate again")
-        grammar = None if generation.constrained else self.session.compiled
+        grammar = None if generation.constrained else self.session.inspect.compiled
         name = self._named(not generation.constrained)
         self._message = ""
         second = self._second = stream(source.model, list(source.prompt), grammar, **generation.settings)
@@ -184,7 +184,7 @@ class ModelPanel(Panel):
 
     def _generation(self) -> Generation:
         trace = self.session.trace
-        if trace is None or self.session.is_running or self._second is not None:
+        if trace is None or self.session.model.is_running or self._second is not None:
             raise ValueError(
                 "wait until the generation has ended" if trace is not None else "nothing was generated yet"
             )

@@ -1,6 +1,6 @@
 """What may come next by meaning, what may not and why, and what callers decide.
 
-Read on: `workbench/next/outlook.py`, `workbench/next/refusals.py`, `visualizers/next.py`.
+Read on: `workbench/next/next_tokens.py`, `workbench/next/refusals.py`, `visualizers/next.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from visualizers.live_base import Traits
 from visualizers.next import NextView
 from visualizers.tokens import token_index
 from workbench.next import Callers, callers
-from workbench.next.places import LONGEST, short_end
+from workbench.next.probes import LONGEST, short_end
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
 
@@ -51,8 +51,8 @@ class NextPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         with self.view.hold_sync():
-            self.view.show(self.session.next(seconds=QUICK).state())
-            self.view.show_members(self.session.members().state())
+            self.view.show(self.session.inspect.next(seconds=QUICK).state())
+            self.view.show_members(self.session.inspect.members().state())
             self.view.refused, self.view.uncertain = {}, {}
             self._fill()
 
@@ -62,14 +62,14 @@ class NextPanel(Panel):
             if self.view.tab == "refused" and not self.view.refused:
                 self.view.refused = self._refusals()
             elif self.view.tab == "uncertain" and not self.view.uncertain:
-                self._callers = callers(self.session.token_sets(), self.session.rest_callers())
+                self._callers = callers(self.session.inspect.token_sets(), self.session.inspect.rest_callers())
                 self.view.uncertain = self._callers.state()
 
     def received(self, content: Any) -> None:
         if not isinstance(content, dict) or content.get("kind") != "take":
             return
         with self.session.held():
-            here = self.session.next(seconds=QUICK)
+            here = self.session.inspect.next(seconds=QUICK)
             if content.get("position") != here.position:
                 return  # the session has moved on: the chip is gone
             if content.get("group") == "forced":
@@ -86,12 +86,12 @@ class NextPanel(Panel):
 
     def _rest(self, _content: Traits) -> Traits:
         with self.session.held():
-            self.view.show(self.session.next(seconds=REST).state())
+            self.view.show(self.session.inspect.next(seconds=REST).state())
         return {}
 
     def _shortest(self) -> bytes | None:
-        # The end is read before it is told, which makes states: so it is read by the twin.
-        return short_end(self.session.twin())
+        # The end is read before it is told, which makes states: so it is read by the shadow.
+        return short_end(self.session.inspect.shadow())
 
     def _end(self, _content: Traits) -> Traits:
         """The shortest end of the text from here; `end` is None where none was found, and `note` says why."""
@@ -107,22 +107,22 @@ class NextPanel(Panel):
 
     def _refusals(self, *, reasons: bool = False) -> Traits:
         """The refused tokens, and how their number comes about from those of the token sets."""
-        counts = token_index(self.session.token_sets()).counts
+        counts = token_index(self.session.inspect.token_sets()).counts
         refused = counts["all"] - counts["allowed"]
         uncertain = refused - counts["rejected"]
         told = f"{refused:,} refused = {counts['rejected']:,} rejected (by the token sets alone)"
         told += f" + {uncertain:,} uncertain that the callers refuse"
-        return {**self.session.refusals(reasons=reasons).state(), "sum": told}
+        return {**self.session.inspect.refusals(reasons=reasons).state(), "sum": told}
 
     def _tokens_of_chip(self, content: Traits) -> Traits:
         with self.session.held():
-            here = self.session.next(seconds=QUICK)
+            here = self.session.inspect.next(seconds=QUICK)
             chip = here.chip(str(content["group"]), int(content["chip"]))
             return self._listed(here.tokens(chip, TOKENS), chip.tokens)
 
     def _tokens_of_refusal(self, content: Traits) -> Traits:
         with self.session.held():
-            found = self.session.refusals()
+            found = self.session.inspect.refusals()
             number = int(content["row"])
             return self._listed(found.ids(number, TOKENS), found.groups[number].count)
 

@@ -16,7 +16,7 @@ from workbench.languages.examples import EXAMPLES
 from workbench.languages.keywords import KEYWORDS
 from workbench.languages.warnings import doubts, misspelt
 from workbench.panels.base import Desk, Panel
-from workbench.provenance import Place, forbidding, place_at, provenance
+from workbench.provenance import SourcePlace, forbidding, place_at, provenance
 from workbench.provenance.rules import spans_of_rules, written
 from workbench.session import Change, Session
 from workbench.session.result import describe_bytes
@@ -30,7 +30,7 @@ State = dict[str, Any]
 
 def shown_source(session: Session) -> Source:
     """The source on the screen: the draft, if there is one, else the source in use."""
-    return session.document if session.draft is None else session.draft.source
+    return session.document if session.edits.draft is None else session.edits.draft.source
 
 
 def document_state(session: Session) -> State:
@@ -38,8 +38,8 @@ def document_state(session: Session) -> State:
     source = shown_source(session)
     name = f"{source.name} · " if source.name else ""
     # The strip says whose tokens the text is cut into; here only where they are no longer those that one began with.
-    other = f" · vocabulary {session.vocabulary}" if session._before_model else ""
-    unread = session.draft is not None and session.draft.in_use == NOTHING
+    other = f" · vocabulary {session.inspect.vocabulary}" if session.model.replaced else ""
+    unread = session.edits.draft is not None and session.edits.draft.in_use == NOTHING
     return {
         "text": source.text,
         "language": source.language,
@@ -56,12 +56,12 @@ def document_state(session: Session) -> State:
             }
             for option in OPTIONS[source.language]
         ],
-        "summary": f"{name}{f'{source.title}, not in use yet' if unread else written(session)}{other}",
+        "summary": f"{name}{f'{source.title}, not in use yet' if unread else written(session.inspect)}{other}",
         "why": f"read as {source.title}: {source.why}",
     }
 
 
-def place_state(source: Source, place: Place) -> State:
+def place_state(source: Source, place: SourcePlace) -> State:
     """A place for the browser: its range, and what to light of it (`from`, `to`): all of one line, else its key.
 
     There may be hundreds, so what there is nothing to say of is left out, as are `from` and `to` of all of the range.
@@ -79,7 +79,7 @@ def place_state(source: Source, place: Place) -> State:
     return state
 
 
-def _lit(source: Source, place: Place, start: int, end: int) -> tuple[int, int]:
+def _lit(source: Source, place: SourcePlace, start: int, end: int) -> tuple[int, int]:
     line = source.text.find("\n", start, end)
     if line < 0:
         return start, end
@@ -105,7 +105,7 @@ def selected_span(session: Session, selection: Mapping[str, Any]) -> State | Non
     """The range of the pointer or the rule that is chosen; None where it is not in this source."""
     source = session.document
     pointer, rule = selection.get("pointer"), selection.get("rule")
-    if session.draft is not None:
+    if session.edits.draft is not None:
         return None
     if source.is_json and isinstance(pointer, str) and pointer in source.json.entries:
         entry = source.json.entries[pointer]
@@ -115,7 +115,7 @@ def selected_span(session: Session, selection: Mapping[str, Any]) -> State | Non
             lit = entry.key if entry.key is not None else (entry.start, entry.start + 1)
         return {"start": start, "end": end, "from": lit[0], "to": lit[1]}
     if isinstance(rule, str):
-        spans = spans_of_rules(session)
+        spans = spans_of_rules(session.inspect)
         # A rule made while lowering is called after the one it was made of: `value_2`.
         found = spans.get(rule) or spans.get(rule.rpartition("_")[0])
         if found is not None:
@@ -124,9 +124,9 @@ def selected_span(session: Session, selection: Mapping[str, Any]) -> State | Non
     return None
 
 
-def hover_lines(session: Session, offset: int, places: tuple[Place, ...]) -> list[str]:
+def hover_lines(session: Session, offset: int, places: tuple[SourcePlace, ...]) -> list[str]:
     """What to tell of the character at `offset`: its rule or pointer, its part in the text, what may come."""
-    place = place_at(session, offset)
+    place = place_at(session.inspect, offset)
     if place is None:
         return []
     lit = [one for one in places if one.span is not None and one.span[0] <= offset < one.span[1]]
@@ -135,13 +135,13 @@ def hover_lines(session: Session, offset: int, places: tuple[Place, ...]) -> lis
     if place.pointer is not None:
         lines += _keyword_lines(session.document, place.pointer)
     if place.rule is not None:
-        dots = [item.dot for item in session.frontier().items if item.rule == place.rule]
+        dots = [item.dot for item in session.inspect.frontier().items if item.rule == place.rule]
         lines += [f"waits at {dot}" for dot in list(dict.fromkeys(dots))[:3]]
     active = next((one for one in lit if one.role in ("here", "next")), None)
     if active is not None:
         lines.append(f"{'is read now' if active.role == 'here' else 'may come next'}: {active.label}")
         if active.role == "here":
-            lines.append(f"next byte: {describe_bytes(session.next_bytes())}")
+            lines.append(f"next byte: {describe_bytes(session.inspect.next_bytes())}")
     return lines
 
 
@@ -168,22 +168,22 @@ class SourcePanel(Panel):
         self._answer: State = {}
         self._kept: dict[Language, Source] = {}
         self._shown: tuple[Any, ...] | None = None
-        self._places: tuple[Place, ...] = ()
+        self._places: tuple[SourcePlace, ...] = ()
         self._refused: tuple[Any, State] | None = None
 
     def update(self, change: Change | None) -> None:
-        session, view, draft = self.session, self.view, self.session.draft
+        session, view, draft = self.session, self.view, self.session.edits.draft
         source = shown_source(session)
         self._kept[source.language] = source
-        key = (source, draft is None, session.vocabulary, tuple(self._answer.items()))
+        key = (source, draft is None, session.inspect.vocabulary, tuple(self._answer.items()))
         if self._shown is None or any(new is not old and new != old for new, old in zip(key, self._shown, strict=True)):
             self._shown = key
             view.document = {**document_state(session), **self._answer}
-            found = doubts(source, session.compiled.grammar) if draft is None else misspelt(source)
+            found = doubts(source, session.inspect.compiled.grammar) if draft is None else misspelt(source)
             warned = [{**mistake_state(one), "warning": True} for one in found]
             view.mistakes = [mistake_state(one) for one in (draft.mistakes if draft is not None else ())] + warned
             view.status = "" if draft is None else draft.status
-        self._places = () if draft is not None else provenance(session)
+        self._places = () if draft is not None else provenance(session.inspect)
         view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]
         view.forbids = self._forbids()
         view.selected = selected_span(session, self.desk.selection)
@@ -194,12 +194,12 @@ class SourcePanel(Panel):
     def _forbids(self) -> list[State]:
         """Why the rest of a text that was refused cannot come."""
         reading, session = self.desk.reading, self.session
-        if reading is None or reading.ok or session.draft is not None:
+        if reading is None or reading.ok or session.edits.draft is not None:
             return []
         rest = reading.text[reading.read :]
         key = (session.document, session.text, rest)
         if self._refused is None or self._refused[0] != key:
-            found = forbidding(session, rest, budget_ms=FORBIDS_MS)
+            found = forbidding(session.inspect, rest, budget_ms=FORBIDS_MS)
             self._refused = key, {"list": [place_state(session.document, place) for place in found]}
         return list(self._refused[1]["list"])
 
@@ -244,14 +244,14 @@ class SourcePanel(Panel):
         if not isinstance(offset, int):
             self.desk.select(pointer=content.get("pointer"), rule=content.get("rule"))
             return
-        place = place_at(self.session, offset) if self.session.draft is None else None
+        place = place_at(self.session.inspect, offset) if self.session.edits.draft is None else None
         if place is not None:
             self.desk.select(pointer=place.pointer, rule=place.rule)
 
     def _hover(self, content: State) -> None:
         offset = content.get("offset")
         lines: list[str] = []
-        if isinstance(offset, int) and self.session.draft is None:
+        if isinstance(offset, int) and self.session.edits.draft is None:
             with self.session.held():
                 lines = hover_lines(self.session, offset, self._places)
         self.view.send({"view": content.get("view"), "seq": content.get("seq"), "lines": lines})

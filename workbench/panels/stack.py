@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from visualizers.stack import StackView
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
-from workbench.provenance.crumbs import Crumbs, crumbs
+from workbench.provenance.breadcrumbs import Breadcrumbs, breadcrumbs
 from workbench.session import Change
 
 __all__ = ["StackPanel"]
@@ -27,14 +27,14 @@ class StackPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: StackView = StackView()
-        self._crumbs: tuple[object, dict[str, Crumbs]] = None, {}
+        self._crumbs: tuple[object, dict[str, Breadcrumbs]] = None, {}
 
     def update(self, change: Change | None) -> None:
-        found = self.session.call_stack()
-        places = pointers(self.session, (level.begin for level in found.levels))
+        found = self.session.inspect.call_stack()
+        places = pointers(self.session.inspect, (level.begin for level in found.levels))
         self.view.show(found, places, self._named(places))
 
-    def _named(self, places: Sequence[str | None]) -> dict[str, Crumbs]:
+    def _named(self, places: Sequence[str | None]) -> dict[str, Breadcrumbs]:
         """The names of places in the source; those of this source are kept."""
         source = self.session.document
         if self._crumbs[0] is not source:
@@ -42,5 +42,5 @@ class StackPanel(Panel):
         known = self._crumbs[1]
         for place in places:
             if place is not None and place not in known:
-                known[place] = crumbs(source.value, place)
+                known[place] = breadcrumbs(source.value, place)
         return known

@@ -19,7 +19,7 @@ from kernels_core import TokenizerInfo
 from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import OPEN, SPACE, STOP_TOKEN, clip, glyph, parse
 from visualizers.text import TextView
-from workbench.explorer.tooltip import hint
+from workbench.explorer.tooltip import tooltip
 from workbench.languages import NOTHING
 from workbench.panels.base import Desk, Panel
 from workbench.panels.triggers import StepMode, step_modes
@@ -64,7 +64,7 @@ class TextPanel(Panel):
             modes=() if isinstance(modes, BudgetExceededError) else modes,
             note=unknown,
         )
-        view.running = self.session.is_running
+        view.running = self.session.model.is_running
         view.chosen = self._chosen()
 
     def chosen(self) -> None:
@@ -78,7 +78,7 @@ class TextPanel(Panel):
     def _hint(self) -> State | None:
         """Why what is refused of the text in the box cannot come."""
         reading = self.desk.reading
-        return None if reading is None or reading.ok else hint(self.session, reading.text[reading.read :])
+        return None if reading is None or reading.ok else tooltip(self.session.inspect, reading.text[reading.read :])
 
     def _chosen(self) -> State | None:
         """The selected token and whether it can come here."""
@@ -86,7 +86,7 @@ class TextPanel(Panel):
         info = self.session.tokenizer.info
         if not isinstance(token, int) or not 0 <= token < info.vocab_size:
             return None
-        reading = self.session.explain(token)
+        reading = self.session.inspect.explain(token)
         text = glyph(bytes(info.decoded_vocab[token])) or "(no bytes)"
         why = (reading.note or "allowed here") if reading.ok else reading.note or reading.message
         return {"id": token, "text": text, "ok": reading.ok, "why": why}
@@ -126,11 +126,11 @@ def stepper_state(
 
     A place whose mask takes more than the budget has no tokens to offer, and says so.
     """
-    position, steps, index = session.position, session.steps, session.index
+    position, steps, index = session.inspect.position, session.steps, session.index
     allowed, candidates = -1, []
     try:
         candidates = _candidates(session)
-        allowed = session.allowed_array().size
+        allowed = session.inspect.allowed_array().size
         status = _status(session, reading, trouble, note)
     except BudgetExceededError as error:
         status = _status(session, reading, trouble or str(error), note)
@@ -143,14 +143,14 @@ def stepper_state(
         "modes": [[*mode, len(list(run))] for mode, run in groupby(modes)],
         "status": status,
         "place": f"byte {position:,} · after step {index:,} of {len(steps):,} · {_allowed(allowed)}",
-        "vocabulary": session.vocabulary,
-        "next": content(session.next_bytes()) or "nothing",
+        "vocabulary": session.inspect.vocabulary,
+        "next": content(session.inspect.next_bytes()) or "nothing",
         "candidates": [{"id": c.token_id, "text": clip(str(c), 24), "stop": c.stop} for c in candidates],
         "more": f"{allowed - len(candidates):,}" if allowed > len(candidates) else "",
         "can_back": session.place > Place(),
         "can_forward": index < len(steps),
-        "can_undo": session.can_undo_edit,
-        "can_redo": session.can_redo_edit,
+        "can_undo": session.edits.can_undo,
+        "can_redo": session.edits.can_redo,
         "kept": _kept(session),
     }
 
@@ -171,7 +171,7 @@ def _kept(session: Session) -> list[State]:
     """The continuations that edits dropped, from where they leave the present text."""
     now = np.frombuffer(session.text, dtype=np.uint8)
     shown = []
-    for version in session.kept:
+    for version in session.edits.kept:
         then = np.frombuffer(version.text, dtype=np.uint8)[: now.size]
         parted = np.flatnonzero(then != now[: then.size])
         rest = glyph(version.text[parted[0] if parted.size else then.size :])
@@ -185,11 +185,11 @@ _looks: Final[WeakKeyDictionary[object, NDArray[np.uint8]]] = WeakKeyDictionary(
 
 def _candidates(session: Session) -> list[Candidate]:
     """Allowed tokens worth offering: readable ones before blanks and control bytes, and not single characters alone."""
-    allowed = session.allowed_array()
+    allowed = session.inspect.allowed_array()
     if allowed.size <= CANDIDATES:
-        return session.allowed_tokens(CANDIDATES)
+        return session.inspect.allowed_tokens(CANDIDATES)
     info = session.tokenizer.info
-    stops = [candidate for candidate in session.allowed_tokens(CANDIDATES) if candidate.stop]
+    stops = [candidate for candidate in session.inspect.allowed_tokens(CANDIDATES) if candidate.stop]
     scanned = allowed[:SCANNED]
     scanned = scanned[~np.isin(scanned, [candidate.token_id for candidate in stops])]
     looks = _looks_of(info, scanned)
@@ -226,15 +226,15 @@ def _allowed(count: int) -> str:
 def _status(session: Session, reading: Reading | None, trouble: str, note: str) -> State:
     if trouble:
         return {"kind": "dead", "text": trouble}
-    draft = session.draft
+    draft = session.edits.draft
     if draft is not None and draft.in_use == NOTHING:  # else one would look for the mistake in the text
         return {"kind": "dead", "text": "the source has a mistake: only the empty text is allowed"}
     if reading is not None and not reading.ok:
         return {"kind": "dead", "text": str(reading)}
-    if session.is_terminated:
+    if session.inspect.is_terminated:
         return {"kind": "stopped", "text": "complete: the stop token was taken"}
     if session.is_completed:
         return {"kind": "end", "text": " · ".join(filter(None, ("the text may end here", note)))}
-    if not session.allowed_array().size:
+    if not session.inspect.allowed_array().size:
         return {"kind": "dead", "text": "dead end: no token of the vocabulary can go on, and the text may not end here"}
     return {"kind": "ok", "text": (reading.note if reading is not None else "") or note}

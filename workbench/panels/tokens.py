@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visualizers.live import TokenTable
-from workbench.explorer.tooltip import hint
-from workbench.next import Outlook
+from workbench.explorer.tooltip import tooltip
+from workbench.next import NextTokens
 from workbench.panels.base import Desk, Panel
 from workbench.panels.next import QUICK
 from workbench.session import Change
@@ -31,13 +31,13 @@ class TokensPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: TokenTable = TokenTable()
-        self.view.answers("hint", lambda content: {"hint": hint(self.session, int(content["id"]))})
+        self.view.answers("hint", lambda content: {"hint": tooltip(self.session.inspect, int(content["id"]))})
 
     def update(self, change: Change | None) -> None:
-        self.view.show(self.session.token_sets(), _members(self.session.next(seconds=QUICK)))
+        self.view.show(self.session.inspect.token_sets(), _members(self.session.inspect.next(seconds=QUICK)))
 
 
-def _members(here: Outlook) -> Mapping[str, Callable[[], npt.NDArray[np.bool_]]]:
+def _members(here: NextTokens) -> Mapping[str, Callable[[], npt.NDArray[np.bool_]]]:
     """The groups of what may come next; their tokens are looked up when somebody asks for a group."""
 
     def member(number: int) -> Callable[[], npt.NDArray[np.bool_]]:

@@ -46,12 +46,12 @@ class TreePanel(Panel):
             "unfolded": [str(key) for key in wish.get("unfolded") or ()],
             "folded": [str(key) for key in wish.get("folded") or ()],
         }
-        matcher, tree = self.session.matcher, wish.get("tree", 0)
+        matcher, tree = self.session.inspect.matcher, wish.get("tree", 0)
         try:
             found = derivation(matcher, tree=int(tree), **chosen)
         except IndexError:  # of a text that was read before: there are fewer trees here
             found = derivation(matcher, **chosen)
-        self.view.show(found, pointers(self.session, (node.begin for node in found.nodes)))
+        self.view.show(found, pointers(self.session.inspect, (node.begin for node in found.nodes)))
 
     def _whole(self) -> bytes:
         return b"".join(step.data for step in self.session.steps)

@@ -34,8 +34,8 @@ class TriggersPanel(Panel):
         self.view: TriggerView = TriggerView()
 
     def update(self, change: Change | None) -> None:
-        found = tags(self.session)
-        self.view.show(self.session.modes())
+        found = tags(self.session.inspect)
+        self.view.show(self.session.inspect.modes())
         self.view.tags = found.state()
         if found.beginning:  # the source knows the names of tags, the grammar only those of rules
             self.view.about = {**self.view.about, "sentence": found.beginning, "mode": "trigger"}
@@ -53,14 +53,14 @@ def step_modes(session: Session) -> tuple[StepMode, ...] | BudgetExceededError:
 
     What was said where the grammar has too many rules for that, or the text is too long to be read again.
     """
-    matcher = session.matcher
+    matcher = session.inspect.matcher
     switches = _SWITCHES.get(matcher.compiled)
     if switches is None:
         switches = _SWITCHES[matcher.compiled] = may_switch(matcher)
     if not switches:
         return ()
     try:
-        found = session.modes()
+        found = session.inspect.modes()
     except BudgetExceededError as error:
         return error
     named = []

@@ -88,14 +88,14 @@ class WhyPanel(Panel):
             self.view.show({})
             return
         with self.session.held():
-            self._found = why(self.session, what, reasons=False, lead=lead)
+            self._found = why(self.session.inspect, what, reasons=False, lead=lead)
             self.view.show(self._found.state())
 
     def _reasons(self, _content: Traits) -> Traits:
         """What forbids it, in the words of the source: asked for once the rest is shown."""
         if self._found is not None:
             with self.session.held():
-                if self._found.reading.start == self.session.position:
-                    self._found = with_reasons(self.session, self._found)
+                if self._found.reading.start == self.session.inspect.position:
+                    self._found = with_reasons(self.session.inspect, self._found)
                     self.view.show(self._found.state())
         return {}

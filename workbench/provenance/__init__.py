@@ -8,7 +8,7 @@ inside a tag through its schema; for EBNF, Lark and patterns the engine's states
 
 In reading order: `places` (the answer), `prefix` (JSON texts), `elements` (arguments as elements), `schema` (schemas),
 `formats` (structural tags), `rules` (grammars), `branches` (small grammars to ask), `reader` (all of it for one
-source), `spots` (what began where), `schema_rules` (which rule reads a place), `members` (objects that are being
+source), `origins` (what began where), `schema_rules` (which rule reads a place), `members` (objects that are being
 written), `tags` (tags ahead, and what ends the open ones), `reasons` (why not).
 """
 
@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from kernels_core.locks import new_lock
 from workbench.provenance.members import Member, Members, OpenObject, open_objects
-from workbench.provenance.places import Place, Role
+from workbench.provenance.origins import origins
+from workbench.provenance.places import Role, SourcePlace
 from workbench.provenance.reader import Reader, read_text
 from workbench.provenance.rules import spans_of_rules
 from workbench.provenance.schema_rules import schema_rules
-from workbench.provenance.spots import spots
 from workbench.provenance.tags import Tags, tags_of
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ __all__ = [
     "Member",
     "Members",
     "OpenObject",
-    "Place",
     "Role",
+    "SourcePlace",
     "Tags",
     "forbidding",
     "members",
@@ -73,11 +73,11 @@ def pointers(context: Context, begins: Iterable[int]) -> list[str | None]:
     """
     with context.held():
         wanted = list(begins)
-        found = spots(context, reader_of(context), wanted)
+        found = origins(context, reader_of(context), wanted)
         return [found.get(begin) for begin in wanted]
 
 
-def provenance(context: Context) -> tuple[Place, ...]:
+def provenance(context: Context) -> tuple[SourcePlace, ...]:
     """Where the parser is in the session's source, what is read now first; nothing changes.
 
     Empty at a place that no part of the source speaks about (a value that a schema does not mention lies `here` in the
@@ -88,7 +88,7 @@ def provenance(context: Context) -> tuple[Place, ...]:
         def can_come(
             text: bytes,
         ) -> bool:  # not asked about rules: a large grammar gets no second engine for them
-            return bool(context.twin().accept_string(text))
+            return bool(context.shadow().accept_string(text))
 
         return reader_of(context).places(context, read_text(context), can_come)
 
@@ -99,12 +99,12 @@ def members(context: Context) -> Members:
         reader = reader_of(context)
         if not reader.source.is_json or context.is_terminated:
             return Members(context.position, ())
-        twin = context.twin()
+        shadow = context.shadow()
 
         def can_come(text: bytes) -> bool:
-            return bool(twin.fork().accept_string(text))
+            return bool(shadow.fork().accept_string(text))
 
-        forced = twin.find_jump_forward_string(_FORCED).encode()
+        forced = shadow.find_jump_forward_string(_FORCED).encode()
         return Members(context.position, open_objects(reader, read_text(context), can_come, forced))
 
 
@@ -117,7 +117,7 @@ def tags(context: Context) -> Tags:
 
 def forbidding(
     context: Context, text: str | bytes, *, budget_ms: float = 200.0, cancel: CancelToken | None = None
-) -> tuple[Place, ...]:
+) -> tuple[SourcePlace, ...]:
     """The places in the source that are the reason why `text` cannot be read here, best reason first.
 
     Each is found by trying: without it the byte at which the text dies could come.  Empty where the text can be read,
@@ -127,18 +127,18 @@ def forbidding(
 
     data = text.encode() if isinstance(text, str) else bytes(text)
     with context.held():
-        return Search(context, reader_of(context), context.twin(), budget_ms, cancel).reasons(data)
+        return Search(context, reader_of(context), context.shadow(), budget_ms, cancel).reasons(data)
 
 
-def place_at(context: Context, offset: int) -> Place | None:
+def place_at(context: Context, offset: int) -> SourcePlace | None:
     """What stands at a character of the source: the rule, or the JSON value, that a click there means."""
     source = context.document
     if source.is_json:
         pointer = source.json.pointer_at(offset)
-        return Place("here", pointer, source.json.entries[pointer].span, pointer)
+        return SourcePlace("here", pointer, source.json.entries[pointer].span, pointer)
     for name, (start, end) in spans_of_rules(context).items():
         if start <= offset < end:
-            return Place("here", name, (start, end), None, name)
+            return SourcePlace("here", name, (start, end), None, name)
     return None
 
 

@@ -1,6 +1,6 @@
 """The objects that are being written: which members are there, may come or are required, and whether it may close.
 
-    open_objects(reader, text, can_come)        # the innermost first; see `Session.members`
+    open_objects(reader, text, can_come)        # the innermost first; see `Session.inspect.members`
 
 What is there and what is required is read off the text and the schema.  Whether a name or the closing may come now is
 asked of the parser.  While a member is being written the parser cannot be asked about the next one, so that is worked

@@ -11,7 +11,7 @@ from typing import Literal
 from workbench.languages import Source
 from workbench.languages.positions import JsonSyntaxError, child
 
-__all__ = ["Place", "Role", "json_place", "one_of_each"]
+__all__ = ["Role", "SourcePlace", "json_place", "one_of_each"]
 
 Role = Literal["here", "next", "around", "forbids"]
 """`here`: what is being read.  `next`: what may begin here.  `around`: what holds it.  `forbids`: why a byte cannot
@@ -19,7 +19,7 @@ come."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """One place in the source of a session.
 
     `span` is a half-open character range of the source's text, None where it stands in another document; `pointer` a
@@ -39,7 +39,7 @@ class Place:
         return f"{self.label} ({where})" if where and where not in self.label else self.label
 
 
-def json_place(source: Source, pointer: str, role: Role, label: str, keyword: str = "") -> Place:
+def json_place(source: Source, pointer: str, role: Role, label: str, keyword: str = "") -> SourcePlace:
     """A place given by its pointer; the span is that of the value with its key.
 
     What forbids something is the keyword itself, if it stands there.
@@ -54,13 +54,13 @@ def json_place(source: Source, pointer: str, role: Role, label: str, keyword: st
             span = (source.json.nearest(pointer)[1] if entry is None else entry).span
         except JsonSyntaxError:
             pass
-    return Place(role, label, span, pointer, None, keyword)
+    return SourcePlace(role, label, span, pointer, None, keyword)
 
 
-def one_of_each(places: list[Place]) -> tuple[Place, ...]:
+def one_of_each(places: list[SourcePlace]) -> tuple[SourcePlace, ...]:
     """The places without repetitions; one that is `here` is not also `next` or `around`."""
     strength = {"forbids": 0, "here": 1, "next": 2, "around": 3}
-    best: dict[tuple[object, ...], Place] = {}
+    best: dict[tuple[object, ...], SourcePlace] = {}
     for place in places:
         key = (
             place.pointer,

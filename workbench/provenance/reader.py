@@ -19,7 +19,7 @@ from workbench.languages.positions import child, parts_of
 from workbench.provenance.branches import Oracles
 from workbench.provenance.elements import STYLES, read_elements, spelt_element
 from workbench.provenance.formats import FormatWalk, Standing
-from workbench.provenance.places import Place, json_place, one_of_each
+from workbench.provenance.places import SourcePlace, json_place, one_of_each
 from workbench.provenance.prefix import JsonPrefix, read_prefix
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import SchemaWalk, Site
@@ -87,19 +87,19 @@ class Reader:
         if self._tag is not None:
             self._formats = FormatWalk(self._tag["format"], "#/format", info, ORACLES)
 
-    def places(self, context: Context, text: bytes, can_come: Probe) -> tuple[Place, ...]:
+    def places(self, context: Context, text: bytes, can_come: Probe) -> tuple[SourcePlace, ...]:
         """The places of `text`, the session's own."""
         source = self.source
         if not source.is_json:
             return one_of_each(rule_places(source, context.compiled, context.frontier().items))
-        found: list[Place] = []
+        found: list[SourcePlace] = []
         for standing in self.standings(text):
             found += self._standing_places(standing)
         for content in self.contents(text):
             found += self._schema_places(content, can_come)
         return one_of_each(found)
 
-    def spot(self, text: bytes) -> str | None:
+    def pointer_behind(self, text: bytes) -> str | None:
         """The pointer of what is read behind `text`: a value's own schema, else that of the container, or the tag."""
         for content in self.contents(text):
             prefix = content.prefix
@@ -213,7 +213,7 @@ class Reader:
 
     # -- tags ------------------------------------------------------------------------------------------------------
 
-    def _standing_places(self, standing: Standing) -> Iterator[Place]:
+    def _standing_places(self, standing: Standing) -> Iterator[SourcePlace]:
         pointer, tag = self.moved(standing.pointer), self._tag_around(standing.pointer)
         name = self.tool(standing.pointer) or (self._begin_of(tag) if tag else "")
         inside = f"tag {name}" if name else "the format"
@@ -257,7 +257,7 @@ class Reader:
 
     # -- schemas ---------------------------------------------------------------------------------------------------
 
-    def _schema_places(self, content: Content, can_come: Probe) -> Iterator[Place]:
+    def _schema_places(self, content: Content, can_come: Probe) -> Iterator[SourcePlace]:
         prefix = content.prefix
         if prefix.part == "end":
             yield json_place(self.source, content.base, "here", "behind the value")
@@ -272,7 +272,9 @@ class Reader:
             yield json_place(self.source, content.pointer(site.pointer), "here", label, site.keyword)
         yield from self._next(content, prefix, levels[-1], can_come)
 
-    def _next(self, content: Content, prefix: JsonPrefix, sites: tuple[Site, ...], can_come: Probe) -> Iterator[Place]:
+    def _next(
+        self, content: Content, prefix: JsonPrefix, sites: tuple[Site, ...], can_come: Probe
+    ) -> Iterator[SourcePlace]:
         """Names and values that a schema lists and that may come (or go on) here."""
         asked = 0
         for site in sites:

@@ -24,10 +24,10 @@ from kernels_core.grammar.json_schema import SchemaOptions
 from visualizers.glyphs import glyph
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
-from workbench.next.places import live_bytes
+from workbench.next.probes import live_bytes
 from workbench.provenance.formats import Standing
 from workbench.provenance.names import begun
-from workbench.provenance.places import Place, json_place, one_of_each
+from workbench.provenance.places import SourcePlace, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader, read_text
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import Site
@@ -101,7 +101,7 @@ class Search:
         self._until: float | None = None  # the clock starts with the first variant: what comes before is needed anyway
         self._cancel = cancel
 
-    def reasons(self, data: bytes) -> tuple[Place, ...]:
+    def reasons(self, data: bytes) -> tuple[SourcePlace, ...]:
         """The reasons why `data` cannot be read, empty where it can."""
         probe = self._matcher.fork()
         read = next((count for count in range(len(data)) if not probe.accept_string(data[count : count + 1])), None)
@@ -112,7 +112,7 @@ class Search:
             found = rule_places(source, probe.compiled, probe.frontier().items)
             return one_of_each([_expects(place) for place in found if place.role == "here"])
         before = read_text(self._context) + data[:read]
-        places: list[Place] = []
+        places: list[SourcePlace] = []
         for content in self._reader.contents(before):
             places += self._in_schema(content, data[read:], _only(probe))
         for standing in self._reader.standings(before):
@@ -126,7 +126,7 @@ class Search:
 
     # -- schemas ---------------------------------------------------------------------------------------------------
 
-    def _in_schema(self, content: Content, rest: bytes, only: str) -> Iterator[Place]:
+    def _in_schema(self, content: Content, rest: bytes, only: str) -> Iterator[SourcePlace]:
         """The reasons why `rest` cannot come behind `content.text`; its first byte cannot."""
         text = content.text + rest[:1]
         prefix = content.prefix
@@ -170,7 +170,7 @@ class Search:
                 # An option is no keyword at that place, though a member may be called so.
                 yield replace(json_place(self._reader.source, content.pointer(pointer), "forbids", label), keyword=name)
 
-    def _at_level(self, content: Content, sites: tuple[Site, ...], text: bytes) -> Iterator[Place]:
+    def _at_level(self, content: Content, sites: tuple[Site, ...], text: bytes) -> Iterator[SourcePlace]:
         cuts = [cut for site in sites for cut in _cuts(site)]
         for plain in (True, False):
             tried = [cut for cut in cuts if (cut.keyword not in _APPLICATORS) == plain]
@@ -209,7 +209,7 @@ class Search:
                 kept = fewer
         return kept
 
-    def _place(self, content: Content, cut: _Cut, others: list[_Cut]) -> Place:
+    def _place(self, content: Content, cut: _Cut, others: list[_Cut]) -> SourcePlace:
         pointer = content.pointer(cut.site.pointer)
         if not cut.keyword:
             return json_place(self._reader.source, pointer, "forbids", "`false` allows no value")
@@ -255,7 +255,7 @@ class Search:
 
     # -- structural tags -------------------------------------------------------------------------------------------
 
-    def _in_format(self, standing: Standing, before: bytes) -> Iterator[Place]:
+    def _in_format(self, standing: Standing, before: bytes) -> Iterator[SourcePlace]:
         source, pointer = self._reader.source, self._reader.moved(standing.pointer)
         if standing.where in ("begin", "end", "text", "separator"):
             rest = glyph(standing.wanted[standing.done :])
@@ -296,8 +296,8 @@ def _only(probe: GrammarMatcher) -> str:
     return f"only {in_words(live_bytes(probe)) or 'the end of the text'} may follow here"
 
 
-def _expects(place: Place) -> Place:
-    return Place("forbids", f"expects {place.label}", place.span, None, place.rule)
+def _expects(place: SourcePlace) -> SourcePlace:
+    return SourcePlace("forbids", f"expects {place.label}", place.span, None, place.rule)
 
 
 def _cuts(site: Site) -> Iterator[_Cut]:

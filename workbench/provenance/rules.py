@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kernels_core.automata.lower import AFTER
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, children
-from workbench.provenance.places import Place
+from workbench.provenance.places import SourcePlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,13 +28,13 @@ MAX_ITEMS = 200
 MAX_PLACES = 1_000  # far more than anybody looks at; a state of many optional parts stands in front of each
 
 
-def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[EarleyItem]) -> list[Place]:
+def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[EarleyItem]) -> list[SourcePlace]:
     """The nodes that the items of a frontier of `compiled` wait for, and the rules they stand in."""
     tables = compiled.machine.tables
     ir: GrammarIR = tables.lowering.ir
     if ir.source != source.text:  # a grammar that was built by hand has no text
         return []
-    found: list[Place] = []
+    found: list[SourcePlace] = []
     items = [item for item in waiting if item.scannable][:MAX_ITEMS]
     for item in items:
         known = False
@@ -53,11 +53,13 @@ def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[Ear
             known = True
             text = source.text[span.start : span.end]
             label = _clip(text) if source.language == "regex" else f"{position.rule}: {_clip(text)}"
-            found.append(Place("here", label, (span.start, span.end), None, position.rule))
+            found.append(SourcePlace("here", label, (span.start, span.end), None, position.rule))
             if rule.span is not None and source.language != "regex":
-                found.append(Place("around", position.rule, (rule.span.start, rule.span.end), None, position.rule))
+                found.append(
+                    SourcePlace("around", position.rule, (rule.span.start, rule.span.end), None, position.rule)
+                )
         if not known and item.span is not None:
-            found.append(Place("here", item.rule, item.span, None, item.rule))
+            found.append(SourcePlace("here", item.rule, item.span, None, item.rule))
     return found
 
 

@@ -19,6 +19,7 @@ from kernels_core import CompiledGrammar, GrammarCompiler
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import Sharing, sharing
 from visualizers.caches import CacheShot, CacheView, figure, static
+from workbench.session.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,9 +87,10 @@ def caches(what: Any) -> Caches:
     generation = getattr(what, "generation", what)
     if hasattr(generation, "masks") and hasattr(generation, "steps") and not callable(generation):
         return _of_generation(generation)
-    if hasattr(what, "cache_record"):
+    if isinstance(what, Session):
         tokens = [step.data for step in what.steps]
-        return Caches(what.cache_record(), sharing(what.compiler), tokens, f"{what.tokenizer.name}; {_versions()}")
+        about = what.inspect
+        return Caches(about.cache_record(), sharing(about.compiler), tokens, f"{what.tokenizer.name}; {_versions()}")
     raise TypeError(f"caches of a generation, a trace, a session or a compiler, not of {type(what).__name__}")
 
 

@@ -29,7 +29,7 @@ GREEN, AMBER, RED, BLUE, GREY = "31,157,99", "214,148,20", "210,70,60", "66,116,
 
 def session_strip(session: Session, reading: Reading | None = None) -> str:
     """The session's history: steps read, steps undone, and what of a typed text `reading` says was refused."""
-    index, position = session.index, session.position
+    index, position = session.index, session.inspect.position
     chips = []
     for number, step in enumerate(session.steps[:MAX_CHIPS], start=1):
         colour = BLUE if number <= index or step.start < position else GREY
@@ -42,8 +42,10 @@ def session_strip(session: Session, reading: Reading | None = None) -> str:
     if reading is not None and not reading.ok:
         chips.append(_chip(glyph(reading.text[reading.read :]), RED, "refused", struck=True))
         message = _pre(str(reading))
-    state = "stopped" if session.is_terminated else "may end here" if session.is_completed else "must go on"
-    allowed = f"{len(session.allowed_ids()):,} tokens allowed · vocabulary {html_escape(session.vocabulary)}"
+    state = "stopped" if session.inspect.is_terminated else "may end here" if session.is_completed else "must go on"
+    allowed = (
+        f"{len(session.inspect.allowed_ids()):,} tokens allowed · vocabulary {html_escape(session.inspect.vocabulary)}"
+    )
     facts = f"byte {position:,} · after step {index:,} of {len(session.steps):,} · {allowed}"
     head = f'<b>Text</b><span style="opacity:0.7"> · {facts} · {state}</span>'
     return _block(head, " ".join(chips) or '<span style="opacity:0.7">nothing read yet</span>', message)

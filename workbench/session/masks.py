@@ -24,7 +24,7 @@ __all__ = ["Fills", "Known", "ids_of"]
 MAX_ASKED = 512
 """Places of a text read at once whose masks are asked for: the last ones."""
 MAX_KNOWN = 256
-MAX_OUTLOOKS = 64
+MAX_CONTINUATIONS = 64
 """Parser states that something is kept for."""
 
 T = TypeVar("T")

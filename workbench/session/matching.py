@@ -1,6 +1,6 @@
 """Moves a matcher over text: the few functions a session reads with, free of any state of their own.
 
-Read on: `workbench/session/session.py`.
+Read on: `core.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kernels_core.errors import TokenizerError
 from kernels_core.inspect.explain import refused_by_predicate
 from workbench.session.history import Step, Tape, Unit
 from workbench.session.result import Reading, StepError
-from workbench.session.shadow import Twin
+from workbench.session.shadow import Shadow
 from workbench.tokenizers import Tokenizer
 
 __all__ = [
@@ -53,12 +53,12 @@ def step_of_token(matcher: GrammarMatcher, token_id: int) -> Step | None:
     return Step(0, data, token_id, whole=True, stop=bool(whole.is_terminated()))
 
 
-def lay(twin: Twin, pieces: list[Piece], note: str = "") -> tuple[Tape, Reading]:
+def lay(shadow: Shadow, pieces: list[Piece], note: str = "") -> tuple[Tape, Reading]:
     """Read `pieces` from the beginning as far as they go: the tape of what was read, and the fate of the text.
 
-    The twin reads, so what the grammar refuses leaves no trace in the engine that runs.
+    The shadow reads, so what the grammar refuses leaves no trace in the engine that runs.
     """
-    matcher = twin.start()
+    matcher = shadow.start()
     tape = Tape()
     for piece, token_id in pieces:
         step = None if token_id is None else step_of_token(matcher, token_id)
@@ -71,7 +71,7 @@ def lay(twin: Twin, pieces: list[Piece], note: str = "") -> tuple[Tape, Reading]
         if step is None or len(step.data) < len(piece):
             break
     data = b"".join(piece for piece, _ in pieces)
-    return tape, report(data, 0, len(tape.data), twin, matcher, note)
+    return tape, report(data, 0, len(tape.data), shadow, matcher, note)
 
 
 def play(matcher: GrammarMatcher, steps: Iterable[Step]) -> None:
@@ -79,7 +79,7 @@ def play(matcher: GrammarMatcher, steps: Iterable[Step]) -> None:
     for step in steps:
         taken = matcher.accept_string(step.data) if step.token_id is None else matcher.accept_token(step.token_id)
         if not taken:
-            raise RuntimeError(f"the engine refuses {step!r} after {matcher.text!r}, which its twin took")
+            raise RuntimeError(f"the engine refuses {step!r} after {matcher.text!r}, which its shadow took")
 
 
 def single_bytes(data: bytes) -> list[Piece]:
@@ -95,8 +95,8 @@ def tokenise(data: bytes, tokenizer: Tokenizer) -> tuple[list[Piece], str]:
     return [(bytes(tokenizer.info.decoded_vocab[i]), i) for i in ids], ""
 
 
-def report(data: bytes, start: int, read: int, twin: Twin, matcher: GrammarMatcher, note: str = "") -> Reading:
-    """The `Reading` of `data`, of which `matcher`, one of the twin's, has just read `read` bytes."""
+def report(data: bytes, start: int, read: int, shadow: Shadow, matcher: GrammarMatcher, note: str = "") -> Reading:
+    """The `Reading` of `data`, of which `matcher`, one of the shadow's, has just read `read` bytes."""
     dead = read < len(data)
     return Reading(
         text=data,
@@ -104,7 +104,7 @@ def report(data: bytes, start: int, read: int, twin: Twin, matcher: GrammarMatch
         read=read,
         possible=possible_bytes(matcher),
         completed=bool(matcher.is_completed()),
-        waiting=tuple(item for item in twin.items(matcher) if item.scannable) if dead else (),
+        waiting=tuple(item for item in shadow.items(matcher) if item.scannable) if dead else (),
         note=note,
         about=refused_by_predicate(matcher, data[read]) if dead else "",
     )

@@ -1,85 +1,183 @@
-"""A generation that a session follows: each token the model draws is also a step of the session.
+"""Generations that a session follows: each token the model draws is also a step of the session.
 
-The run has a matcher of its own, so what it draws never depends on what is done to the session meanwhile; moving the
+A run has a matcher of its own, so what it draws never depends on what is done to the session meanwhile; moving the
 session by hand ends the run.  Without the constraint, the session reads along as far as the grammar allows, which
 shows where the model would have gone wrong.
 
-Read on: `workbench/session/trace.py` (what a run leaves behind), `workbench/generation/loop.py` (the loop itself).
+Read on: `trace.py` (what a run leaves behind), `workbench/generation/loop.py` (the loop itself).
 """
 
 from __future__ import annotations
 
-from types import TracebackType
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kernels_core.errors import MaskscopeError
+from workbench.generation.step import Step
+from workbench.session.core import Core
+from workbench.session.edits import Edits
+from workbench.session.inspector import Inspector
 from workbench.session.result import Reading, StepError
-from workbench.session.trace import Trace
+from workbench.session.trace import Runs, Trace
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Frontier
-    from workbench.generation import LanguageModel, Step
-    from workbench.session import Session
+    from workbench.generation import LanguageModel, TokenStream
 
-__all__ = ["Run", "RunError"]
+__all__ = ["ModelLoop", "Run", "RunError"]
 
 
 class RunError(MaskscopeError, RuntimeError):
     """A generation cannot start: one is already running in this session, or it cannot follow this one."""
 
 
-class Run:
-    """One generation, as a context manager: inside it the session counts as running.
+class ModelLoop:
+    """A model in the loop of one session (`session.model`)."""
 
-    Starting one takes over the model's vocabulary, if the session has another, and the order of members that is for
-    models, and puts the session at the beginning.
-    `trace` is what there is so far, at any time.
-    """
-
-    def __init__(
-        self, session: Session, model: LanguageModel, prompt: Any, *, constrained: bool, options: dict[str, Any]
-    ) -> None:
-        from workbench.generation import stream
-
+    def __init__(self, core: Core, inspect: Inspector, edits: Edits, session: Runs) -> None:
+        self._core = core
+        self._inspect = inspect
+        self._edits = edits
         self._session = session
-        self.constrained = constrained
-        if session.is_running:
-            raise RunError("a generation is already running in this session: call session.stop() first")
+        self._run: Run | None = None
+        self._trace: Trace | None = None
+
+    async def generate(
+        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, pace: float = 0.0, **options: Any
+    ) -> Trace:
+        """`Session.generate`."""
+        with self._running(model, prompt, constrained, options) as run:
+            async for step in run.stream:
+                run.follow(step)
+                await asyncio.sleep(pace)
+        return run.trace
+
+    def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:
+        """`Session.run`."""
+        with self._running(model, prompt, constrained, options) as run:
+            try:
+                for step in run.stream:
+                    run.follow(step)
+            except KeyboardInterrupt:
+                run.stop()
+        return run.trace
+
+    def run_in_background(
+        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any
+    ) -> Future[Trace]:
+        """`run` in a thread of its own: the cell returns at once, `.result()` waits for the trace."""
+        future: Future[Trace] = Future()
+
+        def work() -> None:
+            try:
+                future.set_result(self.run(model, prompt, constrained=constrained, **options))
+            except BaseException as error:
+                future.set_exception(error)
+
+        future.set_running_or_notify_cancel()
+        threading.Thread(target=work, name="maskscope-generation", daemon=True).start()
+        return future
+
+    def stop(self) -> None:
+        """End a running generation before its next token; without one, nothing happens."""
+        run = self._run
+        if run is not None:
+            run.stop()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a generation is stepping the session."""
+        return self._run is not None
+
+    @property
+    def current(self) -> Run | None:
+        """The generation that is stepping the session, if one is."""
+        return self._run
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace of the last generation, also of one that was interrupted or failed."""
+        run = self._run
+        return self._trace if run is None else run.trace
+
+    def copy(self, other: ModelLoop) -> None:
+        """Show what `other`, of a session with the same text, has to show."""
+        self._trace, self._core.model_replaced = other.trace, other.replaced
+
+    @property
+    def replaced(self) -> str:
+        """The name of the vocabulary in whose place a model's came; "" where none did."""
+        return self._core.model_replaced
+
+    @contextmanager
+    def _running(self, model: LanguageModel, prompt: Any, constrained: bool, options: dict[str, Any]) -> Iterator[Run]:
+        """Take over the model's vocabulary, if the session has another, and the order of members that is for models,
+        put the session at the beginning, and count as running until the end."""
+        core, edits = self._core, self._edits
+        self._refuse_second()
         if options.get("healing"):
             raise RunError(
                 "a session follows whole tokens, and the first ones of a healed text are partly the prompt's: use "
                 "`wb.generate(..., healing=True)`"
             )
-        if session.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
-            before = session._before_model or session.tokenizer.name
-            session.set_tokenizer(model.tokenizer)
-            session._before_model = "" if before == model.tokenizer.name else before
-        session.reset()
-        written = session.document.for_a_model()
-        if constrained and written is not session.document:
-            session.set_grammar(written)
-        grammar = session.matcher if constrained else None
-        self.stream = stream(model, prompt, grammar, log=session._log, **options)
-        self._compiled = session.compiled
-        self._frontiers: list[Frontier] = [session.frontier()]
-        self._place = session.place
+        if core.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
+            before = core.model_replaced or core.tokenizer.name
+            edits.set_tokenizer(model.tokenizer)
+            core.model_replaced = "" if before == model.tokenizer.name else before
+        edits.clear()
+        written = core.document.for_a_model()
+        if constrained and written is not core.document:
+            edits.set_grammar(written)
+        from workbench.generation import stream
+
+        grammar = self._inspect.matcher if constrained else None
+        tokens = stream(model, prompt, grammar, log=core.log, **options)
+        run = Run(core, self._inspect, edits, self._session, tokens, constrained)
+        with core.lock:
+            self._refuse_second()
+            self._run = core.run = run
+        core.tell("run")
+        try:
+            yield run
+        finally:
+            with core.lock:
+                self._trace, self._run, core.run = run.trace, None, None
+                core.log.listen(core.matcher)
+            core.tell("run")
+
+    def _refuse_second(self) -> None:
+        if self._run is not None:
+            raise RunError("a generation is already running in this session: call session.model.stop() first")
+
+
+class Run:
+    """One generation; `trace` is what there is so far, at any time."""
+
+    def __init__(
+        self, core: Core, inspect: Inspector, edits: Edits, session: Runs, stream: TokenStream, constrained: bool
+    ) -> None:
+        self.stream = stream
+        self.constrained = constrained
+        self._core = core
+        self._inspect = inspect
+        self._edits = edits
+        self._session = session
+        self._compiled = core.compiled
+        self._source = core.document.text
+        self._frontiers: list[Frontier] = [inspect.frontier()]
+        self._place = core.place
         self._died: Reading | None = None
         self._reason = ""
-
-    def __enter__(self) -> Run:
-        self._session._begin(self)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self._session._finish(self)
 
     @property
     def trace(self) -> Trace:
         return Trace(
             generation=self.stream.generation,
-            source=self._session.source,
+            source=self._source,
             automaton=self._compiled.automaton(),  # as far as the run has made it
             frontiers=tuple(self._frontiers),
             died=self._died,
@@ -100,15 +198,14 @@ class Run:
         """Take the model's token in the session too, as long as the grammar allows it."""
         if self._reason:
             return
-        session = self._session
-        if session.place != self._place:
+        if self._core.place != self._place:
             self._reason = "the session was moved by hand"
             self.stop()
             return
         try:
-            session._take(step.token_id, step.fill)
+            self._edits.take(step.token_id, step.fill)
         except StepError as error:
             self._died, self._reason = error.reading, error.reason
             return
-        self._place = session.place
-        self._frontiers.append(session.frontier())
+        self._place = self._core.place
+        self._frontiers.append(self._inspect.frontier())

@@ -1,12 +1,12 @@
-"""The twin of the engine that a session runs: the same grammar compiled again, to be asked whatever a person may ask.
+"""The shadow of the engine that a session runs: the same grammar compiled again, to be asked whatever panels may ask.
 
 What is only asked (why not this token? which bytes may follow? which state accepts what?) makes parser states, token
 sets and automaton states, and counts as hits and misses.  None of that may show in the engine that runs.  So it is
-asked of a twin, which follows the same text and shares nothing with it (`CompiledGrammar.apart`).
+asked of a shadow, which follows the same text and shares nothing with it (`CompiledGrammar.apart`).
 
-State ids of the twin are its own.  What it tells is told in those of the engine that runs (`inspect/pairs.py`).
+State ids of the shadow are its own.  What it tells is told in those of the engine that runs (`inspect/pairs.py`).
 
-Read on: `workbench/session/session.py`, whose lock guards its twin.
+Read on: `core.py`, whose lock guards it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
 from kernels_core.masks.token_verdicts import kept
 
-__all__ = ["Twin"]
+__all__ = ["Shadow"]
 
 
-class Twin:
+class Shadow:
     """A second engine for `compiled`, made when it is first asked."""
 
     def __init__(self, compiled: CompiledGrammar) -> None:
@@ -46,7 +46,7 @@ class Twin:
         for step in wanted[shared:]:
             taken = self._matcher.accept_string(step) if isinstance(step, bytes) else self._matcher.accept_token(step)
             if not taken:
-                raise RuntimeError(f"the twin refuses {step!r} after {self._matcher.text!r}, which the engine took")
+                raise RuntimeError(f"the shadow refuses {step!r} after {self._matcher.text!r}, which the engine took")
 
     def fork(self) -> GrammarMatcher:
         """A matcher at this place."""
@@ -57,7 +57,7 @@ class Twin:
         return GrammarMatcher(self.compiled)
 
     def items(self, matcher: GrammarMatcher) -> tuple[EarleyItem, ...]:
-        """The Earley items of a matcher of the twin's, with the states of the engine that runs."""
+        """The Earley items of a matcher of the shadow's, with the states of the engine that runs."""
         self._chart.seek(matcher.steps())
         return tuple(map(self._told, self._chart.items()))
 
@@ -71,7 +71,7 @@ class Twin:
         return rest_callers(self._matcher)
 
     def states(self, theirs: Iterable[int]) -> list[int]:
-        """States of the twin's as those of the engine that runs; -1 for those that it has not made."""
+        """States of the shadow's as those of the engine that runs; -1 for those that it has not made."""
         return [self._pairs.ours(state) for state in theirs]
 
     def _told(self, item: EarleyItem) -> EarleyItem:

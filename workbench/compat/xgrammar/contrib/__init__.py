@@ -1,4 +1,4 @@
-"""Hooks into libraries that generate text.  `hf`: Hugging Face `transformers`; `mlxlm` is refused."""
+"""Hooks into libraries that generate text.  `hf`: Hugging Face `transformers`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("hf", "mlxlm"):
+    if name != "hf":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")

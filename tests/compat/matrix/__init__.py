@@ -1,6 +1,6 @@
 """The behaviour matrix: what XGrammar does and what `workbench.compat.xgrammar` does, call by call.
 
-`python -m workbench compat matrix` prints it.  In reading order: `row`, `schemas`, `grammars`, `tags`, `objects` (the
+`python -m tests.compat.matrix` prints it.  In reading order: `row`, `schemas`, `grammars`, `tags`, `objects` (the
 rows), `reasons` (why they differ), `table` (the page docs/compat-matrix.md).
 """
 

@@ -6,37 +6,37 @@ import pytest
 
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
-from workbench.explorer.tooltip import hint
+from workbench.explorer.tooltip import tooltip
 from workbench.session import Session
 from workbench.session.result import StepError
 
 
 def test_a_text_that_cannot_come(session: Session) -> None:
-    session.set_prefix("[tr")
-    assert hint(session, b"uX") == {
+    session.read("[tr")
+    assert tooltip(session.inspect, b"uX") == {
         "ok": False,
         "message": "X cannot come at byte 4, after u",
         "after": "e",
-        "reasons": hint(session, b"uX")["reasons"],
+        "reasons": tooltip(session.inspect, b"uX")["reasons"],
         "bytes": "",
     }
-    assert {reason["where"] for reason in hint(session, b"uX")["reasons"]} <= {"value"}
-    assert hint(session, b"X")["message"] == "X cannot come at byte 3"
+    assert {reason["where"] for reason in tooltip(session.inspect, b"uX")["reasons"]} <= {"value"}
+    assert tooltip(session.inspect, b"X")["message"] == "X cannot come at byte 3"
     assert session.text == b"[tr"
 
 
 def test_tokens(session: Session) -> None:
-    session.set_prefix("[true")
-    said = hint(session, ord(","))
+    session.read("[true")
+    said = tooltip(session.inspect, ord(","))
     assert (said["ok"], said["message"], said["bytes"], said["reasons"]) == (True, ", may come here", "2C", [])
     assert "17 characters" in said["after"]
-    ended = hint(session, EOS)
+    ended = tooltip(session.inspect, EOS)
     assert (ended["ok"], ended["reasons"]) == (False, [])
     assert "cannot come" in ended["message"]
     session.step("]")
-    assert hint(session, EOS)["message"] == "may come here: the stop token: it ends the text"
+    assert tooltip(session.inspect, EOS)["message"] == "may come here: the stop token: it ends the text"
     with pytest.raises(StepError):
-        hint(session, 10**6)
+        tooltip(session.inspect, 10**6)
 
 
 def test_the_panels_answer(session: Session) -> None:
@@ -54,9 +54,9 @@ def test_the_panels_answer(session: Session) -> None:
             explorer.widget._handle_custom_msg(asked, [])
             return replies.pop()
 
-        assert ask("tokens", id=ord("t"))["hint"] == hint(session, ord("t"))
+        assert ask("tokens", id=ord("t"))["hint"] == tooltip(session.inspect, ord("t"))
         assert "outside the vocabulary" in str(ask("tokens", id=10**9)["error"])
         assert ask("text")["hint"] is None
         explorer.desk.do("prefix", text="[12;")
-        assert ask("text")["hint"] == hint(session, b";")
+        assert ask("text")["hint"] == tooltip(session.inspect, b";")
         assert replies == []

@@ -1,6 +1,7 @@
-"""The outlook from one place of a session: what may come next, grouped by meaning, with the tokens that write it.
+"""What may come next at one place of a text, grouped by meaning, with the tokens that write it.
 
-`session.next()` returns one.  It prints as a table, displays itself in a notebook, and `to_frame()` gives its rows.
+`session.inspect.next()` returns one.  It prints as a table, displays itself in a notebook, and `to_frame()` gives its
+rows.
 
 Read on: `workbench/next/continuations.py` (the exploration), `workbench/panels/next.py` (the panel).
 """
@@ -25,7 +26,7 @@ from visualizers.next import outlook_html
 from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
-from workbench.next.places import open_end, state_key
+from workbench.next.probes import open_end, state_key
 from workbench.session.result import byte_ranges, content
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from workbench.session.context import Context
 
-__all__ = ["Chip", "Group", "Outlook", "outlook"]
+__all__ = ["Chip", "Group", "NextTokens", "next_tokens"]
 
 MAX_CHIPS: Final = 400
 PLACES: Final = 256
@@ -91,7 +92,7 @@ class Group:
 
 
 @dataclass(frozen=True, repr=False)
-class Outlook(Table):
+class NextTokens(Table):
     """What may come next after `position` bytes, by meaning.
 
     `allowed` tokens are allowed by the mask: the sum of the groups' `tokens`, and `uncounted` ones that begin none of
@@ -228,16 +229,16 @@ class Outlook(Table):
     def __repr__(self) -> str:
         names = ", ".join(f"{len(group.chips) + group.more} {group.name}" for group in self.groups) or "nothing"
         more = "" if self.complete else ", perhaps more"
-        return f"Outlook(after {self.position} bytes: {names}{more}; {self.allowed:,} tokens allowed)"
+        return f"NextTokens(after {self.position} bytes: {names}{more}; {self.allowed:,} tokens allowed)"
 
     def _repr_html_(self) -> str:
         return outlook_html(self.state())
 
 
-def outlook(context: Context, *, seconds: float = PATIENCE) -> Outlook:
+def next_tokens(context: Context, *, seconds: float = PATIENCE) -> NextTokens:
     """What may come next at the session's place; nothing of the session changes."""
     with context.held():
-        matcher = context.twin()
+        matcher = context.shadow()
         info = context.tokenizer.info
         allowed = np.zeros(info.vocab_size, dtype=np.bool_)
         allowed[context.allowed_array()] = True
@@ -269,7 +270,7 @@ def outlook(context: Context, *, seconds: float = PATIENCE) -> Outlook:
         note = "the text has ended" if context.is_terminated else ""
         if not groups and not note:
             note = "nothing can come here, and the text may not end"
-        return Outlook(
+        return NextTokens(
             position=context.position,
             groups=groups,
             allowed=total,

@@ -19,13 +19,13 @@ from workbench.provenance.reader import Reader, read_text
 if TYPE_CHECKING:
     from workbench.session.context import Context
 
-__all__ = ["Spots", "spots"]
+__all__ = ["Origins", "origins"]
 
 MAX_NEW: Final = 64
 """Beginnings that are looked up at one place, the last ones first; a text that was read in steps has few new ones."""
 
 
-class Spots:
+class Origins:
     """The pointers of beginnings along one text, kept while the text grows."""
 
     def __init__(self, reader: Reader) -> None:
@@ -42,18 +42,18 @@ class Spots:
         self._known = {begin: found for begin, found in self._known.items() if begin <= same}
         self._text = text
         for begin in [begin for begin in wanted if begin not in self._known][:MAX_NEW]:
-            self._known[begin] = self.reader.spot(text[:begin])
+            self._known[begin] = self.reader.pointer_behind(text[:begin])
         return {begin: self._known.get(begin) for begin in wanted}
 
 
-_SPOTS: weakref.WeakKeyDictionary[Context, Spots] = weakref.WeakKeyDictionary()
+_ORIGINS: weakref.WeakKeyDictionary[Context, Origins] = weakref.WeakKeyDictionary()
 
 
-def spots(context: Context, reader: Reader, begins: Iterable[int]) -> dict[int, str | None]:
+def origins(context: Context, reader: Reader, begins: Iterable[int]) -> dict[int, str | None]:
     """The pointers of beginnings in the session's text (bytes read before them); the session is held."""
-    kept = _SPOTS.get(context)
+    kept = _ORIGINS.get(context)
     if kept is None or kept.reader is not reader:
-        kept = _SPOTS[context] = Spots(reader)
+        kept = _ORIGINS[context] = Origins(reader)
     moved = _moved(context)
     if not moved:
         return kept.of(context.text, begins)

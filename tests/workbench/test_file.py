@@ -20,27 +20,27 @@ from workbench.tokenizers import Tokenizer
 
 
 def test_a_session_opens_again_where_it_stood(session: Session, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    session.set_prefix('{"name":12}')
+    session.read('{"name":12}')
     session.back()
     session.back("byte")
     file = session.save(tmp_path / "s.json")
     again = wb.Session.load(file, tokenizer)
     assert (again.text, again.place, again.steps) == (session.text, session.place, session.steps)
     assert (again.document.language, again.document.text) == (session.document.language, session.document.text)
-    assert again.frontier().active_states() == session.frontier().active_states()
+    assert again.inspect.frontier().active_states() == session.inspect.frontier().active_states()
     assert again.to_json() == session.to_json() == json.loads(file.read_text())
 
 
 def test_a_stop_token_and_a_draft_are_kept_too(session: Session, tokenizer: Tokenizer) -> None:
-    session.set_prefix("true")
-    (stop,) = [one.token_id for one in session.allowed_tokens() if one.stop][:1]
-    session.step_token(stop)
-    session.edit('root ::= "a')
+    session.read("true")
+    (stop,) = [one.token_id for one in session.inspect.allowed_tokens() if one.stop][:1]
+    session.step(stop)
+    session.edits.source('root ::= "a')
     again = Session.load(session.to_json(), tokenizer)
-    assert again.is_terminated
+    assert again.inspect.is_terminated
     assert again.source == GRAMMAR
-    assert again.draft is not None
-    assert again.draft.source.text == 'root ::= "a'
+    assert again.edits.draft is not None
+    assert again.edits.draft.source.text == 'root ::= "a'
 
 
 def test_limits_of_a_file_are_held_to_the_defaults(session: Session, tokenizer: Tokenizer) -> None:
@@ -99,14 +99,14 @@ def test_files_that_are_no_session(session: Session, tmp_path: Path) -> None:
 
 def test_the_picture_lights_the_active_states(session: Session) -> None:
     session.step("[")
-    svg = session.to_svg()
+    svg = session.inspect.to_svg()
     assert svg.startswith("<svg")
     assert svg.count('class="state') > 0
     assert " active" in svg
 
 
 def test_a_page_holds_every_place_and_disturbs_nobody(session: Session, tmp_path: Path) -> None:
-    session.set_prefix("[true,12]")
+    session.read("[true,12]")
     session.goto(2)
     moves: list[str] = []
     session.on_change(moves.append)

@@ -1,6 +1,6 @@
 """What is asked of a matcher at one place: the bytes it can read, the rules that wait, whether a quote is open.
 
-Read on: `workbench/next/continuations.py`, `workbench/next/deaths.py`.
+Read on: `workbench/next/continuations.py`, `workbench/next/rejections.py`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.explorer import explore
-from workbench.provenance.crumbs import crumbs
+from workbench.provenance.breadcrumbs import breadcrumbs
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -55,7 +55,7 @@ CONTENT = "#/format/tags/0/content/json_schema"
     ],
 )
 def test_a_place_by_its_names(value: Any, pointer: str, names: tuple[str, ...], kind: str) -> None:
-    assert crumbs(value, pointer) == (names, kind)
+    assert breadcrumbs(value, pointer) == (names, kind)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_place_by_its_names(value: Any, pointer: str, names: tuple[str, ...], 
 )
 def test_the_line_over_the_call_stack(source: Any, text: str, line: str, tokenizer: Tokenizer) -> None:
     session = Session(source, tokenizer)
-    session.set_prefix(text)
+    session.read(text)
     with explore(session) as opened:
         opened.bring("stack")
         view: Any = opened.panels["stack"].view

@@ -4,7 +4,7 @@ Parser states are interned, so thousands of tokens meet in few states; a level o
 transitions, and only transitions not met before are asked of the parser.  What survives is the mask, found without the
 engine's masks: tests compare the two.
 
-Read on: `workbench/next/outlook.py` (which groups the refused tokens for a person).
+Read on: `workbench/next/next_tokens.py` (which groups the refused tokens for a person).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy.typing as npt
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from workbench.next.lexicon import Lexicon
-from workbench.next.places import live_bytes, state_key
+from workbench.next.probes import live_bytes, state_key
 
-__all__ = ["Deaths", "Refusal", "deaths"]
+__all__ = ["Refusal", "Rejections", "rejections"]
 
 SECONDS: Final = 0.5
 MAX_STATES: Final = 20_000
@@ -46,7 +46,7 @@ class Refusal:
     places: tuple[tuple[int, int], ...]
 
 
-class Deaths:
+class Rejections:
     """The fate of every token of a lexicon at one place.
 
     `depth[k]`: at which byte (1 = the first) the token at place k of the sorted vocabulary dies, 0 where it does not;
@@ -108,7 +108,9 @@ class Deaths:
         return Refusal(read, bytes(np.unique(self.byte[places]).tolist()), possible, len(places), rules, runs)
 
 
-def deaths(matcher: GrammarMatcher, lexicon: Lexicon, *, seconds: float = SECONDS, states: int = MAX_STATES) -> Deaths:
+def rejections(
+    matcher: GrammarMatcher, lexicon: Lexicon, *, seconds: float = SECONDS, states: int = MAX_STATES
+) -> Rejections:
     """Lead all tokens of `lexicon` through a fork of `matcher`; it must not be the engine's own (it makes states).
 
     `seconds` and `states` bound the work; what is then not known is counted in `unsettled`.
@@ -121,14 +123,14 @@ class _Walk:
     """One walk: a table of transitions that fills as it is used."""
 
     def __init__(self, matcher: GrammarMatcher, lexicon: Lexicon, deadline: float, most: int) -> None:
-        self.found = Deaths(lexicon)
+        self.found = Rejections(lexicon)
         self.deadline = deadline
         self.most = most
         self.numbers: dict[tuple[int, int], int] = {}
         self.table = np.full((64, 256), _UNKNOWN, dtype=np.int32)
         self._state(matcher)
 
-    def run(self) -> Deaths:
+    def run(self) -> Rejections:
         found = self.found
         state = np.zeros(1, dtype=np.int32)
         for depth, level in enumerate(found.lexicon.levels, 1):

@@ -1,6 +1,6 @@
 """A place in a source as a person says it: tools, tags, members and items by their names, without the keywords between.
 
-    crumbs(value, "#/0/function/parameters/properties/city")     # ("get_weather", "arguments", "city"), "string"
+    breadcrumbs(value, "#/0/function/parameters/properties/city")     # ("get_weather", "arguments", "city"), "string"
 
 Read on: `workbench/panels/stack.py` (who shows it).
 """
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from workbench.languages.positions import parts_of
 
-__all__ = ["Crumbs", "crumbs"]
+__all__ = ["Breadcrumbs", "breadcrumbs"]
 
 _MEMBERS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _ONE: Final = {
@@ -31,7 +31,7 @@ _ONE: Final = {
 _SCHEMAS: Final = ("parameters", "input_schema", "json_schema", "schema")
 
 
-class Crumbs(NamedTuple):
+class Breadcrumbs(NamedTuple):
     """The names on the way from the source's top to a place, and what type of value its schema asks for ("" where it
     does not say)."""
 
@@ -39,7 +39,7 @@ class Crumbs(NamedTuple):
     kind: str
 
 
-def crumbs(value: Any, pointer: str) -> Crumbs:
+def breadcrumbs(value: Any, pointer: str) -> Breadcrumbs:
     """The names of `pointer` in the source that was loaded as `value`."""
     names: list[str] = []
     at, keyword = value, ""
@@ -59,7 +59,7 @@ def crumbs(value: Any, pointer: str) -> Crumbs:
         at = _inside(at, part)
         if not schema and (name := _named(at)) and names[-1:] != [name]:
             names.append(name)
-    return Crumbs(tuple(names), _kind(at) if schema and keyword not in _MEMBERS else "")
+    return Breadcrumbs(tuple(names), _kind(at) if schema and keyword not in _MEMBERS else "")
 
 
 def _inside(value: Any, part: str) -> Any:

@@ -109,7 +109,7 @@ def page(comparisons: Sequence[Comparison], version: str) -> str:
     lines = [
         "# Behaviour matrix",
         "",
-        "What programs that were written for XGrammar meet here, call by call: `python -m workbench compat matrix`",
+        "What programs that were written for XGrammar meet here, call by call: `python -m tests.compat.matrix`",
         "makes the calls anew. XGrammar's column is run where XGrammar is installed and read from this page elsewhere",
         "(`--write` writes the page). Of a list of texts the cells name those that are taken as a whole.",
         "",

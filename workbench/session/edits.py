@@ -1,0 +1,280 @@
+"""Whatever changes a session's text or its grammar, and takes such a change back.
+
+Moving through the history changes nothing and is no edit.  An operation that raises leaves the session as it was.
+
+Read on: `core.py`, `undo.py` (versions), `session.py` (the shorter names of these methods).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernels_core import GrammarCompiler
+from kernels_core.errors import MaskscopeError
+from workbench.languages import Draft, Source
+from workbench.session.core import Core
+from workbench.session.history import Place, Step, Tape, Unit
+from workbench.session.inspector import Inspector
+from workbench.session.matching import (
+    as_unit,
+    bytes_of,
+    lay,
+    report,
+    single_bytes,
+    step_of_token,
+    tokenise,
+)
+from workbench.session.result import Reading, StepError
+from workbench.session.shadow import Shadow
+from workbench.session.undo import Undo, Version
+from workbench.tokenizers import load_tokenizer
+
+if TYPE_CHECKING:
+    from kernels_core.inspect.trace import FillEvent
+
+__all__ = ["Edits"]
+
+
+class Edits:
+    """Changes of one session (`session.edits`); `Session` says what the methods do that it shares with this class."""
+
+    def __init__(self, core: Core, inspect: Inspector) -> None:
+        self._core = core
+        self._inspect = inspect
+
+    # -- the text ----------------------------------------------------------------------------------------------------
+
+    def step(self, what: str | bytes | int) -> None:
+        """`Session.step`."""
+        if isinstance(what, bool) or not isinstance(what, (str, bytes, int, np.integer)):
+            raise TypeError(f"step takes text, bytes or a token id, not {type(what).__name__}")
+        if isinstance(what, (int, np.integer)):
+            self.take(int(what))
+            return
+        data = bytes_of(what)
+        with self._core.lock:
+            self._check(data)
+            if data:
+                self._core.commit(Step(0, data))
+        if data:
+            self._core.tell("place")
+
+    def take(self, token_id: int, fill: FillEvent | None = None) -> None:
+        """Take a token; `fill`: how the mask before it came about, if a generation asked for that."""
+        core = self._core
+        with core.lock:
+            if fill is not None and not core.place.offset:
+                core.fills.note(core.place.index, fill)
+            core.token_bytes(token_id)
+            core.refuse_after_stop()
+            step = step_of_token(self._inspect.shadow(), token_id)
+            if step is None:
+                explain = self._inspect.explain
+                if token_id in core.matcher.stop_token_ids:
+                    raise StepError("the stop token is not allowed here: the text is not complete", explain(b""))
+                reading = explain(token_id)
+                reason = "it is a control token or padding, not text" if reading.ok else reading.message
+                raise StepError(f"token {token_id}: {reason}", reading)
+            core.commit(step)
+        core.tell("place")
+
+    def byte(self, byte: int | None = None) -> None:
+        """Read one byte: `byte`, else the next one of the history, else the only one the grammar leaves."""
+        if byte is not None:
+            if not 0 <= byte <= 255:
+                raise StepError(f"{byte} is not a byte: 0 to 255")
+            self.step(bytes((byte,)))
+            return
+        if self._core.move_to(lambda: self._core.tape.after(self._core.place, "byte")):
+            return
+        possible = self._inspect.next_bytes()
+        if len(possible) != 1:
+            reading = self._inspect.explain(b"")
+            raise StepError(f"one of {len(possible)} bytes must be named: {reading.message}", reading)
+        self.step(possible)
+
+    def type(self, text: str | bytes) -> None:
+        """Read `text` on from the place in the tokenizer's tokens, as one edit; the steps before it stay as they are.
+
+        Raises `StepError`, and changes nothing, where the text dies.
+        """
+        core, data = self._core, bytes_of(text)
+        with core.lock:
+            self._check(data)
+            before = [(step.data, step.token_id) for step in core.tape.between(Place(), core.place)]
+            tape, _ = lay(core.shadow(), before + tokenise(data, core.tokenizer)[0])
+            core.replace(tape)
+        core.tell("place")
+
+    def seek(self, prefix: str | bytes) -> None:
+        """`Session.seek`, to a text."""
+        core, data = self._core, bytes_of(prefix)
+        if core.tape.data.startswith(data):
+            with suppress(IndexError):  # inside a token that was taken whole
+                core.move_to(lambda: core.tape.place_at(len(data)))
+                return
+        with core.lock:
+            tape, reading = lay(core.shadow(), *tokenise(data, core.tokenizer))
+            if not reading.ok:
+                reading = self._inspect.told(reading, data, reading.read, afresh=True)
+                raise StepError(reading.message, reading)
+            core.replace(tape)
+        core.tell("place")
+
+    def read(self, text: str | bytes, by: Unit = "token") -> Reading:
+        """`Session.read`."""
+        core, data = self._core, bytes_of(text)
+        with core.lock:
+            pieces, note = single_bytes(data), ""
+            if as_unit(by) == "token":
+                pieces, note = tokenise(data, core.tokenizer)
+            tape, reading = lay(core.shadow(), pieces, note)
+            core.replace(tape, data[reading.read :])
+            reading = self._inspect.told(reading, core.rest)
+        core.tell("place")
+        return reading
+
+    def clear(self) -> None:
+        """Forget the history and stand at the beginning."""
+        with self._core.lock:
+            self._core.replace(Tape())
+        self._core.tell("place")
+
+    def _check(self, data: bytes) -> None:
+        """`StepError` where `data` cannot be read here."""
+        self._core.refuse_after_stop()
+        if not self._inspect.shadow().accept_string(data):
+            reading = self._inspect.explain(data)
+            raise StepError(reading.message, reading)
+
+    # -- the grammar and the tokenizer -------------------------------------------------------------------------------
+
+    @property
+    def draft(self) -> Draft | None:
+        """What was typed last as a source and has mistakes, while the grammar in use is another; None where there is no
+        such."""
+        return self._core.draft
+
+    def source(self, grammar: Any, *, language: str | None = None, **reading: Any) -> Reading | Draft:
+        """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
+        and the grammar in use stays."""
+        source = self._sourced(grammar, language, reading)
+        try:
+            return self.set_grammar(source)
+        except MaskscopeError as error:
+            with self._core.lock:
+                draft = self._core.draft = Draft(source, source.mistakes(error), error, self._core.document)
+        self._core.tell("draft")
+        return draft
+
+    def set_grammar(self, grammar: Any, *, language: str | None = None, **reading: Any) -> Reading:
+        """`Session.set_grammar`."""
+        core, source = self._core, self._sourced(grammar, language, reading)
+        with core.lock:
+            compiled = core.compiler.compile_grammar(source.grammar(core.tokenizer.info))
+            shadow = Shadow(compiled)
+            taken = core.tape.between(Place(), core.place)
+            tape, outcome = lay(shadow, [(step.data, step.token_id) for step in taken if not step.stop])
+            core.document, core.draft = source, None
+            if core.place < core.tape.end:
+                core.drop()
+            core.run_on(compiled, shadow, tape)
+            rest = outcome.text[outcome.read :]
+            core.rest = rest + core.rest
+            outcome = self._inspect.told(outcome, rest)
+        core.tell("grammar")
+        return outcome
+
+    def _sourced(self, grammar: Any, language: str | None, reading: dict[str, Any]) -> Source:
+        source = Source.of(grammar, language, **reading)
+        here = self._core.document
+        if isinstance(grammar, str) and source.language == here.language == "ebnf" and not reading:
+            return Source.of(source, **here.options)
+        return source
+
+    def set_tokenizer(self, tokenizer: Any) -> Reading:
+        """`Session.set_tokenizer`."""
+        core = self._core
+        with core.lock:
+            loaded = load_tokenizer(tokenizer)
+            compiler = GrammarCompiler(loaded.info, options=core.options)
+            # Made again: tokens may be written by their text.
+            compiled = compiler.compile_grammar(core.document.grammar(loaded.info))
+            shadow = Shadow(compiled)
+            tape, reading = lay(shadow, *tokenise(core.text, loaded))
+            core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
+            core.run_on(compiled, shadow, tape)
+            core.undo, core.rest = Undo(), reading.text[reading.read :]
+            reading = self._inspect.told(reading, core.rest)
+        core.tell("tokenizer")
+        return reading
+
+    # -- taken back --------------------------------------------------------------------------------------------------
+
+    def watch(self) -> None:
+        """A panel shows the text: what was made before its first opening stays, later edits can be taken back."""
+        with self._core.lock:
+            self._core.undo.see()
+
+    @property
+    def can_undo(self) -> bool:
+        return self._core.undo.can_undo
+
+    @property
+    def can_redo(self) -> bool:
+        return self._core.undo.can_redo
+
+    def undo(self) -> Reading | None:
+        """`Session.undo`."""
+        return self._restore(self._core.undo.undo)
+
+    def redo(self) -> Reading | None:
+        """`Session.redo`."""
+        return self._restore(self._core.undo.redo)
+
+    @property
+    def kept(self) -> tuple[Version, ...]:
+        """Continuations that an edit dropped, the newest first: texts that went on otherwise after the place of it."""
+        with self._core.lock:
+            return self._core.undo.kept(self._core.tape.data + self._core.rest)
+
+    def restore(self, number: int = 0) -> Reading:
+        """Go to the end of a continuation, `kept[number]`; the present one is kept.  IndexError where there is none."""
+
+        def take(now: Version) -> Version:
+            undo = self._core.undo
+            kept = undo.kept(now.text)
+            if not 0 <= number < len(kept):
+                raise IndexError(f"there is no continuation {number}: {len(kept)} are kept")
+            version = kept[number]
+            undo.note(now)
+            if not version.text.startswith(now.text):
+                undo.keep(now)
+            return replace(version, place=Place(len(version.steps)))
+
+        reading = self._restore(take)
+        assert reading is not None
+        return reading
+
+    def _restore(self, take: Callable[[Version], Version | None]) -> Reading | None:
+        core = self._core
+        with core.lock:
+            version = take(core.version())
+            if version is None:
+                return None
+            tape, _ = lay(core.shadow(), [(step.data, step.token_id) for step in version.steps])
+            whole = tape.steps == version.steps  # under another grammar the text may die earlier
+            core.arrive(tape)
+            if whole:
+                core.go(version.place)
+            core.rest = version.rest if whole else version.text[len(tape.data) :]
+            text, shadow = core.text, core.shadow()
+            reading = report(text + core.rest, 0, len(text), shadow, shadow.fork())
+            reading = self._inspect.told(reading, core.rest)
+        core.tell("place")
+        return reading
