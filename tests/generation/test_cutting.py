@@ -148,8 +148,8 @@ def test_a_branch_heals_again_and_refusals_have_reasons(tiny: LanguageModel) -> 
 
 
 def test_a_session_says_that_it_cannot_follow(tiny: LanguageModel) -> None:
-    from workbench.session.run import RunError
     from workbench.session import Session
+    from workbench.session.run import RunError
 
     session = Session(SCHEMA, tiny.tokenizer)
     with pytest.raises(RunError, match="follows whole tokens"):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from visualizers.glyphs import clip, glyph, html_escape
 from workbench.generation.cutting import Cutting
 from workbench.languages import Source
-from workbench.provenance import Place, forbidding, provenance
+from workbench.provenance import SourcePlace, forbidding, provenance
 from workbench.session import Session
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ UNEXPLAINED: Final = "not recorded, or not explained in time"
 class Blamed:
     """A part of the source, and what it took.
 
-    `keyword`, `pointer`, `rule`, `span`: as a `Place` has them; `label`: the first of the reasons that were told.
+    `keyword`, `pointer`, `rule`, `span`: as a `SourcePlace` has them; `label`: the first of the reasons that were told.
     `mass`: the probability of the tokens that were refused for it, summed over the steps.  `nats`: its share of minus
     the log of the feasible mass.  `steps`: where.  `tokens`: those that were refused, the likeliest first.
     """
@@ -186,9 +186,9 @@ class _Search:
     def __init__(self, session: Session, healed: bytes, until: float) -> None:
         self._session, self._until = session, until
         self._cutting = Cutting(session.tokenizer.info, healed=healed)
-        self._stops = frozenset(session.matcher.stop_token_ids)
+        self._stops = frozenset(session.inspect.matcher.stop_token_ids)
         self._special = frozenset(session.tokenizer.info.special_token_ids)
-        self._known: dict[tuple[int, bytes], Place | None] = {}
+        self._known: dict[tuple[int, bytes], SourcePlace | None] = {}
         self._parts: dict[tuple[Any, ...], list[Any]] = {}  # label, place, mass, nats, steps, tokens by probability
         self._unexplained_mass: list[float] = []
         self._unexplained_nats: list[float] = []
@@ -218,34 +218,34 @@ class _Search:
         if refused > 0:
             self._unexplained_nats.append(pushed * (1.0 - explained / refused))
 
-    def _reason(self, token_id: int, token: bytes) -> Place | None:
+    def _reason(self, token_id: int, token: bytes) -> SourcePlace | None:
         """The first part of the source that refuses a token; None where nobody knows, or time is up."""
         if self._cutting.rest:
-            return Place("forbids", "the prompt's end, which was taken back", None, keyword="(healing)")
+            return SourcePlace("forbids", "the prompt's end, which was taken back", None, keyword="(healing)")
         if token_id in self._stops:
-            here = next(iter(provenance(self._session)), None)
+            here = next(iter(provenance(self._session.inspect)), None)
             if here is None:
-                return Place("forbids", "the text may not end here", None, keyword="(the end)")
-            return Place("forbids", "the text may not end here", here.span, here.pointer, here.rule, "(the end)")
+                return SourcePlace("forbids", "the text may not end here", None, keyword="(the end)")
+            return SourcePlace("forbids", "the text may not end here", here.span, here.pointer, here.rule, "(the end)")
         if token_id in self._special:
-            return Place("forbids", "a control token, which the grammar does not name", None, keyword="(control)")
-        probe, read = self._session.twin().fork(), 0
+            return SourcePlace("forbids", "a control token, which the grammar does not name", None, keyword="(control)")
+        probe, read = self._session.inspect.shadow().fork(), 0
         while read < len(token) and probe.accept_string(token[read : read + 1]):
             read += 1
         if read == len(token):
-            return Place("forbids", "the tokenizer cuts no such text so", None, keyword="(canonical)")
+            return SourcePlace("forbids", "the tokenizer cuts no such text so", None, keyword="(canonical)")
         key = (probe.set_number, token[read:])
         if key not in self._known:
             left = self._until - time.monotonic()
             if left <= 0:
                 return None
-            reasons = forbidding(self._session, token, budget_ms=min(MOST_ASKED_MS, 1000 * left))
+            reasons = forbidding(self._session.inspect, token, budget_ms=min(MOST_ASKED_MS, 1000 * left))
             self._known[key] = reasons[0] if reasons else None
         return self._known[key]
 
     def take(self, step: Step) -> bool:
         """Follow the run by a token; False behind its end."""
-        if self._session.is_terminated:
+        if self._session.inspect.is_terminated:
             return False
         if not self._cutting.rest:
             self._session.step(step.token_id)
