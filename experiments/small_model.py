@@ -8,11 +8,11 @@ Refuted by: more unfinished answers, one that is no instance, a first call that 
     second in a stream, 300 MB kept for nothing, or less than 0.95 of the tokens a second.
 
 One trial asks one kind of thing of a server process of its own (16 rows), over real sockets, 12 requests at a time.
-Schemas: six of them, five prompts each, 256 tokens, at the temperatures 0 and 1.  Extraction: 24 sentences through a
-named tool.  Choice: five tools, "required", six prompts of which one is for no tool, five seeds, and nothing said of
-the temperature.  A long prompt: a stream runs while another client sends 3,000 tokens.  Speed: 32 requests in 16 rows
-of an engine in this process, constrained, and then free with as many tokens for each, since a shorter answer pays for
-the reading of its prompt with fewer tokens.  The model is SmolLM2, or what `MASKSCOPE_MODEL` names.
+Schemas: six of them, five prompts each, 256 tokens, at the temperatures 0 and 1 (two draws).  Extraction: 24 sentences
+through a named tool.  Choice: five tools, "required", six prompts of which one is for no tool, five seeds, and nothing
+said of the temperature.  A long prompt: a stream runs while another client sends 3,000 tokens.  Speed: 32 requests in
+16 rows of an engine in this process, constrained, and then free with as many tokens for each, since a shorter answer
+pays for the reading of its prompt with fewer tokens.  The model is SmolLM2, or what `MASKSCOPE_MODEL` names.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ NO_TOOL: Final = "What is the capital of France?"
 def grid(preset: str) -> list[Params]:
     """Smoke: two prompts a schema and one pair of runs.  Quick: everything once.  Full: five pairs for the speed."""
     shared = {"model": os.environ.get(MODEL) or DEFAULT, "prompts": 1 if preset == "smoke" else 5}
-    parts = [{"part": "schemas", "temperature": 0}, {"part": "schemas", "temperature": 1}]
+    parts = [{"part": "schemas", "temperature": warm, "draw": draw} for warm, draw in ((0, 1), (1, 1), (1, 2))]
     parts += [{"part": "extraction"}, {"part": "choice"}, {"part": "long prompt"}]
     return [{**shared, **one} for one in (*parts, *({"part": "speed", "seed": seed} for seed in range(PAIRS[preset])))]
 
@@ -183,7 +183,7 @@ async def _schemas(server: Server, params: Params) -> dict[str, Any]:
     requests = []
     for kind, prompt in asked:
         form = {"type": "json_schema", "json_schema": {"name": kind, "schema": CASES[kind][0], "strict": True}}
-        draw = {"temperature": params["temperature"], "seed": 1, "max_tokens": TOKENS}
+        draw = {"temperature": params["temperature"], "seed": params["draw"], "max_tokens": TOKENS}
         requests.append((prompt, draw | {"response_format": form}))
     found = await _ask(server, params["model"], requests)
     valid = [_judged(CASES[kind][0], one["message"]["content"])[0] for (kind, _), one in zip(asked, found, strict=True)]
@@ -308,13 +308,16 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Answers by kind; the stream beside a long prompt; tokens a second."""
     rows = []
     for part in ("schemas", "extraction", "choice"):
-        for one in _of(frame, part):
-            told = pd.DataFrame({name: one[name] for name in ("kind", "finished", "valid", "right", "tokens")})
-            for kind, group in told.groupby("kind", sort=False):
-                warm = {"temperature": f"{one['temperature']:g}"} if part == "schemas" else {"temperature": ""}
-                counts = {f"{name} answers": int(group[name].sum()) for name in ("finished", "valid", "right")}
-                rows.append({"part": part, **warm, "kind": kind, "answers": len(group), **counts})
-                rows[-1]["tokens, average"] = float(group["tokens"].mean())
+        told = [
+            pd.DataFrame({name: one[name] for name in ("kind", "finished", "valid", "right", "tokens")}).assign(
+                temperature=f"{one['temperature']:g}" if part == "schemas" else ""
+            )
+            for one in _of(frame, part)
+        ]
+        for (warm, kind), group in pd.concat(told).groupby(["temperature", "kind"], sort=False) if told else ():
+            counts = {f"{name} answers": int(group[name].sum()) for name in ("finished", "valid", "right")}
+            rows.append({"part": part, "temperature": warm, "kind": kind, "answers": len(group), **counts})
+            rows[-1]["tokens, average"] = float(group["tokens"].mean())
     beside = [
         {
             "gap, p50, ms": 1e3 * float(np.median(one["gaps"])),
