@@ -11,7 +11,8 @@ import also makes the engine's snapshots display themselves.
 
 Code map, in reading order: `languages` (any input language, in its own words), `history` (the tape), `reading` (what
 became of a text), `session`, `trace` (a recorded run), `desk` and `explorer` (the panel), `tokenizers`, `generation`,
-`comparing` and `peers` (other engines beside ours), `compat` (as other libraries speak), `cli`.
+`conditioning` (the model given a language), `comparing` and `peers` (other engines beside ours), `compat` (as other
+libraries speak), `cli`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         TokenizerInfo,
     )
     from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
+    from workbench.conditioning import Probabilities, Samples, confidences, probability, sample
     from workbench.explorer import Explorer, explore
     from workbench.generation import (
         Generation,
@@ -70,7 +72,9 @@ __all__ = [
     "OneOf",
     "Options",
     "Predicate",
+    "Probabilities",
     "Reading",
+    "Samples",
     "Session",
     "SideBySide",
     "Source",
@@ -80,6 +84,7 @@ __all__ = [
     "Trace",
     "caches",
     "compare",
+    "confidences",
     "explore",
     "generate",
     "generate_side_by_side",
@@ -87,6 +92,8 @@ __all__ = [
     "last",
     "load_model",
     "load_tokenizer",
+    "probability",
+    "sample",
 ]
 
 _HOMES = {
@@ -107,7 +114,9 @@ _HOMES = {
     "OneOf": "kernels_core",
     "Options": "kernels_core",
     "Predicate": "kernels_core",
+    "Probabilities": "workbench.conditioning",
     "Reading": "workbench.reading",
+    "Samples": "workbench.conditioning",
     "Session": "workbench.session",
     "SideBySide": "workbench.generation",
     "Source": "workbench.languages",
@@ -117,6 +126,7 @@ _HOMES = {
     "Trace": "workbench.trace",
     "caches": "workbench.observatory",
     "compare": "workbench.comparing",
+    "confidences": "workbench.conditioning",
     "explore": "workbench.explorer",
     "generate": "workbench.generation",
     "generate_side_by_side": "workbench.generation",
@@ -124,6 +134,8 @@ _HOMES = {
     "last": "workbench.opened",
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
+    "probability": "workbench.conditioning",
+    "sample": "workbench.conditioning",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, cure="pip install 'maskscope[workbench]'")
 

@@ -30,11 +30,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp
 from workbench.conditioning.drawing import places_of
 from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome
-from workbench.conditioning.samples import log_mean_exp
-from workbench.conditioning.tree import ROWS, FloatArray, IntArray, OutOfForwardsError, Prefix
+from workbench.conditioning.tree import ROWS, OutOfForwardsError, Prefix
 
 __all__ = ["Attempts"]
 
@@ -139,8 +139,8 @@ class Attempts:
             here.value = min(1.0, float((np.exp(log_probs) * _values(here, ids)).sum()))
 
     def _conclude(self) -> None:
-        """The attempts in their order, up to the first that did not come to its end or to the last that is wanted: those
-        that ended first are not the first, since short texts would come too often."""
+        """The attempts in their order, up to the first that did not come to its end or the last that is wanted.  The
+        order is that of their numbers: in that of their ends short texts would come too often."""
         found = self.outcome
         counted: list[_Attempt] = []
         for attempt in self._all:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.conditioning.tree import FloatArray, IntArray
+from workbench.conditioning.arrays import FloatArray, IntArray
 
 __all__ = ["WithoutReplacement", "places_of", "systematic"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.conditioning.tree import FloatArray, IntArray
+from workbench.conditioning.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd

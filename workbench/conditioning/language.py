@@ -13,7 +13,8 @@ import numpy as np
 
 from kernels_core import BatchGrammarMatcher, GrammarMatcher, get_bitmask_shape
 from kernels_core.errors import DeadEndError, TokenizerError
-from workbench.conditioning.tree import FloatArray, IntArray, Prefix, PrefixTree
+from workbench.conditioning.arrays import FloatArray, IntArray
+from workbench.conditioning.tree import Prefix, PrefixTree
 
 __all__ = ["Language"]
 
@@ -38,6 +39,7 @@ class Language:
         self.tree = tree
         self.max_tokens = int(min(max_tokens, tree.most_tokens - 1))
         self.stops = frozenset(matcher.stop_token_ids)
+        self.stop_ids = np.array(sorted(self.stops), dtype=np.int64)
         self._batch = BatchGrammarMatcher()
         self._words = np.zeros(get_bitmask_shape(1, tree.model.vocab_size), dtype=np.int32)
         self._listed: dict[tuple[Any, int], IntArray] = {}  # ids by mask: few masks serve many prefixes

@@ -3,19 +3,20 @@
     drawn = wb.sample(model, "Q: Which animal barks?", 'root ::= " dogs" | " cats"', method="smc", seed=1)
     drawn.distribution(); drawn.ess; drawn.log_evidence; drawn.plot_genealogy()
 
-Read on: `attempts.py` (`local`, `rejection`, `asap`, `cars`), `particles.py` (`smc`, `awrs`), `walk.py` (`exact`),
-`samples.py` (what is returned).
+Read on: `attempts.py` (`local`, `rejection`, `asap`, `cars`), `distinct.py` (`smc`), `particles.py` (`smc` with
+resampling="ess", and `awrs`), `walk.py` (`exact`), `samples.py` (what is returned).
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from workbench.conditioning.attempts import Attempts
+from workbench.conditioning.distinct import DistinctParticles
 from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome
 from workbench.conditioning.particles import Particles
@@ -37,7 +38,7 @@ METHODS: Final[dict[str, str]] = {
     "asap": "masks, and learns behind which prefixes probability was lost",
     "cars": "draws freely, learns behind which prefixes probability was lost, and keeps what is in the language",
     "awrs": "particles that draw their tokens by rejection, without masks",
-    "smc": "particles under masks, weighed by feasible mass and drawn anew by weight",
+    "smc": "particles under masks, weighed by feasible mass, of which those that weigh little are thinned",
     "exact": "sums over all texts",
 }
 
@@ -54,6 +55,7 @@ def sample(
     max_tokens: int = 256,
     temperature: float = 1.0,
     max_forwards: int = 10_000,
+    resampling: Literal["distinct", "ess"] = "distinct",
     resample_below: float = 0.5,
     tolerance: float = 1e-6,
     chat: bool | None = None,
@@ -71,8 +73,9 @@ def sample(
     grammar
         What describes an output: as of `generate`.
     n
-        How many texts (None: 32).  `smc` and `awrs` draw that many or more, in whole runs of `particles`; `exact` has
-        each text once, with its probability as weight, however many there are.
+        How many texts (None: 32).  `smc` and `awrs` make as many runs as have so many particles together (None: one
+        run), and from two runs on their error is that between runs.  `exact` has each text once, with its probability
+        as weight, however many there are.
     method
         "local", "rejection", "asap", "cars", "awrs", "smc" or "exact" (`METHODS` says what each does).
     particles
@@ -82,16 +85,22 @@ def sample(
     max_forwards
         Prefixes that the model may read, and attempts that may be made.  Where that is not enough, the result holds
         what there is, and its `stopped` says so.
+    resampling
+        How `smc` comes from many particles to few.  "distinct": all particles are different, and what may follow them
+        is thinned where it is more than `particles` (`distinct.py`).  "ess": each particle draws a token of its own, and
+        where their effective sample size falls under `resample_below` they are drawn anew by weight (`particles.py`),
+        as others do it and as `awrs` always does.
     resample_below
-        `smc` and `awrs` draw their particles anew where the effective sample size is under this share of them; 0 never.
+        A share of the particles; 0: they are never drawn anew.
     tolerance
         `exact` ends when what it has not looked at has at most this share of the probability of what it found.
 
     The kernel's stop button (KeyboardInterrupt) ends the draws and returns what there is; of texts that were being
     written side by side short ones have ended first, so these come too often then.
 
-    Raises `ValueError` for settings that mean nothing, `ModelError` for a model whose texts cannot share a pass, and the
-    errors of `generate` for a grammar, a vocabulary or a prompt that is not usable.
+    Raises `ValueError` for settings that mean nothing, `ModelError` for a model whose texts cannot share a pass,
+    `TokenizerError` where no stop token can end a text, and the errors of `generate` for a grammar, a vocabulary or a
+    prompt that is not usable.
     """
     if method not in METHODS:
         raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r}")
@@ -99,17 +108,17 @@ def sample(
         raise ValueError(f"n must be at least 1, not {n!r}")
     if particles < 1:
         raise ValueError(f"particles must be at least 1, not {particles!r}")
+    if resampling not in ("distinct", "ess"):
+        raise ValueError(f'resampling is "distinct" or "ess", not {resampling!r}')
     if not 0 <= resample_below <= 1:
         raise ValueError(f"resample_below must be from 0 to 1, not {resample_below!r}")
     if not 0 <= tolerance < 1:
         raise ValueError(f"tolerance must be at least 0 and below 1, not {tolerance!r}")
     seed = secrets.randbelow(2**32) if seed is None else seed
-    tree = PrefixTree(
-        model, model.encode_prompt(prompt, chat=chat), temperature=temperature, max_forwards=max_forwards
-    )
+    tree = PrefixTree(model, model.encode_prompt(prompt, chat=chat), temperature=temperature, max_forwards=max_forwards)
     language = Language(tree, matcher_for(model, grammar), max_tokens)
     outcome = Outcome()
-    settings = {
+    settings: dict[str, Any] = {
         "seed": seed,
         "max_tokens": language.max_tokens,
         "temperature": temperature,
@@ -121,8 +130,13 @@ def sample(
             _sum(language, outcome, tolerance)
         elif method in ("smc", "awrs"):
             runs = 1 if n is None else math.ceil(n / particles)
-            settings |= {"particles": particles, "runs": runs, "resample_below": resample_below}
-            Particles(language, outcome, runs, particles, seed, method == "smc", resample_below).run()
+            settings |= {"particles": particles, "runs": runs}
+            if method == "smc" and resampling == "distinct":
+                settings["resampling"] = resampling
+                DistinctParticles(language, outcome, runs, particles, seed).run()
+            else:
+                settings["resample_below"] = resample_below
+                Particles(language, outcome, runs, particles, seed, method == "smc", resample_below).run()
         else:
             count = settings["n"] = 32 if n is None else n
             masks, learns = method in ("local", "asap"), method in ("asap", "cars")

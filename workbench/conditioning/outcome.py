@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from workbench.conditioning.arrays import log_sum_exp
 from workbench.conditioning.genealogy import Genealogy
-from workbench.conditioning.samples import log_sum_exp
 from workbench.conditioning.tree import Prefix
 
 __all__ = ["Outcome"]
@@ -19,7 +19,7 @@ __all__ = ["Outcome"]
 
 @dataclass
 class Outcome:
-    """Fields are those of `Samples`; `ends` are the prefixes of the texts drawn, `most` the upper bound of the evidence."""
+    """Fields are those of `Samples`.  ends: the prefixes of the texts drawn.  most: upper bound of the log evidence."""
 
     ends: list[Prefix] = field(default_factory=list)
     log_weights: list[float] = field(default_factory=list)

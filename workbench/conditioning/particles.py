@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp, log_sum_exp
 from workbench.conditioning.drawing import places_of, systematic
 from workbench.conditioning.genealogy import Genealogy, Generation, first_ancestors
 from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome
-from workbench.conditioning.samples import log_mean_exp, log_sum_exp
 from workbench.conditioning.token_rejection import draw_token
-from workbench.conditioning.tree import FloatArray, IntArray, Prefix
+from workbench.conditioning.tree import Prefix
 
 __all__ = ["Particles"]
 
@@ -55,9 +55,7 @@ class _Run:
     def going(self) -> list[int]:
         """Particles that are alive and have not ended."""
         return [
-            number
-            for number, here in enumerate(self.here)
-            if not here.ended and self.log_weights[number] != -math.inf
+            number for number, here in enumerate(self.here) if not here.ended and self.log_weights[number] != -math.inf
         ]
 
     def resample(self, below: float) -> tuple[IntArray, bool, float]:
@@ -142,9 +140,7 @@ class Particles:
                     run.log_weights[number] = -math.inf
                 else:
                     run.here[number] = child
-            run.generations.append(
-                _Generation(parents, resampled, run.log_weights.copy(), ess, list(run.here))
-            )
+            run.generations.append(_Generation(parents, resampled, run.log_weights.copy(), ess, list(run.here)))
 
     def _draw(self, run: _Run, choices: dict[Prefix, tuple[IntArray, FloatArray]]) -> None:
         """A token under the mask for each particle, those at one place together."""

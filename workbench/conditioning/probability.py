@@ -173,9 +173,7 @@ def probability(
         raise ValueError('ends="prefix" is for a list of texts: a grammar says which whole texts there are')
     if listed is not None and (not listed or (ends == "prefix" and "" in listed)):
         raise ValueError("there is no text to ask about" if not listed else 'everything begins with the text ""')
-    tree = PrefixTree(
-        model, model.encode_prompt(prompt, chat=chat), temperature=temperature, max_forwards=max_forwards
-    )
+    tree = PrefixTree(model, model.encode_prompt(prompt, chat=chat), temperature=temperature, max_forwards=max_forwards)
     texts: Texts
     if listed is None:
         texts = LanguageTexts(Language(tree, matcher_for(model, what), max_tokens))
@@ -211,6 +209,8 @@ def _together(walk: Walk, listed: list[str] | None, ends: str) -> Bounds:
     """Of any of the texts; what begins with two of them is counted once."""
     if listed is None or ends == "stop":
         return walk.bounds()
-    shortest = [text for text in dict.fromkeys(listed) if not any(text != one and text.startswith(one) for one in listed)]
+    shortest = [
+        text for text in dict.fromkeys(listed) if not any(text != one and text.startswith(one) for one in listed)
+    ]
     each = [walk.bounds(text.encode()) for text in shortest]
     return Bounds(sum(one.lower for one in each), min(1.0, sum(one.upper for one in each)))

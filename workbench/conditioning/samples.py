@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.conditioning.arrays import FloatArray, log_sum_exp
 from workbench.conditioning.genealogy import Genealogy
-from workbench.conditioning.tree import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-__all__ = ["Samples", "log_mean_exp", "log_sum_exp", "total_variation"]
+__all__ = ["Samples", "total_variation"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,9 +34,9 @@ class Samples:
     log_evidence: estimate of the log probability of the language: that the model, left alone, writes a text of it and
         stops.  -inf where no draw was in it.
     log_evidence_error: its standard error (nats; relative error of the probability), nan where one cannot be had.
-    log_evidence_bounds: what is certain of it, whatever was drawn: the sum of the different texts found, and 0 or what
-        the method could rule out.
-    attempts: draws that were begun, of which those in the language became `texts`.
+    log_evidence_bounds: what is certain of it, whatever was drawn: at least the different texts found, at most 0, or
+        what the method has not ruled out.
+    attempts: draws that were begun, of which those in the language became `texts`; of `smc` and `awrs` the particles.
     forwards: prefixes that the model read, each once (the prompt is not counted); passes: in how many passes.
     checks: tokens that the grammar was asked about one by one (`awrs`).
     stopped: None, or why there is less than was asked for: "max_forwards", "interrupted".
@@ -104,7 +104,7 @@ class Samples:
         )
 
     def plot(self, other: Samples | Mapping[str, float] | None = None, *, most: int = 20) -> go.Figure:
-        """The likeliest texts with their probabilities, beside those of `other` (such as `exact`), as a plotly figure."""
+        """The likeliest texts with their probabilities, beside those of `other` (as `exact`), as a plotly figure."""
         from workbench.conditioning.figures import texts_figure
 
         return texts_figure(self, other, most=most)
@@ -126,8 +126,8 @@ class Samples:
             evidence = f"log p(language) {self.log_evidence:.4g}{error}"
         stopped = "" if self.stopped is None else f", stopped: {self.stopped}"
         return (
-            f"{self.method}: {len(self.texts):,} texts of {self.attempts:,} attempts, effective sample size {self.ess:.1f}, "
-            f"{evidence}, {self.forwards:,} forwards in {self.passes:,} passes{stopped}"
+            f"{self.method}: {len(self.texts):,} texts, effective sample size {self.ess:.1f}, {evidence}, "
+            f"{self.forwards:,} forwards in {self.passes:,} passes{stopped}"
         )
 
     def __len__(self) -> int:
@@ -157,14 +157,3 @@ def total_variation(one: Mapping[str, float], other: Mapping[str, float]) -> flo
     if not one or not other:
         raise ValueError("one of the distributions has no texts")
     return sum(abs(one.get(text, 0.0) - other.get(text, 0.0)) for text in {**one, **other}) / 2
-
-
-def log_sum_exp(values: FloatArray) -> float:
-    """log of the sum of exponentials; -inf of nothing."""
-    most = float(values.max()) if len(values) else -math.inf
-    return most if most == -math.inf else most + math.log(float(np.exp(values - most).sum()))
-
-
-def log_mean_exp(values: FloatArray) -> float:
-    """log of the mean of exponentials."""
-    return log_sum_exp(values) - math.log(len(values)) if len(values) else -math.inf

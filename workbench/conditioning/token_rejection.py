@@ -1,10 +1,10 @@
 """A token of the masked distribution without the mask: adaptive weighted rejection (arXiv 2504.05410).
 
 Tokens are drawn from the model's distribution without replacement, and the grammar is asked about each, until it takes
-one.  Whatever was refused before, that one is distributed as under the mask.  The feasible mass, which a mask would have
-said, is estimated by one draw more: with R the mass that was refused and t the token taken, the rest of what is left,
-1 - R - p(t), is counted as feasible if the next token of the sequence is, and as refused if not.  Given R and t, that
-is right on average, so the weight is proper.
+one.  Whatever was refused before, that one is distributed as under the mask.  The feasible mass, which a mask would
+have said, is estimated by one draw more: with R the mass that was refused and t the token taken, the rest of what is
+left, 1 - R - p(t), is counted as feasible if the next token of the sequence is, and as refused if not.  Given R and t,
+that is right on average, so the weight is proper.
 
 Read on: `particles.py`, whose particles are weighed by it.
 """
@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from workbench.conditioning.arrays import FloatArray
 from workbench.conditioning.drawing import WithoutReplacement
-from workbench.conditioning.tree import FloatArray
 
 __all__ = ["draw_token"]
 

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from workbench.conditioning.arrays import FloatArray
 from workbench.generation.model import ModelError, fit_threads
 from workbench.generation.slots import SlotRun
 
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from kernels_core import GrammarMatcher
     from workbench.generation.model import LanguageModel
 
-__all__ = ["ROWS", "FloatArray", "IntArray", "OutOfForwardsError", "Prefix", "PrefixTree"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+__all__ = ["ROWS", "OutOfForwardsError", "Prefix", "PrefixTree"]
 
 ROWS: Final = 64  # prefixes that one pass reads
 KEPT_BYTES: Final = 1 << 27  # of log probabilities
@@ -50,7 +47,19 @@ class Prefix:
     value: what a method knows of it (`attempts.py`).
     """
 
-    __slots__ = ("_branch", "_number", "_state", "children", "depth", "ended", "log_prob", "matcher", "parent", "token", "value")
+    __slots__ = (
+        "_branch",
+        "_number",
+        "_state",
+        "children",
+        "depth",
+        "ended",
+        "log_prob",
+        "matcher",
+        "parent",
+        "token",
+        "value",
+    )
 
     def __init__(self, parent: Prefix | None, token: int, log_prob: float, *, ended: bool = False) -> None:
         self.parent = parent
@@ -96,7 +105,7 @@ class PrefixTree:
     ) -> None:
         if not (math.isfinite(temperature) and temperature > 0):
             raise ValueError(
-                f"temperature must be a number above 0, not {temperature!r}: at 0 there is one text, and nothing to weigh"
+                f"temperature must be a number above 0, not {temperature!r}: at 0 there is one text and nothing to draw"
             )
         if max_forwards < 1:
             raise ValueError(f"max_forwards must be at least 1, not {max_forwards!r}")

@@ -17,8 +17,9 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
+from workbench.conditioning.arrays import FloatArray, IntArray
 from workbench.conditioning.language import Language
-from workbench.conditioning.tree import FloatArray, IntArray, OutOfForwardsError, Prefix, PrefixTree
+from workbench.conditioning.tree import OutOfForwardsError, Prefix, PrefixTree
 
 __all__ = ["Bounds", "Following", "LanguageTexts", "Texts", "Walk"]
 
@@ -63,7 +64,6 @@ class LanguageTexts:
     def __init__(self, language: Language) -> None:
         self.tree = language.tree
         self._language = language
-        self._stops = np.array(sorted(language.stops), dtype=np.int64)
 
     def step(self, prefix: Prefix, token: int) -> Prefix | None:
         return self._language.step(prefix, token)
@@ -73,7 +73,7 @@ class LanguageTexts:
 
     def following(self, prefix: Prefix) -> Following:
         ids, log_probs = self._language.choices(prefix)
-        ends = np.isin(ids, self._stops)
+        ends = np.isin(ids, self._language.stop_ids)
         found = []
         for token in ids[ends].tolist():
             end = self.step(prefix, token)
