@@ -89,7 +89,7 @@ def main(repeats: int = 20, name: str = "smollm2") -> None:
         "awrs, 32 particles": lambda case, seed: _sample(model, case, seed, method="awrs", particles=32),
     }
     print(
-        f"{name}, {repeats} runs each: total variation of one run (mean, worst), of all pooled; forwards and attempts of "
+        f"{name}, {repeats} runs each: total variation of one run (mean, worst), of all pooled; forwards, attempts of "
         "a run; log p(language)"
     )
     for case in CASES:

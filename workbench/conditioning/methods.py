@@ -87,9 +87,9 @@ def sample(
         what there is, and its `stopped` says so.
     resampling
         How `smc` comes from many particles to few.  "distinct": all particles are different, and what may follow them
-        is thinned where it is more than `particles` (`distinct.py`).  "ess": each particle draws a token of its own, and
-        where their effective sample size falls under `resample_below` they are drawn anew by weight (`particles.py`),
-        as others do it and as `awrs` always does.
+        is thinned where it is more than `particles` (`distinct.py`).  "ess": each particle draws a token of its own,
+        and where their effective sample size falls under `resample_below` they are drawn anew by weight, as others do
+        it and as `awrs` always does (`particles.py`).
     resample_below
         A share of the particles; 0: they are never drawn anew.
     tolerance

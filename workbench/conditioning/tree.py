@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ROWS", "OutOfForwardsError", "Prefix", "PrefixTree"]
 
 ROWS: Final = 64  # prefixes that one pass reads
+FEWEST: Final = 8  # tokens that a slot has room for: it tries itself with a few
 KEPT_BYTES: Final = 1 << 27  # of log probabilities
 
 
@@ -121,7 +122,12 @@ class PrefixTree:
         if self.most_tokens < 1:
             raise ModelError(f"the prompt has {len(self.prompt):,} tokens, which leaves {model.name} no room to write")
         self._trunk = len(self.prompt) - 1
-        self._run = SlotRun(model.model, 1, len(self.prompt) + max_forwards)
+        try:
+            self._run = SlotRun(model.model, 1, max(FEWEST, len(self.prompt) + max_forwards))
+        except ModelError as error:
+            if "max_length" not in str(error):
+                raise
+            raise ModelError(f"{error} (here that is the prompt's tokens and max_forwards together)") from error
         self._vocabulary = model.tokenizer.info.decoded_vocab
         self._special = frozenset(model.tokenizer.info.special_token_ids)
         self._kept: OrderedDict[Prefix, FloatArray] = OrderedDict()
