@@ -10,10 +10,10 @@ Names are loaded on first use, so `import workbench` is quick and needs none of 
 makes the engine's snapshots display themselves, in a notebook of any kind.
 
 Code map, in reading order: `languages` (any input language, in its own words), `tokenizers`, `session` (a place in a
-text), `provenance` and `next` (where it comes from, what may come), `generation` (a model in the loop), `replaying`
-(answers that others have logged), `reports` (runs, drawn, and what took the probability), `panels` and `explorer`
-(the screen), `comparing` and `peers` (other engines beside ours), `compat` (as other libraries speak), `serving`,
-`cli`.
+text), `provenance` and `next` (where it comes from, what may come), `generation` (a model in the loop), `conditioning`
+(the model given a language), `replaying` (answers that others have logged), `reports` (runs, drawn, and what took the
+probability), `panels` and `explorer` (the screen), `comparing` and `peers` (other engines beside ours), `compat` (as
+other libraries speak), `serving`, `cli`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         TokenizerInfo,
     )
     from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
+    from workbench.conditioning import Probabilities, Samples, confidences, probability, sample
     from workbench.explorer import Explorer, explore, last
     from workbench.generation import (
         Generation,
@@ -72,8 +73,10 @@ __all__ = [
     "OneOf",
     "Options",
     "Predicate",
+    "Probabilities",
     "Reading",
     "Replayed",
+    "Samples",
     "Session",
     "SideBySide",
     "Source",
@@ -84,6 +87,7 @@ __all__ = [
     "blame",
     "caches",
     "compare",
+    "confidences",
     "explore",
     "generate",
     "generate_side_by_side",
@@ -92,6 +96,8 @@ __all__ = [
     "load_model",
     "load_tokenizer",
     "replay",
+    "probability",
+    "sample",
 ]
 
 _HOMES = {
@@ -114,6 +120,9 @@ _HOMES = {
     "Predicate": "kernels_core",
     "Reading": "workbench.session.result",
     "Replayed": "workbench.replaying",
+    "Probabilities": "workbench.conditioning",
+    "Reading": "workbench.reading",
+    "Samples": "workbench.conditioning",
     "Session": "workbench.session",
     "SideBySide": "workbench.generation",
     "Source": "workbench.languages",
@@ -124,6 +133,7 @@ _HOMES = {
     "blame": "workbench.reports.blame",
     "caches": "workbench.reports.caches",
     "compare": "workbench.comparing",
+    "confidences": "workbench.conditioning",
     "explore": "workbench.explorer",
     "generate": "workbench.generation",
     "generate_side_by_side": "workbench.generation",
@@ -132,6 +142,8 @@ _HOMES = {
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
     "replay": "workbench.replaying",
+    "probability": "workbench.conditioning",
+    "sample": "workbench.conditioning",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, cure="pip install 'maskscope[workbench]'")
 

@@ -40,7 +40,7 @@ from workbench.generation.sampling import Sampling, distribution, draw, once_mor
 from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 from workbench.languages import Source as Text
 
-__all__ = ["BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"]
+__all__ = ["BeginningError", "Constraint", "TokenStream", "astream", "generate", "matcher_for", "stream"]
 
 Constraint: TypeAlias = Any
 """What describes an output: a matcher (where its text stands), a `CompiledGrammar`, or what `Source.of` takes."""
@@ -107,7 +107,7 @@ class TokenStream:
         self._recording = record
         self._alternatives = min(alternatives, model.vocab_size) if record else 0
         self._given: list[Any] = list(begin)  # token ids and steps
-        self._matcher = None if grammar is None else _matcher(model, grammar)
+        self._matcher = None if grammar is None else matcher_for(model, grammar)
         self._origin = None if self._matcher is None else self._matcher.fork()
         self._complete = complete
         self._cuts = {"healing": True} if healing else {}
@@ -491,7 +491,7 @@ class _MaskBuffer:
         return self._host.to(self._device, non_blocking=True)
 
 
-def _matcher(model: LanguageModel, grammar: Constraint) -> GrammarMatcher:
+def matcher_for(model: LanguageModel, grammar: Constraint) -> GrammarMatcher:
     """A matcher of its own for this generation, on the model's vocabulary."""
     if not isinstance(grammar, GrammarMatcher | CompiledGrammar):
         made = grammar if isinstance(grammar, Grammar) else Text.of(grammar).for_a_model().grammar(model.tokenizer.info)

@@ -2,7 +2,7 @@
 
 `SlotRun.read` reads several tokens into one slot, `decode` one more token in each of the first `n` slots, in one pass,
 and `verify` several in each, one behind the other or as a tree, of which the caller keeps (`keep`) those that turn out
-to be the text's.
+to be the text's.  `graft` lets a tree of texts with one beginning grow in one slot.
 What differs from `transformers`' own static cache is that every slot has its own length: a pass writes each slot at its
 own place and says with a mask of attention how far each may look.  What lies beyond a slot's length is never looked at,
 so a slot is shortened, or handed to another text, by forgetting its length.  The cache has room for as many slots and
@@ -131,6 +131,29 @@ class SlotRun:
         seen = (self._numbers[: place.length] < before).unsqueeze(1).repeat(1, width, 1)
         seen.scatter_(2, place.positions.unsqueeze(1).expand(-1, width, -1), trees.seen)
         return self._pass(tokens, before + trees.depths, seen[:, None], logits=True)
+
+    @torch.inference_mode()
+    def graft(self, slot: int, ids: Sequence[int], trunk: int, branches: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Read `ids` into `slot` as nodes of a tree that grows there: its first `trunk` tokens are before all of them.
+
+        branches: of each of `ids`, the places in the slot of the nodes before it, from the trunk on.  Their number is
+        its depth, whatever else was read in between.  Returns what `decode` returns, for each of `ids`.
+        """
+        start, count = self.lengths[slot], len(ids)
+        self._reserve(slot + 1, start + count)
+        place = self._place
+        place.first, place.past, place.position, place.positions = slot, slot + 1, start, None
+        place.length = start + count
+        seen = torch.zeros(count, place.length, dtype=torch.bool)
+        seen[:, :trunk] = True
+        for row, branch in enumerate(branches):
+            seen[row, list(branch)] = True
+            seen[row, start + row] = True
+        depths = torch.tensor([trunk + len(branch) for branch in branches], device=self.device)
+        tokens = torch.tensor([list(ids)], device=self.device)
+        found = self._pass(tokens, depths.unsqueeze(0), seen.to(self.device)[None, None], logits=True)[0]
+        self.lengths[slot] += count
+        return found
 
     @torch.inference_mode()
     def keep(self, kept: Sequence[Sequence[int]]) -> None:

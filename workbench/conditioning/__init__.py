@@ -1,0 +1,57 @@
+"""The model given the language: texts drawn from p(text | text in the language), and the probabilities of texts.
+
+    from workbench.conditioning import probability, sample
+
+    sample(model, "Q: Which animal barks?", 'root ::= " dogs" | " cats"', method="smc", seed=1)
+    probability(model, "Is the sky blue?", ["yes", "no"])["yes"]
+
+A mask forbids tokens; it does not ask whether the text that a token begins is one the model would write.  So what is
+drawn under masks is not what the model would have written had it kept to the language.  What is here draws that.
+
+Names are loaded on first use, because torch is heavy.
+Code map, in reading order: `tree` (prefixes that the model has read), `language` (a grammar on the tree), `walk` (sums
+over it), `texts` (a list of texts on it), `probability`; `attempts` (texts drawn one by one), `distinct` and
+`particles` (texts drawn together), over `drawing` and `token_rejection`; `methods` (`sample`), `samples` and
+`genealogy` (what it returns), `figures`; `leaves` (the parts of one answer).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from workbench.conditioning.genealogy import Genealogy
+    from workbench.conditioning.leaves import Leaf, confidences
+    from workbench.conditioning.methods import METHODS, sample
+    from workbench.conditioning.probability import Probabilities, Probability, probability
+    from workbench.conditioning.samples import Samples, total_variation
+
+__all__ = [
+    "METHODS",
+    "Genealogy",
+    "Leaf",
+    "Probabilities",
+    "Probability",
+    "Samples",
+    "confidences",
+    "probability",
+    "sample",
+    "total_variation",
+]
+
+_NAMES = {
+    "genealogy": ("Genealogy",),
+    "leaves": ("Leaf", "confidences"),
+    "methods": ("METHODS", "sample"),
+    "probability": ("Probabilities", "Probability", "probability"),
+    "samples": ("Samples", "total_variation"),
+}
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {name: f"{__name__}.{home}" for home, names in _NAMES.items() for name in names},
+    {"torch", "transformers", "safetensors"},
+    cure="pip install 'maskscope[generate]' (on a machine without a GPU with -c constraints.txt, so that no CUDA "
+    "packages come along)",
+)

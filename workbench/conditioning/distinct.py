@@ -1,0 +1,204 @@
+"""`smc`: particles that are all different, with as much of what may follow them as there are particles for.
+
+A text is made of tokens, so two particles at one prefix say no more than one.  Here a particle is a prefix with a
+weight, and a step looks at everything that may follow the particles: each allowed token behind each of them, weighed by
+the particle's weight times the token's probability (together they weigh what the particle did times its feasible mass).
+A stop token ends a text, which is put aside with its weight and costs nothing more.  Of the others there is room for so
+many as their share of all weight says.  The heaviest keep their place and their weight; of the rest some are drawn,
+systematically, and each that is drawn has the same weight, the threshold under which they fell (Fearnhead and Clifford
+2003, the resampling of the least variance).  A prefix keeps its weight on average, so the weights of texts estimate
+their probabilities without bias, and their sum that of the language.  Where everything has room nothing is left to
+chance, and small languages are summed exactly.
+
+The error of one run: each lot was drawn with a probability, and what came of it in the end is known.
+
+Read on: `particles.py`, with particles as others have them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp, log_sum_exp
+from workbench.conditioning.genealogy import Genealogy, Generation
+from workbench.conditioning.language import Language
+from workbench.conditioning.outcome import Outcome
+from workbench.conditioning.tree import Prefix
+
+__all__ = ["DistinctParticles", "keep_by_weight"]
+
+
+class _Particle(NamedTuple):
+    """A prefix with its log weight.  lots: those that it has drawn, by number.  parent: its number a step before."""
+
+    here: Prefix
+    log_weight: float
+    lots: tuple[int, ...] = ()
+    parent: int = 0
+
+
+@dataclass
+class _Run:
+    """Particles that go on, and those that have ended.  chances: by lot, the probability that it had to be drawn."""
+
+    random: np.random.Generator
+    going: list[_Particle]
+    ended: list[_Particle] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
+    generations: list[tuple[bool, list[_Particle]]] = field(default_factory=list)
+
+    @property
+    def log_evidence(self) -> float:
+        return log_sum_exp(np.array([particle.log_weight for particle in self.ended]))
+
+    def relative_error(self) -> float:
+        """Of the evidence of this run alone."""
+        total = self.log_evidence
+        if total == -math.inf:
+            return math.nan
+        came_of = np.zeros(len(self.chances))
+        for particle in self.ended:
+            for lot in particle.lots:
+                came_of[lot] += math.exp(particle.log_weight - total)
+        return math.sqrt(float(((1 - np.array(self.chances)) * came_of**2).sum()))
+
+
+@dataclass
+class DistinctParticles:
+    """`runs` runs of at most `particles` each, which fill `outcome`."""
+
+    language: Language
+    outcome: Outcome
+    runs: int
+    particles: int
+    seed: int
+    _runs: list[_Run] = field(default_factory=list)
+
+    def run(self) -> None:
+        root = self.language.tree.root
+        self._runs = [
+            _Run(np.random.default_rng([self.seed, number]), [_Particle(root, 0.0)]) for number in range(self.runs)
+        ]
+        try:
+            while any(run.going for run in self._runs):
+                places = list(dict.fromkeys(particle.here for run in self._runs for particle in run.going))
+                self.language.tree.read(places)
+                self.language.prepare(places)
+                for run in self._runs:
+                    if run.going:
+                        self._step(run)
+        finally:
+            self._conclude()
+
+    def _step(self, run: _Run) -> None:
+        """Everything behind the particles of a run; what ends is put aside, and of the rest what there is room for."""
+        before = len(run.ended)  # they stand first in a generation, so a particle that goes on has a number behind
+        ended = [particle._replace(parent=number) for number, particle in enumerate(run.ended)]
+        owners: list[IntArray] = []
+        tokens: list[IntArray] = []
+        log_weights: list[FloatArray] = []
+        for number, particle in enumerate(run.going):
+            ids, log_probs = self.language.choices(particle.here)
+            stops = np.isin(ids, self.language.stop_ids)
+            for token in ids[stops].tolist():
+                child = self.language.step(particle.here, token)
+                if child is not None and child.ended:
+                    weight = particle.log_weight + child.log_prob - particle.here.log_prob
+                    ended.append(_Particle(child, weight, particle.lots, before + number))
+            owners.append(np.full(int((~stops).sum()), number))
+            tokens.append(ids[~stops])
+            log_weights.append(particle.log_weight + log_probs[~stops])
+        owner, token, log_weight = np.concatenate(owners), np.concatenate(tokens), np.concatenate(log_weights)
+        going, lots = self._select(run, ended, log_weight)
+        found = []
+        for place, kept, chance in going:
+            particle = run.going[owner[place]]
+            child = self.language.step(particle.here, int(token[place]))
+            if child is None:
+                continue  # the mask allowed more than the grammar takes, so nothing weighs anything here
+            mine = particle.lots
+            if chance < 1:
+                mine = (*mine, len(run.chances))
+                run.chances.append(chance)
+            found.append(_Particle(child, kept, mine, before + int(owner[place])))
+        run.ended, run.going = ended, found
+        run.generations.append((lots, [*ended, *found]))
+
+    def _select(
+        self, run: _Run, ended: list[_Particle], log_weights: FloatArray
+    ) -> tuple[list[tuple[int, float, float]], bool]:
+        """Which of the weights stay: place, log weight, and with what probability; and whether some were drawn."""
+        going = log_sum_exp(log_weights)
+        if going == -math.inf:
+            return [], False
+        aside = log_sum_exp(np.array([particle.log_weight for particle in ended]))
+        room = self.particles / (1 + math.exp(min(700.0, aside - going)))
+        weights = np.exp(log_weights - going)
+        places, threshold = keep_by_weight(weights, room, run.random)
+        found = []
+        for place in places.tolist():
+            weight = float(weights[place])
+            chance = 1.0 if weight >= threshold else weight / threshold
+            found.append((place, going + math.log(max(weight, threshold)), chance))
+        return found, threshold > 0
+
+    def _conclude(self) -> None:
+        """Texts that have ended; a particle that is still writing counts as none."""
+        found = self.outcome
+        for run in self._runs:
+            found.ends += [particle.here for particle in run.ended]
+            found.log_weights += [particle.log_weight for particle in run.ended]
+        found.attempts = self.runs * self.particles
+        evidences = np.array([run.log_evidence for run in self._runs])
+        found.log_evidence = log_mean_exp(evidences)
+        if self.runs == 1:
+            found.error = self._runs[0].relative_error()
+        elif found.log_evidence != -math.inf:
+            found.error = float(np.exp(evidences - found.log_evidence).std(ddof=1)) / math.sqrt(self.runs)
+        if not any(run.chances or run.going for run in self._runs):
+            found.most = found.least  # nothing was left out
+        found.genealogy = Genealogy(tuple(tuple(self._shown(*one) for one in run.generations) for run in self._runs))
+
+    def _shown(self, resampled: bool, particles: list[_Particle]) -> Generation:
+        log_weights = np.array([particle.log_weight for particle in particles])
+        total = log_sum_exp(log_weights)
+        text = self.language.tree.text
+        return Generation(
+            np.array([particle.parent for particle in particles], dtype=np.int64),
+            resampled,
+            log_weights,
+            0.0 if total == -math.inf else 1 / float((np.exp(log_weights - total) ** 2).sum()),
+            tuple(text(particle.here).decode(errors="backslashreplace") for particle in particles),
+            tuple(particle.here.ended for particle in particles),
+        )
+
+
+def keep_by_weight(weights: FloatArray, room: float, random: np.random.Generator) -> tuple[IntArray, float]:
+    """Places of about `room` of `weights` (all of them where there is room), ascending, and the threshold.
+
+    Weights from the threshold up stay; one below it stays with probability weight / threshold, and weighs as much as
+    the threshold then.  The threshold is 0 where all stay; otherwise these probabilities sum to `room`.
+    """
+    positive = np.flatnonzero(weights)
+    if len(positive) <= room:
+        return positive, 0.0
+    most = min(len(positive), math.ceil(room))
+    heaviest = positive[np.argpartition(-weights[positive], most - 1)[:most]]
+    heaviest = heaviest[np.argsort(-weights[heaviest], kind="stable")]
+    kept, left = 0, float(weights.sum())
+    threshold = left / room
+    while kept < most and room - kept > 1 and weights[heaviest[kept]] >= threshold:
+        left -= float(weights[heaviest[kept]])
+        kept += 1
+        threshold = left / (room - kept)
+    stays = np.zeros(len(weights), dtype=np.bool_)
+    stays[heaviest[:kept]] = True
+    chances = np.where(stays, 0.0, weights / threshold)
+    # Systematically: a point in each interval of length 1 of the sum of the probabilities.
+    sums = np.floor(np.cumsum(chances) + random.random())
+    stays |= np.diff(sums, prepend=0.0) > 0
+    return np.flatnonzero(stays & (weights > 0)), threshold

@@ -1,0 +1,178 @@
+"""Pictures of samples: the likeliest texts, and the genealogy of particles; and the displays of a notebook.
+
+Figures are plotly's.  A display is a table of plain HTML, which a notebook keeps without a kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from visualizers.glyphs import clip, html_escape
+from workbench.conditioning.arrays import log_sum_exp
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from workbench.conditioning.genealogy import Genealogy, Generation
+    from workbench.conditioning.probability import Probabilities
+    from workbench.conditioning.samples import Samples
+
+__all__ = ["genealogy_figure", "probabilities_html", "samples_html", "texts_figure"]
+
+MOST_TEXT: Final = 60  # characters of a text that a figure shows
+ROWS: Final = 12  # texts that a display shows
+BLUE, GREEN, GREY, RED = "#4274ec", "#1f9d63", "#808892", "#d64545"
+
+
+def texts_figure(samples: Samples, other: Samples | Mapping[str, float] | None, *, most: int) -> go.Figure:
+    """`Samples.plot`."""
+    import plotly.graph_objects as go
+
+    from workbench.conditioning.samples import Samples
+
+    mine = samples.distribution()
+    theirs = other.distribution() if isinstance(other, Samples) else dict(other or {})
+    texts = sorted({**mine, **theirs}, key=lambda text: -max(mine.get(text, 0.0), theirs.get(text, 0.0)))[:most]
+    names = [clip(repr(text), MOST_TEXT) for text in texts]
+    drawn = go.Figure(go.Bar(y=names, x=[mine.get(text, 0.0) for text in texts], name=samples.method, orientation="h"))
+    if other is not None:
+        name = other.method if isinstance(other, Samples) else "other"
+        drawn.add_trace(go.Bar(y=names, x=[theirs.get(text, 0.0) for text in texts], name=name, orientation="h"))
+    drawn.update_xaxes(title_text="probability of the text, given that it is in the language", rangemode="tozero")
+    drawn.update_yaxes(autorange="reversed", type="category", automargin=True)
+    drawn.update_layout(
+        title={"text": html_escape(samples.summary()), "font": {"size": 12}},
+        template="plotly_white",
+        barmode="group",
+        height=160 + 32 * len(texts),
+        showlegend=other is not None,
+    )
+    return drawn
+
+
+def genealogy_figure(genealogy: Genealogy, run: int) -> go.Figure:
+    """Particles of a run: a column for each step, a line from each to the one that it continues.
+
+    A line is blue where a text at the end comes from it, and grey where it was in vain; a particle is as large as its
+    weight.  Steps after which particles were drawn by weight have a dotted line.
+    """
+    import plotly.graph_objects as go
+
+    if not -len(genealogy.runs) <= run < len(genealogy.runs):
+        raise IndexError(f"there are {len(genealogy.runs)} runs, and none is number {run}")
+    generations = genealogy.runs[run]
+    useful = _useful(generations)
+    drawn = go.Figure()
+    for wanted, colour, name in ((False, GREY, "in vain"), (True, BLUE, "led to a text")):
+        x: list[int | None] = []
+        y: list[int | None] = []
+        for step, generation in enumerate(generations):
+            for particle, parent in enumerate(generation.parents.tolist()):
+                if bool(useful[step][particle]) == wanted:
+                    x += [step, step + 1, None]
+                    y += [parent, particle, None]
+        drawn.add_trace(
+            go.Scatter(
+                x=x,
+                y=y,
+                mode="lines",
+                name=name,
+                hoverinfo="skip",
+                line={"color": colour, "width": 1.6 if wanted else 0.8},
+                opacity=0.8 if wanted else 0.45,
+            )
+        )
+    for kind, colour in (("ended", GREEN), ("going on", BLUE), ("dead", RED)):
+        places = [
+            (step + 1, particle, _share(generation, particle), generation.texts[particle])
+            for step, generation in enumerate(generations)
+            for particle in range(len(generation.parents))
+            if _kind(generation, particle) == kind
+        ]
+        if places:
+            drawn.add_trace(
+                go.Scatter(
+                    x=[place[0] for place in places],
+                    y=[place[1] for place in places],
+                    mode="markers",
+                    name=kind,
+                    marker={"color": colour, "size": [4 + 12 * math.sqrt(place[2]) for place in places]},
+                    customdata=[(html_escape(clip(repr(text), MOST_TEXT)), share) for _, _, share, text in places],
+                    hovertemplate="%{customdata[0]}<br>weight %{customdata[1]:.2%} of its step<extra></extra>",
+                )
+            )
+    for step, generation in enumerate(generations):
+        if generation.resampled:
+            drawn.add_vline(x=step + 0.5, line={"color": GREY, "width": 1, "dash": "dot"})
+    resampled = sum(generation.resampled for generation in generations)
+    drawn.update_xaxes(title_text="token", dtick=max(1, len(generations) // 20))
+    drawn.update_yaxes(title_text="particle", autorange="reversed", rangemode="tozero")
+    drawn.update_layout(
+        title=f"Who was resampled from whom: run {run}, {len(generations)} tokens, drawn by weight {resampled} times",
+        template="plotly_white",
+        height=max(320, min(900, 120 + 14 * max((len(one.parents) for one in generations), default=1))),
+    )
+    return drawn
+
+
+def _useful(generations: Sequence[Generation]) -> list[list[bool]]:
+    """Of each particle of each step, whether a text with a weight comes from it."""
+    found: list[list[bool]] = []
+    later: list[bool] | None = None
+    parents: list[int] = []
+    for generation in reversed(generations):
+        if later is None:
+            here = [
+                ended and weight != -math.inf
+                for ended, weight in zip(generation.ended, generation.log_weights.tolist(), strict=True)
+            ]
+        else:
+            here = [False] * len(generation.parents)
+            for parent, useful in zip(parents, later, strict=True):
+                here[parent] = here[parent] or useful
+        found.append(here)
+        later, parents = here, generation.parents.tolist()
+    return found[::-1]
+
+
+def _kind(generation: Generation, particle: int) -> str:
+    if generation.log_weights[particle] == -math.inf:
+        return "dead"
+    return "ended" if generation.ended[particle] else "going on"
+
+
+def _share(generation: Generation, particle: int) -> float:
+    """A particle's weight among those of its step."""
+    total = log_sum_exp(generation.log_weights)
+    return 0.0 if total == -math.inf else float(np.exp(generation.log_weights[particle] - total))
+
+
+def samples_html(samples: Samples) -> str:
+    """The likeliest texts in a table, and what they cost."""
+    distribution = samples.distribution()
+    rows = [(repr(text), f"{weight:.2%}") for text, weight in list(distribution.items())[:ROWS]]
+    return _table(samples.summary(), ("text", "probability in the language"), rows, len(distribution))
+
+
+def probabilities_html(found: Probabilities) -> str:
+    """Each text with its probability, and what they cost."""
+    rows = [(repr(text), repr(value)) for text, value in list(found.items())[:ROWS]]
+    stopped = "" if found.stopped is None else f", stopped: {found.stopped}"
+    head = f"together {found.total!r}, {found.forwards:,} forwards in {found.passes:,} passes{stopped}"
+    how = "and a stop token" if found.ends == "stop" else "and anything"
+    return _table(head, (f"text {how}", "probability"), rows, len(found))
+
+
+def _table(head: str, heads: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> str:
+    cells = "".join(f'<th style="text-align:left">{html_escape(one)}</th>' for one in heads)
+    body = "".join(
+        f'<tr><td style="text-align:left;font-family:monospace">{html_escape(clip(text, MOST_TEXT))}</td>'
+        f"<td>{html_escape(value)}</td></tr>"
+        for text, value in rows
+    )
+    more = f'<div style="opacity:0.75">and {count - len(rows):,} more</div>' if count > len(rows) else ""
+    return f'<div style="font-size:12px">{html_escape(head)}</div><table><tr>{cells}</tr>{body}</table>{more}'

@@ -1,0 +1,83 @@
+"""Who was resampled from whom: the particles of each run, step by step, as plain data.
+
+Read on: `particles.py` (who writes it), `figures.py` (the picture).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.conditioning.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Genealogy", "Generation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """All particles of a run after one step.
+
+    parents: int64 (particles,), which particle of the step before each one continues.  resampled: whether these were
+    drawn by weight (otherwise each continues itself).  log_weights: after the step's token, and after resampling if
+    there was any; -inf for a particle that is dead.  ess: effective sample size before resampling.
+    texts: what each has written; ended: whether it has written its stop token.
+    """
+
+    parents: IntArray
+    resampled: bool
+    log_weights: FloatArray
+    ess: float
+    texts: tuple[str, ...]
+    ended: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Genealogy:
+    """The generations of each run, in order."""
+
+    runs: tuple[tuple[Generation, ...], ...]
+
+    def ancestors(self, run: int = 0) -> IntArray:
+        """Of each particle at the end, which particle of the beginning it comes from."""
+        return first_ancestors([generation.parents for generation in self.runs[run]])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each particle of each step of each run."""
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = [
+            {
+                "run": run,
+                "step": step,
+                "particle": particle,
+                "parent": int(parent),
+                "resampled": generation.resampled,
+                "log_weight": float(generation.log_weights[particle]),
+                "text": generation.texts[particle],
+                "ended": generation.ended[particle],
+            }
+            for run, generations in enumerate(self.runs)
+            for step, generation in enumerate(generations)
+            for particle, parent in enumerate(generation.parents)
+        ]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        resampled = [sum(generation.resampled for generation in run) for run in self.runs]
+        return f"<Genealogy of {len(self.runs):,} runs, resampled {sum(resampled):,} times>"
+
+
+def first_ancestors(parents: Sequence[IntArray]) -> IntArray:
+    """Of each particle at the end, the one of the beginning that it continues; `parents` of each step in order."""
+    if not parents:
+        return np.empty(0, dtype=np.int64)
+    found = np.arange(len(parents[0]))
+    for step in parents:
+        found = found[step]
+    return found

@@ -1,0 +1,94 @@
+"""A grammar's language on the tree of prefixes: which tokens may follow a prefix, and which of them end the text.
+
+A text of the language is one that the grammar takes, of at most so many tokens, with a stop token behind it.
+Read on: `attempts.py`, `particles.py` and `walk.py`, which draw from it and sum over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kernels_core import BatchGrammarMatcher, GrammarMatcher, get_bitmask_shape
+from kernels_core.errors import DeadEndError, TokenizerError
+from workbench.conditioning.arrays import FloatArray, IntArray
+from workbench.conditioning.tree import Prefix, PrefixTree
+
+__all__ = ["Language"]
+
+
+class Language:
+    """The language of `matcher` from where it stands, over the prefixes of `tree`.
+
+    max_tokens: of a text, without the stop token; a longer one is not in the language.
+    `TokenizerError` where no stop token can end a text, `ValueError` for a `max_tokens` below 1.
+    """
+
+    def __init__(self, tree: PrefixTree, matcher: GrammarMatcher, max_tokens: int) -> None:
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, not {max_tokens!r}")
+        if matcher.terminate_without_stop_token or not matcher.stop_token_ids:
+            raise TokenizerError(
+                "a text ends with a stop token here, and this matcher has none: take a vocabulary that has one, and a "
+                "matcher without terminate_without_stop_token"
+            )
+        if matcher.is_terminated():
+            raise ValueError("the text of this matcher has ended: fork it before its stop token")
+        self.tree = tree
+        self.max_tokens = int(min(max_tokens, tree.most_tokens - 1))
+        self.stops = frozenset(matcher.stop_token_ids)
+        self.stop_ids = np.array(sorted(self.stops), dtype=np.int64)
+        self._batch = BatchGrammarMatcher()
+        self._words = np.zeros(get_bitmask_shape(1, tree.model.vocab_size), dtype=np.int32)
+        self._listed: dict[tuple[Any, int], IntArray] = {}  # ids by mask: few masks serve many prefixes
+        tree.root.matcher = matcher.fork()
+
+    def step(self, prefix: Prefix, token: int) -> Prefix | None:
+        """The prefix behind `token`, or None where the language has no text that begins so."""
+        if token in prefix.children:
+            return prefix.children[token]
+        matcher = _matcher(prefix).fork()
+        taken = matcher.accept_token(token)
+        ended = taken and token in self.stops and matcher.is_terminated()
+        if not taken or (not ended and prefix.depth >= self.max_tokens):
+            prefix.children[token] = None
+            return None
+        child = self.tree.child(prefix, token, ended=ended)
+        child.matcher = matcher
+        return child
+
+    def allowed(self, prefix: Prefix) -> IntArray:
+        """The tokens that `step` takes, ascending, stop tokens included; none at a dead end."""
+        matcher = _matcher(prefix)
+        try:
+            number = matcher.mask_number()
+        except DeadEndError:
+            return np.empty(0, dtype=np.int64)
+        assert number is not None  # a prefix that has ended is not asked
+        key = (matcher.masks, number)
+        found = self._listed.get(key)
+        if found is None:
+            self._words.fill(-1)
+            matcher.fill_next_token_bitmask(self._words)
+            bits = np.unpackbits(self._words[0].view(np.uint8), count=self.tree.model.vocab_size, bitorder="little")
+            found = self._listed[key] = np.flatnonzero(bits)
+        if prefix.depth < self.max_tokens:
+            return found
+        stops = [token for token in sorted(self.stops) if token in found and self.step(prefix, token) is not None]
+        return np.array(stops, dtype=np.int64)
+
+    def prepare(self, prefixes: Iterable[Prefix]) -> None:
+        """Compute the masks of all that are not known side by side."""
+        self._batch.read_masks([_matcher(prefix) for prefix in prefixes])
+
+    def choices(self, prefix: Prefix) -> tuple[IntArray, FloatArray]:
+        """The tokens that may follow, and their log probabilities: the model's own, which sum to the feasible mass."""
+        ids = self.allowed(prefix)
+        return ids, self.tree.log_probs(prefix)[ids]
+
+
+def _matcher(prefix: Prefix) -> GrammarMatcher:
+    assert prefix.matcher is not None
+    return prefix.matcher

@@ -1,0 +1,198 @@
+"""`smc` and `awrs`: particles that write side by side, are weighed at each token, and are drawn anew by their weights.
+
+A particle's weight is what its text should have been drawn with over what it was.  At a prefix it is multiplied by the
+feasible mass there, before a token is drawn: so a particle that has written itself into a corner is light when it gets
+there, not a token later (the twist by feasible mass, which costs nothing as the next token needs these logits anyway).
+Where the effective sample size falls under a share of the particles, they are drawn anew by weight, systematically, and
+have the mean weight from then on.  The mean of the weights at the end is an unbiased estimate of p(language).
+
+`smc` masks, and particles that stand at the same prefix draw their tokens systematically, too: of 32 at the beginning,
+a token of probability 1/4 is drawn by 8.  `awrs` draws each token by rejection, which gives an estimate of the feasible
+mass for the weight (`token_rejection.py`).
+
+All runs go token by token together, each with its own random numbers; prefixes are read once for all of them.
+Sources: arXiv 2504.13139, 2504.05410; the error of a single run: Lee and Whiteley 2018 (arXiv 1509.00394).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp, log_sum_exp
+from workbench.conditioning.drawing import places_of, systematic
+from workbench.conditioning.genealogy import Genealogy, Generation, first_ancestors
+from workbench.conditioning.language import Language
+from workbench.conditioning.outcome import Outcome
+from workbench.conditioning.token_rejection import draw_token
+from workbench.conditioning.tree import Prefix
+
+__all__ = ["Particles"]
+
+
+@dataclass
+class _Generation:
+    parents: IntArray
+    resampled: bool
+    log_weights: FloatArray
+    ess: float
+    here: list[Prefix]
+
+
+class _Run:
+    """Particles of one run.  here: their prefixes; log_weights: -inf for a dead one."""
+
+    def __init__(self, root: Prefix, count: int, seed: list[int]) -> None:
+        self.random = np.random.default_rng(seed)
+        self.here = [root] * count
+        self.tokens: list[int | None] = [None] * count  # drawn by `awrs`, to be taken
+        self.log_weights = np.zeros(count)
+        self.generations: list[_Generation] = []
+
+    @property
+    def going(self) -> list[int]:
+        """Particles that are alive and have not ended."""
+        return [
+            number for number, here in enumerate(self.here) if not here.ended and self.log_weights[number] != -math.inf
+        ]
+
+    def resample(self, below: float) -> tuple[IntArray, bool, float]:
+        """Draw the particles anew if their effective sample size is under a share `below` of their number."""
+        count = len(self.here)
+        total = log_sum_exp(self.log_weights)
+        if total == -math.inf:
+            return np.arange(count), False, 0.0
+        weights = np.exp(self.log_weights - total)
+        ess = 1 / float((weights**2).sum())
+        if not (ess < below * count and self.going):
+            return np.arange(count), False, ess
+        parents = places_of(weights, systematic(count, self.random))
+        self.here = [self.here[parent] for parent in parents]
+        self.tokens = [self.tokens[parent] for parent in parents]
+        self.log_weights = np.full(count, total - math.log(count))
+        return parents, True, ess
+
+    def relative_error(self) -> float:
+        """Of the estimate of this run alone, from who descends from whom; nan of one particle."""
+        count = len(self.here)
+        total = log_sum_exp(self.log_weights)
+        if count < 2 or total == -math.inf:
+            return math.nan
+        weights = np.exp(self.log_weights - total)
+        families = np.bincount(
+            first_ancestors([generation.parents for generation in self.generations]), weights, minlength=count
+        )
+        resampled = sum(generation.resampled for generation in self.generations)
+        apart = 1 - float((families**2).sum())
+        return math.sqrt(max(0.0, 1 - (count / (count - 1)) ** (resampled + 1) * apart))
+
+
+@dataclass
+class Particles:
+    """`runs` runs of `particles` each, which fill `outcome`."""
+
+    language: Language
+    outcome: Outcome
+    runs: int
+    particles: int
+    seed: int
+    masks: bool
+    resample_below: float
+    _runs: list[_Run] = field(default_factory=list)
+
+    def run(self) -> None:
+        root = self.language.tree.root
+        self._runs = [_Run(root, self.particles, [self.seed, number]) for number in range(self.runs)]
+        self.outcome.attempts = self.runs * self.particles
+        try:
+            while any(run.going for run in self._runs):
+                self._step()
+        finally:
+            self._conclude()
+
+    def _step(self) -> None:
+        """A token of every particle."""
+        tree = self.language.tree
+        places = list(dict.fromkeys(run.here[number] for run in self._runs for number in run.going))
+        tree.read(places)
+        if self.masks:
+            self.language.prepare(places)
+            choices = {place: self.language.choices(place) for place in places}
+            mass = {place: log_sum_exp(log_probs) for place, (_, log_probs) in choices.items()}
+        else:
+            choices = {place: (np.empty(0, np.int64), tree.log_probs(place)) for place in places}
+        probabilities = {place: np.exp(log_probs) for place, (_, log_probs) in choices.items()}
+        for run in self._runs:
+            if not run.going:
+                continue
+            for number in run.going:
+                here = run.here[number]
+                run.log_weights[number] += mass[here] if self.masks else self._reject(run, number, probabilities[here])
+            parents, resampled, ess = run.resample(self.resample_below)
+            if self.masks:
+                self._draw(run, {place: (ids, probabilities[place]) for place, (ids, _) in choices.items()})
+            for number in run.going:
+                token = run.tokens[number]
+                child = None if token is None else self.language.step(run.here[number], token)
+                if child is None:
+                    run.log_weights[number] = -math.inf
+                else:
+                    run.here[number] = child
+            run.generations.append(_Generation(parents, resampled, run.log_weights.copy(), ess, list(run.here)))
+
+    def _draw(self, run: _Run, choices: dict[Prefix, tuple[IntArray, FloatArray]]) -> None:
+        """A token under the mask for each particle, those at one place together."""
+        together: dict[Prefix, list[int]] = {}
+        for number in run.going:
+            together.setdefault(run.here[number], []).append(number)
+        for here, numbers in together.items():
+            ids, probabilities = choices[here]
+            places = places_of(probabilities, systematic(len(numbers), run.random))
+            for number, place in zip(numbers, places, strict=True):
+                run.tokens[number] = int(ids[place])
+
+    def _reject(self, run: _Run, number: int, probabilities: FloatArray) -> float:
+        """A token by rejection for a particle; the log of the estimated feasible mass."""
+        here = run.here[number]
+        token, estimate, checks = draw_token(
+            probabilities, lambda token: self.language.step(here, token) is not None, run.random
+        )
+        run.tokens[number] = token
+        self.outcome.checks += checks
+        return estimate
+
+    def _conclude(self) -> None:
+        """Texts that have ended; a particle that is still writing counts as none."""
+        found = self.outcome
+        evidences = np.empty(self.runs)
+        for number, run in enumerate(self._runs):
+            for particle, here in enumerate(run.here):
+                if not here.ended:
+                    run.log_weights[particle] = -math.inf
+                elif run.log_weights[particle] != -math.inf:
+                    found.ends.append(here)
+                    found.log_weights.append(float(run.log_weights[particle]))
+            evidences[number] = log_mean_exp(run.log_weights)
+        found.log_evidence = log_mean_exp(evidences)
+        if self.runs == 1:
+            found.error = self._runs[0].relative_error()
+        elif found.log_evidence != -math.inf:
+            spread = np.exp(evidences - found.log_evidence)
+            found.error = float(spread.std(ddof=1)) / math.sqrt(self.runs)
+        found.genealogy = Genealogy(tuple(tuple(map(self._shown, run.generations)) for run in self._runs))
+
+    def _shown(self, generation: _Generation) -> Generation:
+        texts = {
+            here: self.language.tree.text(here).decode(errors="backslashreplace")
+            for here in dict.fromkeys(generation.here)
+        }
+        return Generation(
+            generation.parents,
+            generation.resampled,
+            generation.log_weights,
+            generation.ess,
+            tuple(texts[here] for here in generation.here),
+            tuple(here.ended for here in generation.here),
+        )
