@@ -3,7 +3,7 @@
 Two places have the same number exactly when the same steps of the same grammar lead there.  A place's number never
 changes and is never used for another.
 
-Read on: `workbench/history.py` (places), `workbench/desk.py` (who sends them), `visualizers/esm/host.js` (who keeps
+Read on: `workbench/history.py` (places), `workbench/desk.py` (who sends them), `frontend/src/host.js` (who keeps
 what was shown there).
 """
 
