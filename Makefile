@@ -33,8 +33,9 @@ constraints: ## renew constraints.txt: exact versions of everything that `make v
 	@$(PYTHON) tools/make_venv.py $(VENV) --renew
 
 .PHONY: build
-build: $(VENV)/.stamp ## compile the engine in place (a second when nothing changed)
+build: $(VENV)/.stamp ## compile the engine in place and bundle the front end (a second when nothing changed)
 	@$(PY) setup.py --quiet build_ext --inplace
+	@$(PY) tools/build_frontend.py
 
 .PHONY: lab
 lab: build ## open JupyterLab on the tour
@@ -59,6 +60,11 @@ check: build ## in two minutes: format, style, types, and the tests of what chan
 test: build ## run the test suite, notebooks and browser tests included
 	$(PYTEST) $(ALL) $(ARGS)
 
+.PHONY: test-front
+test-front: $(VENV)/.stamp ## check the front end's types and run its own tests, without a browser
+	@$(PY) tools/build_frontend.py types
+	@$(PY) tools/build_frontend.py test
+
 .PHONY: test-long
 test-long: build test-options test-wheel ## run the test suite with all it leaves out: every variant, new random examples, wheels
 	$(PYTEST) --long $(ALL) $(ARGS)
@@ -68,7 +74,7 @@ test-options: build ## run the tests that draw or open a browser without dot and
 	$(PY) tools/test_options.py $(ARGS)
 
 .PHONY: test-wheel
-test-wheel: $(VENV)/.stamp ## build a wheel, and run the engine's tests on it in an empty environment
+test-wheel: build ## build a wheel, and run the engine's tests on it in an empty environment
 	rm -rf build/wheels
 	$(PY) -m uv build --quiet --wheel --out-dir build/wheels
 	$(PY) tools/test_wheel.py build/wheels/maskscope-*.whl
@@ -83,6 +89,7 @@ style: $(VENV)/.stamp
 	$(VENV)/bin/lint-imports
 types: $(VENV)/.stamp
 	$(PY) -m mypy
+	$(PY) tools/build_frontend.py types
 pages: $(VENV)/.stamp
 	$(PY) -m sphinx -EWnq --keep-going -c docs . build/pages
 
@@ -125,7 +132,7 @@ annotate: $(VENV)/.stamp ## write Cython's annotated sources to build/annotate
 
 .PHONY: clean
 clean: ## remove everything built, but not the environment
-	rm -rf build dist .import_linter_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
+	rm -rf build dist visualizers/bundle frontend/node_modules .import_linter_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
 	find kernels_core \( -name '*.so' -o -name '*.cpp' -o -name '*.c' -o -name '*.html' \) -not -path '*/include/*' -delete
 
 .PHONY: distclean

@@ -81,6 +81,8 @@ static inline void maskscope_fail(PyObject* where) {
 PRELUDE = "#define PY_SSIZE_T_CLEAN\n" + "".join(f"#include <{name}>\n" for name in HEADERS) + FAIL
 SHARED = "kernels_core._cyshared"
 RECORD = CACHE / "settings"
+BUNDLE = Path("visualizers/bundle/main.js")
+PACKING = frozenset({"bdist_wheel", "install", "sdist"})
 BUILDING = frozenset({"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"})
 SETTINGS = repr((Cython.__version__, sys.version, COMPILE, READING, DIRECTIVES, LINK, MACROS, PRELUDE))
 SETTINGS += repr((COMPILE_WINDOWS, READING_WINDOWS)) if sys.platform == "win32" else ""
@@ -162,6 +164,8 @@ def shared_module(force: bool) -> Extension:
 
 
 def main() -> None:
+    if PACKING.intersection(sys.argv) and not BUNDLE.is_file():
+        raise SystemExit("maskscope: the front end is not built. Run: make build (or python tools/build_frontend.py)")
     if not BUILDING.intersection(sys.argv):  # metadata and source distributions need no compiled module
         setup()
         return

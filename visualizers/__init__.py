@@ -15,7 +15,7 @@ Code map, in reading order:
 - `png`         a mask as a 1-bit PNG
 - `html`        static displays of every snapshot
 - `formatters`  makes snapshots display themselves in notebooks
-- `assets`      the ES modules and style sheets in `esm/`
+- `assets`      the front end's bundle, which `make build` makes of `frontend/`
 - `standalone`  the same ES modules in one HTML file
 - `live`        the anywidget views; `live_automaton` is the automaton's
 """

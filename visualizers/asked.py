@@ -1,6 +1,6 @@
 """A view that answers questions of its browser side.
 
-A request names its view and a sequence number (`channel(model, view).ask({type, ...})` in `visualizers/esm/common.js`);
+A request names its view and a sequence number (`channel(model, view).ask({type, ...})` in `frontend/src/common.js`);
 the reply repeats both, or carries `error`.  Who ties the view to something adds answers by `answers(kind, function)`.
 
 Read on: `visualizers/live_tokens.py`, `visualizers/next.py`.

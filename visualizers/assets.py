@@ -1,63 +1,53 @@
-"""The ES modules and style sheets in `esm/`, ready to travel with a widget or a page.
+"""The front end's bundle, ready to travel with a notebook or a page: what `make build` makes of `frontend/`.
 
-A view's module imports shared helpers from `./common.js`.  A host loads its views' modules and what they import
-from their sources (`sources`); its own module travels as one string, in which the import is replaced by the file
-itself (`module`).  There is no bundler.
+`script(name)` is one file of it; `part(name)` is the same deflated, as a library or a page carries it.
+
+Read on: `frontend/build.mjs` (what each file is for), `visualizers/host.py`, `visualizers/standalone.py`.
 """
 
 from __future__ import annotations
 
-import re
+import hashlib
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["module", "sources", "stylesheet"]
+__all__ = ["PARTS", "part", "script", "stylesheet", "version"]
 
-FOLDER: Final = Path(__file__).parent / "esm"
-_IMPORT: Final = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
-
-
-@cache
-def module(name: str) -> str:
-    """The ES module `esm/<name>.js` with its relative imports, and theirs, written out."""
-    written: set[str] = set()
-
-    def inlined(match: re.Match[str]) -> str:
-        other = match.group(1)
-        if other in written:
-            return ""
-        written.add(other)
-        return re.sub(r"^export ", "", _IMPORT.sub(inlined, _read(f"{other}.js")), flags=re.MULTILINE)
-
-    return _IMPORT.sub(inlined, _read(f"{name}.js"))
-
-
-def sources(*names: str) -> dict[str, str]:
-    """The ES modules `esm/<name>.js` as they are, with all that they import from each other, by name."""
-    found: dict[str, str] = {}
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = _source(name)
-            waiting += [match.group(1) for match in _IMPORT.finditer(found[name])]
-    return dict(sorted(found.items()))
+FOLDER: Final = Path(__file__).parent / "bundle"
+PARTS: Final = ("main", "editor")
+"""What a page loads: the views, and the editor, which only views of a source need."""
 
 
 @cache
-def _source(name: str) -> str:
-    """A module without the comments that begin a line."""
-    return re.sub(r"^[ \t]*//.*\n", "", _read(f"{name}.js"), flags=re.MULTILINE)
+def script(name: str) -> str:
+    """The ES module `name` of the bundle."""
+    return _read(f"{name}.js")
 
 
 @cache
-def stylesheet(*names: str) -> str:
-    """The style sheets `esm/<name>.css` one after the other, without comments and indentation."""
-    text = "".join(_read(f"{name}.css") for name in names)
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.sub(r"\s*\n\s*", "", text)
+def stylesheet(name: str) -> str:
+    """The style sheet `name` of the bundle: "page" of a server, or "svg" of pictures in files."""
+    return _read(f"{name}.css")
+
+
+@cache
+def part(name: str) -> bytes:
+    """The ES module `name`, deflated."""
+    return zlib.compress(script(name).encode(), 9)
+
+
+@cache
+def version() -> str:
+    """Tells this bundle from others."""
+    return hashlib.sha256("".join(map(script, PARTS)).encode()).hexdigest()[:16]
 
 
 def _read(file: str) -> str:
-    return (FOLDER / file).read_text(encoding="utf-8")
+    try:
+        return (FOLDER / file).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"the front end is not built: {FOLDER / file} is missing. Run `make build` in the checkout"
+        ) from None

@@ -4,7 +4,7 @@
 sets with whom, `kernels_core.inspect.sharing`) in four tabs; `figure` makes a plotly figure of the same, `static`
 tables that survive everywhere.  Times are microseconds of finding or making the mask alone, sizes are bytes.
 
-Read on: `visualizers/esm/caches.js` (the browser's side), `workbench/reports/caches.py` (`wb.caches`).
+Read on: `frontend/src/caches.js` (the browser's side), `workbench/reports/caches.py` (`wb.caches`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,6 @@ class CacheView(LiveView[CacheShot]):
     """
 
     _module = "caches"
-    _styles = ("caches",)
     _height = 360
     _follows = ("step",)
 

@@ -34,7 +34,6 @@ class Carried(Protocol):
     """What a widget needs of a view that it carries; see `LiveView`."""
 
     _module: ClassVar[str]
-    _styles: ClassVar[tuple[str, ...]]
     _placed: ClassVar[tuple[str, ...]]
     _given: ClassVar[tuple[str, ...]]
     _follows: ClassVar[tuple[str, ...]]

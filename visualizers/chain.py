@@ -1,6 +1,6 @@
 """The chain of operations behind one item of the frontier: predict, scan and complete, from the start of the text on.
 
-Read on: `kernels_core/inspect/derivation.py` (`chain`), `visualizers/esm/chain.js`, `workbench/panels/chart.py`.
+Read on: `kernels_core/inspect/derivation.py` (`chain`), `frontend/src/chain.js`, `workbench/panels/chart.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ class ChainView(LiveView[Chain | None]):
     """
 
     _module = "chain"
-    _styles = ("chain",)
     _height = 260
     _placed = ("rows", "chosen")
     _given = ("selection",)

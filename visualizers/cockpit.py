@@ -5,7 +5,7 @@ probability that the mask removed, and for one token the likeliest ones before a
 refused with the reason.  Probabilities are from 0 to 1, entropies in bits, times in microseconds;
 `static` makes tables of the same.
 
-Read on: `visualizers/esm/cockpit.js` (the browser's side), `workbench/reports/cockpit.py` (makes runs of generations).
+Read on: `frontend/src/cockpit.js` (the browser's side), `workbench/reports/cockpit.py` (makes runs of generations).
 """
 
 from __future__ import annotations
@@ -140,7 +140,6 @@ class CockpitView(LiveView[CockpitShot]):
     """
 
     _module = "cockpit"
-    _styles = ("cockpit",)
     _height = 400
     _paged = ("place", "detail", "about")
 

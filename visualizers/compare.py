@@ -3,7 +3,7 @@
 A comparison comes as plain data (`workbench.comparing.Comparison.to_dict()`), with one picture for each pair of sides:
 one pixel a token, its colour says which of the two allows it.
 
-Read on: `visualizers/esm/compare.js` (the browser's side), `visualizers/png.py`.
+Read on: `frontend/src/compare.js` (the browser's side), `visualizers/png.py`.
 """
 
 from __future__ import annotations
@@ -143,7 +143,6 @@ class CompareView(LiveView[Data]):
     """
 
     _module = "compare"
-    _styles = ("compare",)
     _height = 320
 
     choices = synced(t.List())

@@ -224,7 +224,7 @@ def clip(text: str, width: int) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes for a person, in binary units (1 KiB is 1,024 bytes); as `bytes` in `esm/common.js`."""
+    """A number of bytes for a person, in binary units (1 KiB is 1,024 bytes); as `bytes` in `common.js`."""
     if count < 1024:
         return f"{round(count):,} B"
     return f"{count / 1024:.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"

@@ -2,14 +2,15 @@
 
 Every synced trait of a view named `automaton` is mirrored by a trait of the host, `automaton__active`, so that a step
 of the whole panel is one message with what changed and nothing else.  Traits in `LINKED` are shared by all views that
-have them and travel once, as `shared__selection`.  In the browser `esm/host.js` gives each view's module a model that
-looks as if it were alone.
+have them and travel once, as `shared__selection`.  In the browser `frontend/src/host.js` gives each view's module a
+model that looks as if it were alone.  The code of the views is in a widget of its own, the `Library`, of which a kernel
+has one.
 
 Messages: from the browser `{to: view, content, client, seq}`, or `{traits: {name: value}, client, seq}` with what a
 person set; to it `{to: view, content}`.  When a message has been dealt with, `ack` is set to `[client, seq]`, in the
 same message as all that it changed.
 
-Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `workbench/explorer/dashboard.py` (a panel
+Read on: `visualizers/live_base.py` (the views), `frontend/src/host.js`, `workbench/explorer/dashboard.py` (a panel
 of many).
 """
 
@@ -24,29 +25,51 @@ from typing import Any, Final
 import anywidget
 import traitlets as t
 
-from visualizers.assets import module, sources, stylesheet
+from visualizers.assets import PARTS, part, script, version
 from visualizers.carrying import LINKED, Carried, Traits, synced
 
-__all__ = ["Host"]
+__all__ = ["Host", "Library"]
 
 SHARED: Final = "shared"
 SETTABLE: Final = ("arrangement", "asleep")
 """Traits of the host itself that the browser may set."""
 
 
+class Library(anywidget.AnyWidget):  # type: ignore[misc]
+    """The code of all views: it travels once a notebook, and hosts name it (`frontend/src/widget.ts`)."""
+
+    _esm = "export default {}"
+
+    main = synced(t.Bytes())
+    editor = synced(t.Bytes())
+
+    def __init__(self) -> None:
+        super().__init__(**{name: part(name) for name in PARTS})
+
+
+_library: Library | None = None
+_making = threading.Lock()
+
+
+def library() -> Traits:
+    """Where the browser finds the code: the library's id, and the version of what it holds."""
+    global _library
+    with _making:
+        if _library is None or _library.comm is None:  # somebody closed all widgets
+            _library = Library()
+        return {"id": str(_library.model_id), "version": version()}
+
+
 class Host(anywidget.AnyWidget):  # type: ignore[misc]
     """One widget for all of `views` (name -> view); names must be identifiers and not "shared".
 
-    `arranger` names the ES module that lays them out (default: one below the other); `panels` and `arrangement` are
+    `arranger` names what lays them out (default: one below the other); `panels` and `arrangement` are
     what it needs for that, and both the browser and Python may change the arrangement.  `place` says where in a text
     the views stand, `troubles` what went wrong with whom.
     """
 
-    _esm = module("host")
-
     parts = synced(t.List())
-    modules = synced(t.Dict())
-    styles = synced(t.Unicode())
+    library = synced(t.Dict())
     arranger = synced(t.Unicode())
     arrangement = synced(t.Dict())
     place = synced(t.Dict())
@@ -66,7 +89,6 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         arranger: str = "",
         arrangement: Traits | None = None,
         panels: Sequence[Traits] = (),
-        styles: Sequence[str] = (),
         selection: Traits | None = None,
     ) -> None:
         self._views: dict[str, Carried] = {}
@@ -81,10 +103,9 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
                 raise ValueError(f"a view cannot be called {name!r}: use an identifier without '__'")
             self._views[name] = view
             self._names[id(view)] = name
-        used = dict.fromkeys(("theme", "base", "host", *styles))
-        for view in self._views.values():
-            used |= dict.fromkeys(view._styles)
-        self.add_traits(**self._mirrors({} if selection is None else dict(selection)))
+        self.add_traits(
+            _esm=synced(t.Unicode(script("widget"))), **self._mirrors({} if selection is None else dict(selection))
+        )
         self._flat = {wire for wire, (_, trait) in self._wires.items() if trait != "steps"} | {
             "place",
             "troubles",
@@ -102,8 +123,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
                 }
                 for name, view in self._views.items()
             ],
-            modules=sources(*(view._module for view in self._views.values()), *((arranger,) if arranger else ())),
-            styles=stylesheet(*used),
+            library=library(),
             panels=list(panels),
             arranger=arranger,
             arrangement=arrangement or {},

@@ -3,7 +3,7 @@
 A folded edge reads several characters, and the parser may stand between two of them.  The picture is not laid out
 again for that: a plate with the state's number lies on the edge, as far along it as the edge is read, beside the label.
 
-Read on: `visualizers/marks.py` (which states), `visualizers/svg.py` and `visualizers/esm/automaton.js` (draw them).
+Read on: `visualizers/marks.py` (which states), `visualizers/svg.py` and `frontend/src/automaton.js` (draw them).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ or again after the notebook was closed shows the same.  What a person clicks is 
 then steps through by `index` without a kernel; `to_html()` and `save()` write a page that needs nothing else.
 
 Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.py` (`TokenTable`, `MaskMap`),
-`visualizers/esm/*.js` (the browser's side), `visualizers/html.py` (the static twins).
+`frontend/src/*.js` (the browser's side), `visualizers/html.py` (the static twins).
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ class FrontierView(LiveView[Frontier]):
     """
 
     _module = "frontier"
-    _styles = ("frontier",)
     _placed = ("about", "items")
 
     about = synced(t.Dict())
@@ -117,7 +116,6 @@ class OperationView(LiveView[Operations]):
     """What the parser did in the last step: scans, predictions and completions, byte by byte."""
 
     _module = "operations"
-    _styles = ("operations",)
     _placed = ("about", "rows")
     _height = 260
 
@@ -161,7 +159,6 @@ class CounterView(LiveView[CacheStats]):
     """The engine's counters, each with its change since the snapshot shown before."""
 
     _module = "counters"
-    _styles = ("counters",)
     _height = 230
 
     stats = synced(t.Dict())

@@ -4,7 +4,7 @@
 does not reach, a new picture is laid out in a thread and arrives when it is ready; meanwhile the old one stays.  The
 automaton may grow while the text is read (lazy lowering): give the grown one to `automaton`.
 
-Read on: `visualizers/scene.py` (what is drawn), `visualizers/marks.py` (what is lit), `visualizers/esm/automaton.js`.
+Read on: `visualizers/scene.py` (what is drawn), `visualizers/marks.py` (what is lit), `frontend/src/automaton.js`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ class AutomatonView(LiveView[Frontier]):
     """
 
     _module = "automaton"
-    _styles = ("svg", "automaton")
     _height = 430
     _placed = ("active", "marks", "key")
     _given = ("steps_around", "whole", "mode", "focus", "opened", "rule", "selected")

@@ -40,7 +40,6 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     """
 
     _module: ClassVar[str]
-    _styles: ClassVar[tuple[str, ...]]
     _height: ClassVar[int] = 380
     _placed: ClassVar[tuple[str, ...]] = ()
     _given: ClassVar[tuple[str, ...]] = ()
@@ -130,7 +129,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
     def part(self) -> Part:
         """This view as part of a page without Python (see `visualizers.standalone.page`)."""
-        return Part(self._module, self._styles, {name: getattr(self, name) for name in self.keys})
+        return Part(self._module, {name: getattr(self, name) for name in self.keys})
 
     def to_html(self, *, title: str | None = None, theme: Theme | None = None) -> str:
         """The view as one HTML document; with a step bar when a run was recorded."""
@@ -172,7 +171,6 @@ class StepBar(LiveView[Sequence[str]]):
     """
 
     _module = "steps"
-    _styles = ("steps",)
     _height = 60
 
     labels = synced(t.List(t.Unicode()))

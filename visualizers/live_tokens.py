@@ -5,7 +5,7 @@ The browser asks for rows by message: `{type: "page", tab, query, start, count}`
 view and a sequence number, the reply repeats both, so a view can drop what it no longer waits for; what is wrong with a
 request comes back as `error`.
 
-Read on: `visualizers/tokens.py` (the index behind them), `visualizers/esm/tokens.js`, `visualizers/esm/mask.js`.
+Read on: `visualizers/tokens.py` (the index behind them), `frontend/src/tokens.js`, `frontend/src/mask.js`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,6 @@ class TokenTable(_TokenView):
     """
 
     _module = "tokens"
-    _styles = ("tokens",)
     _placed = ("counts", "states", "groups", "version", "page")
     _given = ("tab", "query", "state", "group")
     _paged = ("page_by_tab",)
@@ -185,7 +184,7 @@ class TokenTable(_TokenView):
             state["steps"] = [self.traits_of(snapshot) for snapshot in self._recorded]
         elif self._shown is not None:
             state |= self._exported(token_index(self._shown), EXPORTED_ROWS)
-        return Part(part.module, part.styles, state)
+        return Part(part.module, state)
 
     def _answer_page(self, content: Traits) -> Traits:
         tab, query = as_tab(content.get("tab")), str(content.get("query") or "")[:MAX_QUERY]
@@ -219,7 +218,6 @@ class MaskMap(_TokenView):
     """
 
     _module = "mask"
-    _styles = ("mask",)
     _placed = ("size", "mask", "uncertain")
     _height = 460
 

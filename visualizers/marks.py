@@ -1,6 +1,6 @@
 """What is lit in a picture: element ids and their marks, so that a step is nothing but toggling classes.
 
-Read on: `visualizers/scene.py`, `visualizers/way.py`, `visualizers/esm/automaton.js`.
+Read on: `visualizers/scene.py`, `visualizers/way.py`, `frontend/src/automaton.js`.
 """
 
 from __future__ import annotations

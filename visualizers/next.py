@@ -4,7 +4,7 @@ refused and uncertain tokens by their reasons.
 The state is plain data that `workbench` makes: `NextTokens.state()`, `Members.state()`, and lists of rows for tokens.  A
 chip that is taken comes back as the message `{kind: "take", group, chip, position}`; the panel knows what it types.
 
-Read on: `visualizers/esm/next.js`, `workbench/panels/next.py`.
+Read on: `frontend/src/next.js`, `workbench/panels/next.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class NextView(AskedView[Mapping[str, Any]]):
     """
 
     _module = "next"
-    _styles = ("next",)
     _height = 360
     _placed = ("outlook", "objects", "members", "refused", "uncertain")
     _given = ("tab",)

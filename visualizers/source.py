@@ -1,10 +1,9 @@
 """The source as a live view: a text in its own language, with what is read lit in it and mistakes where they are.
 
 The state is plain data made elsewhere (`workbench/panels/source.py`); what a person does comes back as messages, which
-`visualizers/esm/source.js` lists.  In JupyterLab and Notebook 7 the editor is the CodeMirror that they ship, elsewhere
-a text area with the same marks.
+`frontend/src/source.js` lists.
 
-Read on: `visualizers/esm/source.js`, `visualizers/esm/codemirror.js`.
+Read on: `frontend/src/source.js`, `frontend/src/editor.js`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ class SourceView(LiveView[Traits]):
     `selected`: the range that is chosen, or None."""
 
     _module = "source"
-    _styles = ("source",)
     _placed = ("places",)
 
     document = synced(t.Dict())

@@ -1,6 +1,6 @@
 """The call stack: where in the grammar the text is, as a line of crumbs and a row for each level.
 
-Read on: `kernels_core/inspect/derivation.py` (`call_stack`), `visualizers/esm/stack.js`, `workbench/panels/stack.py`.
+Read on: `kernels_core/inspect/derivation.py` (`call_stack`), `frontend/src/stack.js`, `workbench/panels/stack.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class StackView(LiveView[CallStack]):
     """
 
     _module = "stack"
-    _styles = ("stack",)
     _height = 320
     _placed = ("about", "levels", "stacks")
 

@@ -1,9 +1,10 @@
-"""Live views without Python: the same ES modules under the same host script, in one HTML file that opens anywhere.
+"""Live views without Python: the same front end over recorded traits, in one HTML file that opens anywhere.
 
 A page loads nothing from outside (its content policy forbids it) and works from a file, from a server and inside
 `<iframe srcdoc>`.  Views share the traits that `visualizers.live_base.LINKED` names, so one step bar drives them all.
 
-Read on: `visualizers/esm/page.js` (the model), `visualizers/esm/host.js`, `visualizers/live_base.py` (`LiveView.part`).
+Read on: `frontend/src/page.ts` (what runs), `frontend/src/still.ts` (the model), `visualizers/live_base.py`
+(`LiveView.part`).
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from visualizers.assets import module, sources, stylesheet
+from visualizers import assets
 from visualizers.glyphs import html_escape
 
 __all__ = ["Part", "iframe", "page"]
 
 POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:"
-_EXPORT: Final = "export default { render };"
+EDITED: Final = frozenset({"source"})
+"""Modules of views that show a source, for which a page carries the editor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One view of a page: the name of its ES module, its style sheets, and the traits it starts from.
+    """One view of a page: the name of its ES module, and the traits it starts from.
 
     `state` holds JSON values and `bytes`, nested as one likes.  `name`, `title`, `placed`, `given` and `follows` are
     for pages with an arranger (see `visualizers.host.Host`).
     """
 
     module: str
-    styles: tuple[str, ...]
     state: Mapping[str, Any]
     name: str = ""
     title: str = ""
@@ -53,13 +54,12 @@ def page(
     panels: Sequence[Mapping[str, Any]] = (),
     place: Mapping[str, Any] | None = None,
     places: Mapping[str, Any] | None = None,
-    styles: Sequence[str] = (),
 ) -> str:
     """One HTML document with `parts`, below each other or as the module `arranger` lays them out.
 
     `theme` overrides the reader's preference; without `heading` the page has no title line and no margins, as in a
     frame.  `panels` and `arrangement` are for the arranger.  `place` and `places` are where a panel stands and what it
-    shows at other places, by key (see `visualizers/esm/host.js`, `fill`).
+    shows at other places, by key (see `frontend/src/host.js`, `fill`).
     """
     described = [
         {
@@ -73,16 +73,15 @@ def page(
     ]
     packed = {
         "parts": described,
-        "modules": sources(*(part.module for part in parts), *((arranger,) if arranger else ())),
         "arranger": arranger,
         "panels": _plain(list(panels)),
         "arrangement": _plain(arrangement or {}),
         "place": _plain(place or {}),
         "places": _plain(places or {}),
     }
-    host = module("host").replace(_EXPORT, "return { render };", 1)
-    script = module("page").replace('"PACKED"', f'"{_packed(packed)}"', 1)
-    sheets = ("theme", "base", "host", "page", *styles, *(name for part in parts for name in part.styles))
+    carried = ("main", "editor") if EDITED & {part.module for part in parts} else ("main",)
+    code = {name: base64.b64encode(assets.part(name)).decode() for name in carried}
+    script = f"const PACKED = {json.dumps({'state': _packed(packed), 'parts': code})};\n{assets.script('page')}"
     mode = f' data-theme="{theme}"' if theme else ""
     framed = ("" if heading else " ms-framed") + (" ms-wide" if arranger else "")
     return "".join(
@@ -90,11 +89,11 @@ def page(
             f'<!doctype html>\n<html lang="en" class="ms-page{framed}"{mode}>\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            f"<title>{html_escape(title)}</title>\n<style>{stylesheet(*dict.fromkeys(sheets))}</style>\n</head>\n",
+            f"<title>{html_escape(title)}</title>\n</head>\n",
             "<body>\n",
             f"<h1>{html_escape(title)}</h1>\n" if heading else "",
             '<div id="host"></div>\n',
-            f'<script type="module">\nconst hostScript = (() => {{\n{host}}})();\n{script}</script>\n',
+            f'<script type="module">\n{script}</script>\n',
             "</body>\n</html>\n",
         )
     )

@@ -2,9 +2,9 @@
 
 State `i` is the element `s<i>`, an edge's label `e<source>-<target>-<n>`, a stub `out<i>`; an active state within an
 edge is a plate on it, without an id, as it may lie on several.  The SVG carries no colours
-of its own, only classes; `esm/svg.css` gives them meaning, so one picture serves the light and the dark theme.
+of its own, only classes; `frontend/src/picture.css` gives them meaning, so one picture serves both themes.
 
-Read on: `visualizers/layout.py` (where things go), `visualizers/esm/automaton.js` (the live view).
+Read on: `visualizers/layout.py` (where things go), `frontend/src/automaton.js` (the live view).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def render(drawn: Plan, *, lit: Marks | None = None, standalone: bool = False) -
         f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label="automaton">'
     ]
     if standalone:
-        out.append(f"<style>{stylesheet('theme', 'svg')}</style>")
+        out.append(f"<style>{stylesheet('svg')}</style>")
         out.append('<rect class="paper" width="100%" height="100%" rx="6"/>')
     out.append(f'<g class="graph" transform="translate({MARGIN:g} {MARGIN:g})">')
     out += [writer.panel(placed) for placed in drawn.placed]

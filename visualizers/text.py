@@ -3,9 +3,9 @@
 The state is plain data made elsewhere (`workbench/panels/text.py`); the browser sends back commands: `{kind: "prefix",
 text, client, seq}`, `{kind: "move", to, by}`, `{kind: "goto", index}`, `{kind: "token", id}`, `{kind: "undo"}`,
 `{kind: "redo"}`, `{kind: "restore", number}`, `{kind: "stop"}`; and asks `{type: "hint"}` of a refused text (see
-`visualizers/esm/hints.js`).
+`frontend/src/hints.js`).
 
-Read on: `visualizers/esm/text.js`, which says what `state` and `ribbon` hold.
+Read on: `frontend/src/text.js`, which says what `state` and `ribbon` hold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ class TextView(AskedView[Traits]):
     the text."""
 
     _module = "text"
-    _styles = ("desk",)
     _placed = ("state", "ribbon")
 
     state = synced(t.Dict())

@@ -1,6 +1,6 @@
 """The parse tree of the text read so far: open rules at its end, ambiguous nodes to flip, long lists folded.
 
-Read on: `kernels_core/inspect/derivation.py` (`derivation`), `visualizers/esm/tree.js`, `workbench/panels/tree.py`.
+Read on: `kernels_core/inspect/derivation.py` (`derivation`), `frontend/src/tree.js`, `workbench/panels/tree.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class TreeView(LiveView[Derivation]):
     """
 
     _module = "tree"
-    _styles = ("tree",)
     _height = 380
     _placed = ("about", "nodes")
     _given = ("wish",)

@@ -1,6 +1,6 @@
 """Free text with tags: which part of the text was what, what is watched for, what would fire and what cannot come.
 
-Read on: `kernels_core/inspect/dispatch.py` (`modes`), `visualizers/esm/triggers.js`, `workbench/panels/triggers.py`.
+Read on: `kernels_core/inspect/dispatch.py` (`modes`), `frontend/src/triggers.js`, `workbench/panels/triggers.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class TriggerView(LiveView[Modes]):
     """
 
     _module = "triggers"
-    _styles = ("triggers",)
     _height = 360
     _placed = ("about", "segments", "stack", "trie", "patterns", "tags")
 

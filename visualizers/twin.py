@@ -2,9 +2,9 @@
 
 JupyterLab shows a widget or, where it does not trust the notebook, what else the same output holds.  A notebook that is
 trusted but whose kernel is gone shows neither: the widget's renderer says "model not found".  So the twin is an output
-of its own, after the widget's.  While the widget is in the document its own style sheet hides the twin (`esm/host.js`),
-which is seen wherever there is no widget.  A rule of the twin's that looked for the widget (`body:has(...)`) would have
-the browser search the document whenever a node comes or goes.
+of its own, after the widget's.  While the widget is in the document its style sheet hides the twin
+(`frontend/src/host.js`), which is seen wherever there is no widget.  A rule of the twin's that looked for the widget
+(`body:has(...)`) would have the browser search the document whenever a node comes or goes.
 
 Read on: `visualizers/live_base.py`, `workbench/explorer/explorer.py` (who display themselves).
 """

@@ -3,7 +3,7 @@
 The state is plain data that `workbench/next/why.py` makes (`Why.state()`).  What a person asks comes back as messages:
 `{kind: "ask", text}`, `{kind: "type", what, number, position}` to type a suggestion, the forced text or the end.
 
-Read on: `visualizers/esm/why.js`, `workbench/panels/why.py`.
+Read on: `frontend/src/why.js`, `workbench/panels/why.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ class WhyView(AskedView[Mapping[str, Any]]):
     """
 
     _module = "why"
-    _styles = ("why",)
     _height = 320
 
     why = synced(t.Dict())

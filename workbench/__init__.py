@@ -95,8 +95,8 @@ __all__ = [
     "last",
     "load_model",
     "load_tokenizer",
-    "replay",
     "probability",
+    "replay",
     "sample",
 ]
 
@@ -121,7 +121,6 @@ _HOMES = {
     "Reading": "workbench.session.result",
     "Replayed": "workbench.replaying",
     "Probabilities": "workbench.conditioning",
-    "Reading": "workbench.reading",
     "Samples": "workbench.conditioning",
     "Session": "workbench.session",
     "SideBySide": "workbench.generation",

@@ -1,4 +1,4 @@
-"""The source editor in a browser test: CodeMirror in JupyterLab, a text area elsewhere.
+"""The source editor in a browser test.
 
 Read on: `tests/browser/test_source.py`.
 """

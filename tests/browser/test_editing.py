@@ -1,6 +1,6 @@
 """What one writes stays in sight, what one asked of a token goes with the text, and what is typed for one is tokens.
 
-Read on: `visualizers/esm/source.js`, `visualizers/esm/text.js`, `workbench/explorer/dashboard.py`.
+Read on: `frontend/src/source.js`, `frontend/src/text.js`, `workbench/explorer/dashboard.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The keys stay with the panel: after a button that disables itself, in a saved page at once, in a table drawn anew.
 
-Read on: `visualizers/esm/focus.js`.
+Read on: `frontend/src/focus.js`.
 """
 
 from __future__ import annotations

@@ -64,8 +64,7 @@ def settled(opened: OpenDesk) -> None:
     expect(opened.desk.locator(".ms-source.ms-pending")).to_have_count(0)
 
 
-def test_the_editor_is_jupyterlabs_own_and_holds_the_schema(opened: OpenDesk) -> None:
-    expect(opened.find("source")).to_have_attribute("data-editor", "codemirror")
+def test_the_editor_holds_the_schema_in_colours(opened: OpenDesk) -> None:
     assert until(opened.page, lambda: source_text(opened.find("grammar-editor")) == TEXT)
     lit = opened.desk.locator(".ms-lit-here")
     assert until(opened.page, lambda: "".join(lit.all_inner_texts()).startswith('"unit"'))

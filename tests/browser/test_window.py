@@ -1,6 +1,6 @@
 """The whole window (key `w`): it stays live wherever the panel lay before, and all of it can be reached in any window.
 
-Read on: `visualizers/esm/dock.js` (`fill`), `visualizers/esm/host.js` (`watchSight`).
+Read on: `frontend/src/dock.js` (`fill`), `frontend/src/host.js` (`watchSight`).
 """
 
 from __future__ import annotations

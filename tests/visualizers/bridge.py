@@ -12,14 +12,17 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from visualizers.assets import module, stylesheet
+from visualizers.assets import PARTS, script
 from visualizers.host import Host
 from visualizers.live import LiveView
 from visualizers.standalone import _plain
 
-PAGE = """<!doctype html><html class="ms-page"><head><meta charset="utf-8"><style>%s</style></head>
+PAGE = """<!doctype html><html class="ms-page"><head><meta charset="utf-8"></head>
 <body><div id="one"></div><div id="two"></div></body></html>"""
-MODEL = """async ([state, source]) => {
+MODEL = """async ([state, parts, name]) => {
+  const modules = Object.fromEntries(Object.entries(parts).map(([name, source]) =>
+    [name, import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))]));
+  const load = (name) => modules[name];
   const revive = (value) => Array.isArray(value) ? value.map(revive)
     : value === null || typeof value !== "object" ? value
     : "$bytes" in value ? new DataView(Uint8Array.from(atob(value.$bytes), (c) => c.charCodeAt(0)).buffer)
@@ -47,8 +50,12 @@ MODEL = """async ([state, source]) => {
     },
     send(content) { window.sent = (window.sent || 0) + 1; window.python("message", content).then(take); },
   };
-  const view = (await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))).default;
-  window.bridge = { model, take, handlers, show: (id) => view.render({ model, el: document.getElementById(id) }) };
+  const main = await load("main"), sheet = document.createElement("style");
+  sheet.textContent = main.sheet;
+  document.head.append(sheet);
+  main.lend(load);
+  const show = (el) => name ? main.views[name].render({ model, el }) : main.render({ model, el, load });
+  window.bridge = { model, take, handlers, show: (id) => show(document.getElementById(id)) };
   window.clean = await window.bridge.show("one");
 }"""
 
@@ -73,10 +80,10 @@ class Bridge:
         self._replies: list[Any] = []
         self._known: dict[str, str] = {}
         widget.send = lambda content, buffers=None: self._replies.append(content)
-        name, styles = ("host", ()) if isinstance(widget, Host) else (widget._module, widget._styles)
-        page.set_content(PAGE % stylesheet("theme", "base", "page", *styles))
+        name = "" if isinstance(widget, Host) else widget._module
+        page.set_content(PAGE)
         page.expose_function("python", self._called)
-        page.evaluate(MODEL, [self._changes(), module(name)])
+        page.evaluate(MODEL, [self._changes(), {part: script(part) for part in PARTS}, name])
 
     def push(self) -> None:
         """Give the page what has changed in Python since the last exchange, as `show` does through the kernel."""

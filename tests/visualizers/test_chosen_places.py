@@ -43,11 +43,11 @@ TEXT = '{"email": "a@b.org", "days": ["mon", "tue"], "address": {"street": "Main
 VOCABULARY = [bytes((value,)) for value in range(256)]
 # Where a word of the source is on the page, once it is in sight.
 WORD = """(word) => {
-  const lines = [...document.querySelectorAll(".ms-source-line")];
-  const area = document.querySelector(".ms-source-area");
+  const lines = [...document.querySelectorAll(".ms-source .cm-line")];
+  const area = document.querySelector(".ms-source .cm-scroller");
   const at = lines.findIndex((line) => line.textContent.includes(word));
-  area.scrollTop = Math.max(0, (at - 2) * parseFloat(getComputedStyle(area).lineHeight));
-  area.dispatchEvent(new Event("scroll"));
+  const inner = area.getBoundingClientRect(), line = lines[at].getBoundingClientRect();
+  if (line.top < inner.top || line.bottom > inner.bottom) area.scrollTop += line.top - inner.top - 2 * line.height;
   const range = document.createRange(), walker = document.createTreeWalker(lines[at], NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const inside = node.textContent.indexOf(word);

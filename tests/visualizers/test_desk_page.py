@@ -237,7 +237,7 @@ SHOWN = """() => {
     return box.top >= page.top && box.bottom <= page.bottom && box.height > 0;
   });
 }"""
-SCROLLED = "() => document.querySelector('.ms-source-area').scrollTop"
+SCROLLED = "() => document.querySelector('.ms-source .cm-scroller').scrollTop"
 ACTIVE = ".ms-stage .state.active, .ms-stage .rulenode.active"
 HIDDEN = f"""() => {{
   const stage = document.querySelector(".ms-stage").getBoundingClientRect();

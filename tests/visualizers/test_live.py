@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ipywidgets import Widget
 
 import visualizers
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from tests.visualizers import fixtures
 from tests.visualizers.test_static import survives
-from visualizers.assets import FOLDER, module, stylesheet
+from visualizers import assets
+from visualizers.assets import PARTS, part, script
 from visualizers.live import (
     AutomatonView,
     CounterView,
@@ -48,7 +50,7 @@ def everything() -> list[LiveView[Any]]:
 
 def packed(page: str) -> Any:
     """What a page carries."""
-    found = re.search(r'unpack\("([A-Za-z0-9+/=]+)"\)', page)
+    found = re.search(r'"state": "([A-Za-z0-9+/=]+)"', page)
     assert found
     return json.loads(zlib.decompress(base64.b64decode(found.group(1))))
 
@@ -66,16 +68,40 @@ def ask(view: LiveView[Any], **content: Any) -> dict[str, Any]:
 class TestAssets:
     """What travels with every widget stays small and whole."""
 
-    @pytest.mark.parametrize("view", everything(), ids=lambda view: type(view).__name__)
-    def test_modules_need_nothing(self, view: LiveView[Any]) -> None:
-        source = module(view._module)
-        assert not re.search(r"^\s*import\b", source, re.MULTILINE)
-        assert "http" not in source.replace("http://www.w3.org/2000/svg", "")
-        assert "innerHTML" not in source
+    @pytest.mark.parametrize("name", PARTS)
+    def test_a_part_needs_nothing(self, name: str) -> None:
+        source = script(name)
+        assert not re.search(r"\bimport\s*[\"'{*]", source)
+        assert not re.search(r"\bfrom\s*[\"']\.?/", source)
+        assert name == "editor" or "innerHTML" not in source
+        assert zlib.decompress(part(name)).decode() == source
 
-    def test_no_file_is_forgotten(self) -> None:
-        for file in FOLDER.iterdir():
-            assert (module if file.suffix == ".js" else stylesheet)(file.stem)
+    def test_all_of_it_travels_in_a_megabyte(self) -> None:
+        assert sum(len(part(name)) for name in PARTS) < 1_000_000
+        assert len(script("widget")) < 2_000
+
+    @pytest.mark.parametrize("view", everything(), ids=lambda view: type(view).__name__)
+    def test_a_widget_carries_the_way_to_the_code_and_not_the_code(self, view: LiveView[Any]) -> None:
+        other = StepBar(["a"])
+        state, beside = view.widget.get_state(), other.widget.get_state()
+        assert state["_esm"] == script("widget")
+        assert state["library"] == beside["library"]
+        assert len(json.dumps({name: value for name, value in state.items() if "__" not in name})) < 6_000
+        view.close()
+        other.close()
+
+    def test_a_library_that_somebody_closed_is_made_again(self) -> None:
+        first, again = StepBar(["a"]), StepBar(["b"])
+        library = first.widget.library
+        Widget.close_all()
+        assert again.widget.library["id"] != library["id"]
+        assert again.widget.library["version"] == library["version"]
+        again.close()
+
+    def test_without_a_bundle_it_says_what_makes_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(assets, "FOLDER", tmp_path)
+        with pytest.raises(FileNotFoundError, match=r"the front end is not built: .*nowhere\.js.*make build"):
+            script("nowhere")
 
 
 class TestAutomaton:
@@ -436,7 +462,7 @@ class TestExports:
         names = ["steps", "automaton", "frontier", "operations", "tokens", "mask", "counters"]
         assert [part["module"] for part in parts] == names
         assert all(len(part["state"]["steps"]) == 4 for part in parts[1:])
-        assert len(page) < 90_000
+        assert len(page) < 150_000
         with pytest.raises(ValueError, match="2 labels for 4 steps"):
             to_page(views, labels=["a", "b"])
 

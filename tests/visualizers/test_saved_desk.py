@@ -1,6 +1,6 @@
 """A desk that was saved as a page: every panel follows the place, and says what it does not hold.
 
-Read on: `workbench/explorer/export.py`, `visualizers/esm/host.js`.
+Read on: `workbench/explorer/export.py`, `frontend/src/host.js`.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ QUIET = {
 }
 # What they show is no stranger's text: numbers, or a picture of them.
 WITHOUT_TEXT = {"caches", "mask", "Caches", "CounterView"}
-BASES = {"LiveView", "AskedView", "_TokenView", "Panel", "Host", "Page", "Printed", "Record"}
+BASES = {"LiveView", "AskedView", "_TokenView", "Panel", "Host", "Library", "Page", "Printed", "Record"}
 ALLOWED = TAGS | {"p", "h1", "h2", "h3", "ul", "li"}
 ACTIVE = "script, iframe, object, embed, link, base, img:not([src^='data:']), [onerror], [onload], [onclick]"
 

@@ -118,7 +118,6 @@ class Dashboard:
             self.views,
             arranger="dock",
             arrangement=arrangement_of(kinds),
-            styles=("desk", "dock"),
             panels=[
                 {"name": panel.name, "title": panel.title, "dock": panel.dock, "views": list(panel.views)}
                 for panel in self.panels.values()

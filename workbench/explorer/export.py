@@ -3,7 +3,7 @@
 The places are visited by a copy of the session, so that neither the session nor the counters of its engine notice.
 What does not depend on the place (counters, the tokens of a generation, comparisons) is carried as the desk shows it.
 
-Read on: `visualizers/standalone.py` (pages), `visualizers/esm/host.js` (`fill`: how the places get into the browser).
+Read on: `visualizers/standalone.py` (pages), `frontend/src/host.js` (`fill`: how the places get into the browser).
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ def desk_page(desk: Dashboard, *, title: str, heading: bool = True) -> str:
             panels=desk.host.panels,
             place=visited.host.place,
             places=places,
-            styles=("desk", "dock"),
         )
     finally:
         visited.close()

@@ -4,7 +4,7 @@ Two places have the same number exactly when the same steps of the same grammar 
 changes and is never used for another.
 
 Read on: `workbench/session/history.py` (places), `workbench/explorer/dashboard.py` (who sends them),
-`visualizers/esm/host.js` (who keeps what was shown there).
+`frontend/src/host.js` (who keeps what was shown there).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Quicker and shorter than `Session.inspect.why`: no way out is looked for, and the reasons only as long as nobody
 notices.
 
-Read on: `visualizers/esm/hints.js` (the card), `workbench/next/why.py` (all of it).
+Read on: `frontend/src/hints.js` (the card), `workbench/next/why.py` (all of it).
 """
 
 from __future__ import annotations

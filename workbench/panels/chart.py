@@ -27,7 +27,7 @@ MAX_WAYS: Final = 100
 class ChartPanel(Panel):
     """The frontier, and beside it the operations of the last step, or those behind the item that is chosen.
 
-    The item chosen in the frontier is the selection's item.  `esm/chain.css` puts the three views in their places.
+    The item chosen in the frontier is the selection's item.  `frontend/src/chain.css` puts all three in place.
     """
 
     name = "chart"

@@ -2,7 +2,7 @@
 
 The functions that build what the view shows from a `Session` are pure, so that they can be tested without a browser.
 
-Read on: `visualizers/esm/text.js` (what the browser does with it), `workbench/explorer/dashboard.py` (the commands).
+Read on: `frontend/src/text.js` (what the browser does with it), `workbench/explorer/dashboard.py` (the commands).
 """
 
 from __future__ import annotations

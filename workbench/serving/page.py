@@ -2,14 +2,14 @@
 
 Everything it loads comes from here, and its content policy allows nothing else; texts of models and strangers are set
 as text, never as markup.
-Read on: `visualizers/esm/service.js`, `watching.py`.
+Read on: `frontend/src/service.js`, `watching.py`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from visualizers.assets import sources, stylesheet
+from visualizers import assets
 from visualizers.glyphs import html_escape
 
 __all__ = ["POLICY", "SCRIPTS", "document", "script", "style"]
@@ -18,7 +18,7 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-SCRIPTS: Final = ("service", "frontier", "common")
+SCRIPTS: Final = ("service",)
 
 
 def document(model: str) -> str:
@@ -35,9 +35,9 @@ def document(model: str) -> str:
 
 def script(name: str) -> str:
     """The ES module `name`, one of `SCRIPTS`."""
-    return sources(*SCRIPTS)[name]
+    return assets.script(name)
 
 
 def style() -> str:
     """The page's style sheet."""
-    return stylesheet("theme", "base", "page", "frontier", "service")
+    return assets.stylesheet("page")

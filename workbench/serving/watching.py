@@ -3,7 +3,7 @@
 Looking disturbs nothing: of a row that is watched the thread that steps notes how many tokens may come and how their
 mask was found; the frontier is that of a second engine which reads the same tokens on a thread of its own
 (`CompiledGrammar.apart`), under the same limits.
-Read on: `page.py` (the page), `visualizers/esm/service.js` (what it draws), `runner.py` (`Sight`).
+Read on: `page.py` (the page), `frontend/src/service.js` (what it draws), `runner.py` (`Sight`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // A box that searches while one types: a list of hits below it, arrows walk them, Enter goes to the first.
-// Read on: visualizers/esm/automaton.js.
+// Read on: frontend/src/automaton.js.
 import { h } from "./common.js";
 
 // `look(query, reply)` asks; `arrive(hit)` goes to a hit, `leave()` back to the picture.

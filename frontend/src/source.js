@@ -12,10 +12,9 @@
 // value}, {kind: "choose", offset}, and by channel {kind: "hover", offset} -> {lines: [...]}.
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
-// Read on: codemirror.js, plaintext.js (the two editors), workbench/panels/source.py.
-import { codemirror, codeEditor } from "./codemirror.js";
+// Read on: editor.js, workbench/panels/source.py.
 import { channel, code, h, many, measured, mount, number, soon } from "./common.js";
-import { plainEditor } from "./plaintext.js";
+import { editor as editorPart } from "./parts";
 
 const WAIT_MS = 350;
 const CHIPS = 6;
@@ -89,11 +88,12 @@ async function render({ model, el }) {
       talk.ask({ kind: "hover", offset: turns.back(at) }, (reply) => { clearTimeout(late); answer(reply.lines || []); });
     }),
   };
-  // Where what hovers is put: nothing there cuts it off.
-  const parts = { label: "the grammar's source", testid: "grammar-editor", over: el.closest(".ms-desk") || view.root, on };
-  const modules = model.get("offline") ? null : await codemirror();
-  const editor = modules ? codeEditor(modules, page, parts) : plainEditor(page, parts);
-  view.root.dataset.editor = editor.kind;
+  // Where what hovers is put: nothing there cuts it off, and it takes no room.
+  const over = h("div", { class: "ms-source-over" });
+  (el.closest(".ms-desk") || view.root).append(over);
+  view.defer(() => over.remove());
+  const parts = { label: "the grammar's source", testid: "grammar-editor", over, on };
+  const editor = (await editorPart()).codeEditor(page, parts);
 
   function send() {
     clearTimeout(timer);

@@ -3,7 +3,7 @@
 // A trait `active` of the view `automaton` is the widget's trait `automaton__active`; what all views share is
 // `shared__selection`.  Values of places already visited are kept here (`travel`), so that going back to one paints at
 // once; the kernel follows and its answer counts.
-// Read on: visualizers/host.py (the traits), visualizers/esm/page.js (the same without Python), dock.js (the desk).
+// Read on: visualizers/host.py (the traits), still.ts (the same without Python), dock.js (the desk).
 import { frames, h } from "./common.js";
 
 const KEPT_PLACES = 240;
@@ -11,15 +11,6 @@ const SHARED = "shared";
 const LINKED = ["index", "selected_token", "selection"];
 const BUSY_MS = 2500;
 const SLIVER = 40;
-
-// Modules are loaded once a page, by their source; what they import from each other is found by name.
-const urls = (globalThis.__maskscopeModules ??= new Map());
-function address(name, sources) {
-  const text = sources[name].replace(/from "\.\/(\w+)\.js"/g, (_, other) => `from "${address(other, sources)}"`);
-  if (!urls.has(text)) urls.set(text, URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-  return urls.get(text);
-}
-const load = async (name, sources) => (await import(address(name, sources))).default;
 
 // Whether two values say the same.
 function same(one, two) {
@@ -278,9 +269,8 @@ function keepTyping(root) {
   root.addEventListener("beforeinput", hide, true);
 }
 
-async function render({ model, el, places }) {
+export async function render({ model, el, places, views, arrangers, sheet }) {
   const parts = model.get("parts") || [];
-  const sources = model.get("modules") || {};
   const arranger = model.get("arranger");
   const undo = [];
   const host = hub(model, parts);
@@ -288,7 +278,7 @@ async function render({ model, el, places }) {
   const mark = model.get("mark") || "";
   const root = h("div", { class: "ms-host", "data-mark": mark, "data-testid": "host" });
   root.dataset.lmSuppressShortcuts = "true";
-  const style = h("style", {}, model.get("styles") || "");
+  const style = h("style", {}, sheet);
   // The static twin of this widget is not seen while the widget is (visualizers/twin.py).
   const alone = h("style", {}, mark && `.ms-twin-${mark} { display: none; }`);
   undo.push(() => host.close(), watchKernel(model, host), watchSight(model, host, root));
@@ -312,15 +302,12 @@ async function render({ model, el, places }) {
   host.on("sent", () => { root.dataset.pending = String(host.pending); });
   for (const event of ["placed", "answered"]) host.on(event, painted);
   painted();
-  const views = {};
-  await Promise.all([...new Set(parts.map((part) => part.module))].map(async (name) => { views[name] = await load(name, sources); }));
   const draw = async (part, slot) => {
     const clean = await views[part.module].render({ model: host.model(part), el: slot, host });
     undo.push(() => typeof clean === "function" && clean());
   };
   if (arranger) {
-    const arrange = await load(arranger, sources);
-    undo.push(await arrange.render({ model, host, root, parts, draw }));
+    undo.push(await arrangers[arranger].render({ model, host, root, parts, draw }));
   } else {
     const gone = h("div", { class: "ms-gone", role: "status", "data-testid": "kernel-gone" });
     host.on("gone", () => { gone.textContent = host.gone ? "The kernel is gone: run the cell again." : ""; });
@@ -335,5 +322,3 @@ async function render({ model, el, places }) {
   root.dataset.ready = "true";
   return () => { while (undo.length) undo.pop()(); };
 }
-
-export default { render };

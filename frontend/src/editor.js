@@ -1,33 +1,14 @@
-// The CodeMirror 6 that JupyterLab and Notebook 7 ship: how to reach it, and an editor made of it.
-//
-// Their bundler (webpack or rspack) keeps the modules that extensions share in `require.S.default`, by name and
-// version.  A chunk without modules, pushed to the bundler's queue, is handed that `require`.  Nothing is fetched that
-// is not part of JupyterLab; where there is no such queue (a plain page, VS Code), `codemirror()` gives null.
-// Read on: source.js (the view), plaintext.js (the editor where there is no CodeMirror).
-
-let found;
-
-export function codemirror() {
-  found ||= reach().catch(() => null);
-  return found;
-}
-
-async function reach() {
-  for (const queue of Object.getOwnPropertyNames(globalThis).filter((name) => /^(web|rs)packChunk/.test(name))) {
-    let bundler = null;
-    globalThis[queue].push([[`maskscope-${Date.now()}-${Math.random()}`], {}, (require) => { bundler = require; }]);
-    const shared = bundler && bundler.S && bundler.S.default;
-    if (!shared || !shared["@codemirror/view"] || !shared["@jupyterlab/codemirror"]) continue;
-    const load = async (name) => {
-      const versions = Object.values(shared[name]);
-      return (await (versions.find((one) => one.loaded) || versions[versions.length - 1]).get())();
-    };
-    const [state, view, language, commands, search, lab] = await Promise.all(
-      ["state", "view", "language", "commands", "search"].map((name) => load(`@codemirror/${name}`)).concat(load("@jupyterlab/codemirror")));
-    return { state, view, language, commands, search, lab };
-  }
-  return null;
-}
+// The editor: CodeMirror 6, and what it knows of our languages.  A part of the bundle of its own (see parts.ts).
+// Read on: source.js (the view).
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import {
+  HighlightStyle, StreamLanguage, bracketMatching, codeFolding, foldGutter, foldKeymap, indentOnInput, indentUnit, syntaxHighlighting,
+} from "@codemirror/language";
+import { search, searchKeymap } from "@codemirror/search";
+import { Annotation, Compartment, EditorState, StateEffect, StateField, Transaction } from "@codemirror/state";
+import { Decoration, EditorView, drawSelection, hoverTooltip, keymap, lineNumbers, tooltips } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
 
 // What begins at the reader's place, in a few kinds of tokens: [pattern, kind].  The first that fits is taken.
 const TOKENS = {
@@ -39,31 +20,42 @@ const TOKENS = {
     [/[*+?]|\{[\d,]*\}/, "operator"], [/[\^$.]/, "atom"]],
 };
 
-async function colours({ language, lab }, kind) {
-  if (TOKENS[kind]) {
-    const rules = TOKENS[kind].map(([pattern, name]) => [new RegExp(pattern.source, "y"), name]);
-    const next = (stream) => {
-      for (const [pattern, name] of rules) {
-        pattern.lastIndex = stream.pos;
-        const hit = pattern.exec(stream.string);
-        if (hit && hit[0]) { stream.pos += hit[0].length; return name; }
-      }
-      stream.next();
-      return null;
-    };
-    return language.StreamLanguage.define({ name: kind, token: next });
-  }
-  const known = lab.EditorLanguageRegistry.getDefaultLanguages().find((one) => one.name === "JSON");
-  return known && known.load ? known.load() : [];
+function colours(kind) {
+  if (!TOKENS[kind]) return json();
+  const rules = TOKENS[kind].map(([pattern, name]) => [new RegExp(pattern.source, "y"), name]);
+  const next = (stream) => {
+    for (const [pattern, name] of rules) {
+      pattern.lastIndex = stream.pos;
+      const hit = pattern.exec(stream.string);
+      if (hit && hit[0]) { stream.pos += hit[0].length; return name; }
+    }
+    stream.next();
+    return null;
+  };
+  return StreamLanguage.define({ name: kind, token: next });
 }
+
+// Colours by the page's theme: see theme.css.
+const highlight = syntaxHighlighting(HighlightStyle.define([
+  { tag: tags.comment, color: "var(--ms-muted)", fontStyle: "italic" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--ms-string)" },
+  { tag: [tags.keyword, tags.operator, tags.atom, tags.bool, tags.null, tags.number], color: "var(--ms-symbol)" },
+  { tag: [tags.propertyName, tags.definition(tags.variableName)], color: "var(--ms-name)", fontWeight: "600" },
+]));
+const looks = EditorView.theme({
+  "&": { color: "var(--ms-text)", backgroundColor: "transparent" },
+  ".cm-content": { caretColor: "var(--ms-text)" },
+  ".cm-cursor": { borderLeftColor: "var(--ms-text)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "color-mix(in srgb, var(--ms-accent) 28%, transparent)" },
+  ".cm-panels": { backgroundColor: "var(--ms-surface)", color: "var(--ms-text)" },
+  ".cm-foldPlaceholder": { background: "var(--ms-surface)", border: "0", color: "var(--ms-muted)" },
+});
 
 // An editor in `parent`, whose tooltips go into `over`.  `on`: edited(text), clicked(offset), hover(offset) -> Promise of a node or null.
 // Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, sees, keep, reveal, lock, focus, close }.
-export function codeEditor(modules, parent, { label, testid, over, on }) {
-  const { state, view, language, commands, search, lab } = modules;
-  const { EditorView, Decoration } = view;
-  const marking = state.StateEffect.define();
-  const marks = state.StateField.define({
+export function codeEditor(parent, { label, testid, over, on }) {
+  const marking = StateEffect.define();
+  const marks = StateField.define({
     create: () => Decoration.none,
     update(now, change) {
       now = now.map(change.changes);
@@ -80,20 +72,19 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
     shown.scrollDOM.scrollTop = line.top + share * line.height - shown.scrollDOM.clientHeight / 2;
     return true;
   };
-  const spoken = new state.Compartment(), locked = new state.Compartment();
-  const ours = state.Annotation.define();
+  const spoken = new Compartment(), locked = new Compartment();
+  const ours = Annotation.define();
   let down = null;
   const editor = new EditorView({
     parent,
-    state: state.EditorState.create({
+    state: EditorState.create({
       doc: "",
       extensions: [
-        view.lineNumbers(), commands.history(), view.drawSelection(), language.bracketMatching(), language.indentOnInput(),
-        search.search ? search.search({ top: true }) : [], language.codeFolding ? [language.codeFolding(), language.foldGutter()] : [],
-        view.keymap.of([commands.indentWithTab, ...commands.defaultKeymap, ...commands.historyKeymap, ...search.searchKeymap, ...language.foldKeymap]),
-        lab.jupyterTheme || [], lab.jupyterHighlightStyle ? language.syntaxHighlighting(lab.jupyterHighlightStyle) : [],
-        spoken.of([]), locked.of([]), marks,
-        language.indentUnit.of("  "), EditorView.lineWrapping, view.tooltips({ parent: over }),
+        lineNumbers(), history(), drawSelection(), bracketMatching(), indentOnInput(),
+        search({ top: true }), codeFolding(), foldGutter(),
+        keymap.of([indentWithTab, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap]),
+        looks, highlight, spoken.of([]), locked.of([]), marks,
+        indentUnit.of("  "), EditorView.lineWrapping, tooltips({ parent: over }),
         EditorView.contentAttributes.of({ "aria-label": label, "data-testid": testid, spellcheck: "false", "data-lm-suppress-shortcuts": "true" }),
         EditorView.scrollHandler.of(within),
         EditorView.updateListener.of((update) => {
@@ -107,7 +98,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
             if (at !== null && event.button === 0) on.clicked(at);
           },
         }),
-        view.hoverTooltip(async (shown, at) => {
+        hoverTooltip(async (shown, at) => {
           const dom = await on.hover(at);
           return dom ? { pos: at, above: true, create: () => ({ dom }) } : null;
         }, { hoverTime: 350, hideOnChange: true }),
@@ -116,7 +107,6 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
   });
   const clamp = (at) => Math.max(0, Math.min(at, editor.state.doc.length));
   return {
-    kind: "codemirror",
     get text() { return editor.state.doc.toString(); },
     // Replaces what differs, so that the cursor stays where it was; cannot be undone into another text.
     show(text) {
@@ -128,7 +118,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       while (tail < most - head && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
       editor.dispatch({
         changes: { from: head, to: old.length - tail, insert: text.slice(head, text.length - tail) },
-        annotations: [ours.of(true), state.Transaction.addToHistory.of(false)],
+        annotations: [ours.of(true), Transaction.addToHistory.of(false)],
       });
     },
     mark(ranges) {
@@ -146,10 +136,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       }
       editor.dispatch({ effects: marking.of(Decoration.set(made, true)) });
     },
-    async colour(kind) {
-      const found = await colours(modules, kind).catch(() => []);
-      editor.dispatch({ effects: spoken.reconfigure(found) });
-    },
+    colour(kind) { editor.dispatch({ effects: spoken.reconfigure(colours(kind)) }); },
     sees(at) {
       const { top, bottom } = editor.scrollDOM.getBoundingClientRect();
       const seen = editor.coordsAtPos(clamp(at));
@@ -165,7 +152,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       editor.dispatch({ selection: { anchor: clamp(from), head: clamp(to) }, scrollIntoView: true });
       editor.focus();
     },
-    lock(value) { editor.dispatch({ effects: locked.reconfigure(state.EditorState.readOnly.of(value)) }); },
+    lock(value) { editor.dispatch({ effects: locked.reconfigure(EditorState.readOnly.of(value)) }); },
     focus() { editor.focus(); },
     close() { editor.destroy(); },
   };

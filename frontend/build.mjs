@@ -1,0 +1,37 @@
+// Bundles the front end into ../visualizers/bundle: `npm run build`, or `make build`, which does it where sources changed.
+//
+//   main.js     the views and what stands between them and Python; with the style sheet
+//   editor.js   CodeMirror, which is asked for where a source is shown
+//   widget.js   what a widget carries itself: it finds the two in the page
+//   page.js     the same for a page without Python, into which they are written
+//   service.js  the page of a server
+//   page.css, svg.css   style sheets of the server's page and of pictures in files
+import { build } from "esbuild";
+import { fileURLToPath } from "node:url";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const out = path.resolve(here, "../visualizers/bundle");
+const common = { bundle: true, minify: true, charset: "utf8", target: "es2022", logLevel: "warning", absWorkingDir: here, legalComments: "none" };
+
+// `import sheet from "./style.css"` is the sheet as a text, with what it imports.
+const sheets = {
+  name: "sheets",
+  setup(now) {
+    now.onLoad({ filter: /style\.css$/ }, async ({ path: file }) => {
+      const made = await build({ ...common, entryPoints: [file], write: false });
+      return { contents: made.outputFiles[0].text, loader: "text" };
+    });
+  },
+};
+
+await rm(out, { recursive: true, force: true });
+await build({
+  ...common,
+  entryPoints: ["src/main.ts", "src/editor.js", "src/widget.ts", "src/page.ts", "src/service.js", "src/page.css", "src/svg.css"]
+    .map((file) => ({ in: file, out: path.basename(file).replace(/\.\w+$/, "") })),
+  outdir: out,
+  format: "esm",
+  plugins: [sheets],
+});

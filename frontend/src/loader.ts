@@ -1,0 +1,22 @@
+// The parts of the bundle as modules: each is a text, deflated, and is loaded once a page.
+//
+// A page may load nothing from elsewhere, so a part becomes a module by the address of a blob.
+// Read on: widget.ts (where the parts come from in a notebook), page.ts (in a saved page), visualizers/assets.py.
+
+export type Parts = Record<string, BufferSource>;
+export type Load = (name: string) => Promise<any>;
+
+export const inflate = (data: BufferSource): Response =>
+  new Response(new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate")));
+
+export function loader(parts: Parts): Load {
+  const modules = new Map<string, Promise<any>>();
+  const load = async (name: string) => {
+    const source = await inflate(parts[name]!).text();
+    return import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  };
+  return (name) => {
+    if (!modules.has(name)) modules.set(name, load(name));
+    return modules.get(name)!;
+  };
+}

@@ -1,0 +1,19 @@
+// What a page loads: `render` draws a host of views, `still` is a model without Python, `views` are the views themselves.
+import dock from "./dock.js";
+import { render as host } from "./host.js";
+import type { Load } from "./loader";
+import { lend } from "./parts";
+import sheet from "./style.css";
+export { still } from "./still";
+export { views } from "./views";
+import { views } from "./views";
+
+const arrangers: Record<string, any> = { dock };
+
+export function render(given: { model: any; el: HTMLElement; places?: unknown; load: Load }) {
+  lend(given.load);
+  return host({ ...given, places: given.places, views, arrangers, sheet });
+}
+
+// For those who draw one view alone.
+export { lend, sheet };

@@ -1,0 +1,4 @@
+declare module "*.css" {
+  const sheet: string;
+  export default sheet;
+}

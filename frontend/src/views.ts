@@ -1,0 +1,27 @@
+// All views by the names that Python knows them by.  A view is `render({ model, el, host })`: see common.js.
+import automaton from "./automaton.js";
+import caches from "./caches.js";
+import chain from "./chain.js";
+import cockpit from "./cockpit.js";
+import compare from "./compare.js";
+import counters from "./counters.js";
+import frontier from "./frontier.js";
+import mask from "./mask.js";
+import next from "./next.js";
+import operations from "./operations.js";
+import source from "./source.js";
+import stack from "./stack.js";
+import steps from "./steps.js";
+import text from "./text.js";
+import tokens from "./tokens.js";
+import tree from "./tree.js";
+import triggers from "./triggers.js";
+import why from "./why.js";
+
+export interface View {
+  render(parts: any): unknown;
+}
+
+export const views: Record<string, View> = {
+  automaton, caches, chain, cockpit, compare, counters, frontier, mask, next, operations, source, stack, steps, text, tokens, tree, triggers, why,
+};
