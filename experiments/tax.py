@@ -43,8 +43,9 @@ from scipy import stats
 from experiments.accuracy import BFCL, DEMO, MODEL
 from experiments.bfcl import Question, is_right, read_questions
 from experiments.claims import Claim, Effect, mean, share, worst
-from experiments.datasets import DataError, data_folder
+from experiments.datasets import DataError
 from experiments.trial import NotRunError, Params
+from workbench.cli.doctor import data_folder
 
 if TYPE_CHECKING:
     from workbench.generation import Generation, LanguageModel

@@ -302,6 +302,23 @@ def test_the_engine_writes_what_the_loop_does(tiny: LanguageModel, options: dict
             assert tiny.tokenizer.encode(written) == [token for token in row.tokens if token not in stops]
 
 
+def test_an_error_of_one_text_ends_that_text(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine.of(tiny, rows=2, max_length=120)
+    prompt = tiny.encode_prompt("the quick")
+    one = engine.admit(prompt, seed=0, max_tokens=5, canonical=True)
+    other = engine.admit(prompt, seed=0, max_tokens=5)
+
+    def fail(*_: Any) -> bool:
+        raise DeadEndError("no room")
+
+    assert one._cutting is not None
+    monkeypatch.setattr(one._cutting, "allows", fail)
+    for _ in engine:
+        pass
+    assert (one.finish_reason, str(one.error)) == ("error", "no room")
+    assert (other.error, len(other.tokens)) == (None, 5)
+
+
 def test_log_probabilities_are_those_under_what_may_come(tiny: LanguageModel) -> None:
     engine = Engine.of(tiny, rows=1, max_length=120)
     row = engine.admit(tiny.encode_prompt("the quic"), seed=0, max_tokens=6, logprobs=2, healing=True)

@@ -646,8 +646,12 @@ class Engine:
 
     def _take(self, row: Row, token: int, state: torch.Tensor) -> int:
         """A token that was drawn from `state`, and the text that its grammar forces behind it; which one was taken."""
-        if row._cutting is not None and row.finish_reason is None:
-            token = self._drawn_by_cuts(row, token, state)
+        if row._cutting is not None:
+            try:
+                token = self._drawn_by_cuts(row, token, state)
+            except MaskscopeError as error:  # a budget of the grammar, which is this row's affair
+                row.finish_reason, row.error = "error", error
+                return token
         taken = token >= 0 and row._accepts(token)
         if token >= 0 and not taken and row.matcher is not None and row.matcher.tokens_left is not None:
             token = self._drawn_again(row, state)

@@ -326,7 +326,9 @@ class _Reader:
             )
         return LoggedToken(self._vocabulary[token_id], token_id, logprob, token_id in self._silent)
 
-    def _spelt(self, text: str, logprob: float, pointer: str, token_id: int | None, data: bytes | None) -> LoggedToken:
+    def _spelt(
+        self, text: str, logprob: float | None, pointer: str, token_id: int | None, data: bytes | None
+    ) -> LoggedToken:
         """A token by its text; its id is that of the vocabulary's token with these bytes, if there is one."""
         named = _BY_ID.match(text)
         if token_id is None and named is not None:
