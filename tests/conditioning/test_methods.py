@@ -74,10 +74,10 @@ def test_local_draws_what_masking_draws(leaning: LanguageModel) -> None:
 
 @pytest.mark.parametrize("options", FROM_THE_TARGET, ids=["rejection", "cars"])
 def test_what_is_kept_follows_the_target(leaning: LanguageModel, exact: Samples, options: dict[str, Any]) -> None:
-    drawn = draw(leaning, 5, n=2000, max_forwards=200_000, **options)
-    assert len(drawn) == 2000
+    drawn = draw(leaning, 5, n=1000, max_forwards=200_000, **options)
+    assert len(drawn) == 1000
     assert drawn.stopped is None
-    assert drawn.ess == pytest.approx(2000)
+    assert drawn.ess == pytest.approx(1000)
     assert fits({text: drawn.texts.count(text) for text in set(drawn.texts)}, exact.distribution()) > 1e-3
 
 
@@ -95,7 +95,7 @@ def test_weights_of_each_text_are_right_on_average(
     leaning: LanguageModel, exact: Samples, options: dict[str, Any]
 ) -> None:
     """The mean over runs of a text's weight is its probability; so is that of all texts, which is the evidence."""
-    runs, n = 300, {"particles": options.get("particles")} if "particles" in options else {"n": 6}
+    runs, n = 200, {"particles": options.get("particles")} if "particles" in options else {"n": 6}
     if options["method"] == "cars":
         pytest.skip("its estimate is the likeliest p(language), which is right for many draws")
     found: dict[str, list[float]] = {text: [] for text in exact.texts}
@@ -108,20 +108,21 @@ def test_weights_of_each_text_are_right_on_average(
         for text in found:
             found[text].append(here.get(text, 0.0) * share)
     truth = math.exp(exact.log_evidence)
-    assert abs(np.mean(evidence) - truth) < 4 * np.std(evidence) / math.sqrt(runs) + 1e-9
+    assert abs(np.mean(evidence) - truth) < 4 * np.std(evidence) / math.sqrt(runs) + 1e-5 * truth
     assert np.std(evidence) < 3 * truth
     for text, weight in exact.distribution().items():
         seen = np.array(found[text])
         if np.count_nonzero(seen) >= 20:  # otherwise its spread is not known
-            assert abs(seen.mean() - weight * truth) < 4.5 * seen.std() / math.sqrt(runs) + 1e-9
+            allowed = 4.5 * seen.std() / math.sqrt(runs) + 1e-5 * weight * truth
+            assert abs(seen.mean() - weight * truth) < allowed, text
 
 
 @pytest.mark.parametrize("options", SPECIES, ids=BY_NAME)
 def test_many_draws_come_close(leaning: LanguageModel, exact: Samples, options: dict[str, Any]) -> None:
-    drawn = draw(leaning, 3, n=1500, max_forwards=100_000, **options)
-    assert drawn.total_variation(exact) < 0.05
-    assert abs(drawn.log_evidence - exact.log_evidence) < 5 * drawn.log_evidence_error + 1e-9
-    assert 0 < drawn.log_evidence_error < 0.2
+    drawn = draw(leaning, 3, n=1000, max_forwards=100_000, **options)
+    assert drawn.total_variation(exact) < 0.06
+    assert abs(drawn.log_evidence - exact.log_evidence) < 5 * drawn.log_evidence_error + 1e-5
+    assert 0 <= drawn.log_evidence_error < 0.2
     lower, upper = drawn.log_evidence_bounds
     assert lower - 1e-6 <= exact.log_evidence <= upper + 1e-6
 
@@ -147,10 +148,17 @@ def test_texts_are_in_the_language(leaning: LanguageModel, options: dict[str, An
 
 
 def test_enough_particles_sum_everything(leaning: LanguageModel, exact: Samples) -> None:
-    drawn = draw(leaning, 1, method="smc", particles=64)
+    """But for what weighs less than a particle's share, which is drawn."""
+    for seed in range(5):
+        drawn = draw(leaning, seed, method="smc", particles=64)
+        assert drawn.total_variation(exact) < 0.02
+        assert drawn.log_evidence == pytest.approx(exact.log_evidence, abs=0.05)
+        assert drawn.log_evidence_error < 0.05
+    drawn = draw(leaning, 1, method="smc", particles=10**7)
     assert drawn.log_evidence == pytest.approx(exact.log_evidence, abs=1e-5)
-    assert drawn.total_variation(exact) < 1e-4
-    assert drawn.log_evidence_error == pytest.approx(0, abs=0.05)
+    assert drawn.log_evidence_error == 0
+    assert drawn.log_evidence_bounds[1] == pytest.approx(exact.log_evidence, abs=1e-5)
+    assert drawn.total_variation(exact) < 1e-5
 
 
 def test_the_error_of_one_run_is_that_of_many(leaning: LanguageModel, exact: Samples) -> None:
@@ -166,14 +174,15 @@ def test_longer_texts_than_max_tokens_are_not_in_the_language(leaning: LanguageM
     for options in SPECIES:
         drawn = draw(leaning, 2, n=600, max_tokens=2, max_forwards=100_000, **options)
         assert max(map(len, drawn.tokens)) <= 3
-        assert drawn.total_variation(truth) < 0.1
+        assert drawn.total_variation(truth) < (0.2 if options["method"] == "awrs" else 0.1), options
 
 
-def test_a_temperature_changes_the_target(leaning: LanguageModel) -> None:
-    hot = wb.sample(leaning, PROMPT, GRAMMAR, method="exact", max_tokens=8, temperature=2.0)
+def test_a_temperature_changes_the_target(leaning: LanguageModel, exact: Samples) -> None:
+    cold = wb.sample(leaning, PROMPT, GRAMMAR, method="exact", max_tokens=8, temperature=0.7)
+    assert cold.total_variation(exact) > 0.1
     for options in SPECIES:
-        drawn = draw(leaning, 2, n=800, temperature=2.0, max_forwards=200_000, **options)
-        assert drawn.total_variation(hot) < 0.1, options
+        drawn = draw(leaning, 2, n=400, temperature=0.7, max_forwards=200_000, **options)
+        assert drawn.total_variation(cold) < (0.2 if options["method"] == "awrs" else 0.1), options
 
 
 def test_whatever_describes_an_output(leaning: LanguageModel) -> None:
@@ -278,13 +287,13 @@ def test_the_genealogy_tells_who_comes_from_whom(leaning: LanguageModel, options
     assert genealogy is not None
     assert len(genealogy.runs) == 2
     for run in genealogy.runs:
-        before: tuple[str, ...] = ("",) * (1 if len(run[0].parents) and options.get("resampling") != "ess" else 99)
+        before = ("",) * (1 + int(run[0].parents.max()))
         for generation in run:
             for text, parent in zip(generation.texts, generation.parents.tolist(), strict=True):
                 assert text.startswith(before[parent])
             before = generation.texts
     last = [text for run in genealogy.runs for text, ended in zip(run[-1].texts, run[-1].ended, strict=True) if ended]
-    assert sorted(last) == sorted(drawn.texts) or options["method"] == "awrs"
+    assert sorted(last) == sorted(drawn.texts)
     frame = genealogy.to_frame()
     assert len(frame) == sum(len(generation.parents) for run in genealogy.runs for generation in run)
     assert len(drawn.plot_genealogy(1).data) >= 3

@@ -161,7 +161,12 @@ def test_free_text_takes_its_likeliest_tokens_first(leaning: LanguageModel, monk
     assert one.exact
     reader = Reader(leaning, "quick")
     first = reader.next([])
-    words = [token for token in reader.texts if (text := reader.vocabulary[token]).isascii() and b"<" not in text]
+    words = [
+        token
+        for token in reader.texts
+        if "<" not in (text := reader.vocabulary[token].decode(errors="ignore"))
+        and text.encode() == reader.vocabulary[token]
+    ]
     expected = first[reader.stops[0]] + sum(first[token] * reader.next([token])[reader.stops[0]] for token in words)
     assert one.total == pytest.approx(expected, rel=1e-4)
     some = wb.probability(leaning, "quick", free, max_tokens=3, max_forwards=40)
@@ -187,7 +192,7 @@ def test_questions_that_cannot_be_answered(leaning: LanguageModel) -> None:
 def test_they_show_themselves(leaning: LanguageModel) -> None:
     found = wb.probability(leaning, "quick", TEXTS)
     assert repr(found).startswith("<Probabilities {'the': ")
-    assert "'the'" in found._repr_html_()
+    assert "ethe" in found._repr_html_()
     frame = found.to_frame()
     assert list(frame.text) == list(found)
     assert (frame.upper >= frame.probability).all()

@@ -24,6 +24,7 @@ Sources: arXiv 2405.21047 (`asap`), 2510.01902 (`cars`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -104,9 +105,11 @@ class Attempts:
             if self.masks or self.learns:
                 self.language.prepare(places)
             visited.update(dict.fromkeys(places))
-            weights = {place: self._weights(place) for place in places}
+            together: dict[Prefix, list[_Attempt]] = {place: [] for place in places}
             for attempt in going:
-                self._draw(attempt, *weights[attempt.here])
+                together[attempt.here].append(attempt)
+            for place, attempts in together.items():
+                self._draw(attempts, *self._weights(place))
             going = [attempt for attempt in going if not attempt.done]
         if self.learns:
             self._learn(visited)
@@ -118,19 +121,22 @@ class Attempts:
         ids, log_probs = self.language.choices(here)
         return ids, np.exp(log_probs) * (_values(here, ids) if self.learns else 1.0)
 
-    def _draw(self, attempt: _Attempt, ids: IntArray | None, weights: FloatArray) -> None:
+    def _draw(self, attempts: list[_Attempt], ids: IntArray | None, weights: FloatArray) -> None:
+        """A token of each attempt, all of which stand at one place."""
         total = float(weights.sum())
-        child = None
-        if total > 0:
-            place = int(places_of(weights, np.array([attempt.random.random()]))[0])
-            child = self.language.step(attempt.here, place if ids is None else int(ids[place]))
-        if child is None:
-            attempt.done = attempt.failed = True
-            return
-        if self.masks:
-            value = 1.0 if child.value is None or not self.learns else child.value
-            attempt.log_weight += math.log(total) - math.log(value)
-        attempt.here, attempt.done = child, child.ended
+        uniforms = np.array([attempt.random.random() for attempt in attempts])
+        places = places_of(weights, uniforms).tolist() if total > 0 else []
+        for attempt, place in itertools.zip_longest(attempts, places):
+            child = None
+            if place is not None:
+                child = self.language.step(attempt.here, place if ids is None else int(ids[place]))
+            if child is None:
+                attempt.done = attempt.failed = True
+                continue
+            if self.masks:
+                value = 1.0 if child.value is None or not self.learns else child.value
+                attempt.log_weight += math.log(total) - math.log(value)
+            attempt.here, attempt.done = child, child.ended
 
     def _learn(self, visited: Iterable[Prefix]) -> None:
         """Values of the prefixes of a round, the longest first."""
@@ -192,10 +198,10 @@ class Attempts:
             else:
                 high = middle
         found.log_evidence = low
-        left = ceilings - math.exp(low)
-        known = bool((left <= 1e-12 * ceilings).any())  # such an attempt could not fail, so nothing is in doubt
-        error = 0.0 if known else 1 / math.sqrt(float((math.exp(low) / left).sum()))
-        found.error = min(error, found.most - found.least)
+        # Where nobody fails the estimate is the ceiling, and one failure in so many would not have been seen.
+        doubt = 1 / (len(found.ends) + 1)
+        rest = float((math.exp(low) / np.maximum(ceilings - math.exp(low), 1e-300)).sum())
+        found.error = min(max(1 / math.sqrt(rest), doubt), found.most - found.least)
 
 
 def _values(here: Prefix, ids: IntArray) -> FloatArray:

@@ -8,7 +8,7 @@ many as their share of all weight says.  The heaviest keep their place and their
 systematically, and each that is drawn has the same weight, the threshold under which they fell (Fearnhead and Clifford
 2003, the resampling of the least variance).  A prefix keeps its weight on average, so the weights of texts estimate
 their probabilities without bias, and their sum that of the language.  Where everything has room nothing is left to
-chance, and small languages are summed exactly.
+chance.
 
 The error of one run: each lot was drawn with a probability, and what came of it in the end is known.
 
