@@ -42,6 +42,9 @@ class Probability(float):
         found.upper = max(lower, upper)
         return found
 
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
+        return float(self), self.upper
+
     @property
     def lower(self) -> float:
         return float(self)
