@@ -26,24 +26,26 @@ from workbench.generation.loop import matcher_for
 
 
 class Case(NamedTuple):
-    """A prompt and the texts that may follow."""
+    """A prompt, and a grammar of what may follow."""
 
     name: str
     prompt: str
-    texts: tuple[str, ...]
+    grammar: str
 
-    @property
-    def grammar(self) -> str:
-        return "root ::= " + " | ".join('"' + text.replace('"', '\\"') + '"' for text in self.texts)
+
+def _choice(*texts: str) -> str:
+    return "root ::= " + " | ".join('"' + text.replace('"', '\\"') + '"' for text in texts)
 
 
 CASES = (
-    Case("barks", "Q: Which animal barks?\nA:", (" dogs", " cats", " a dog", " wolves", " the dog")),
-    Case("sky", "Q: Is the sky blue?\nA:", (" Yes", " No", " yes", " no", " Maybe")),
-    Case("colour", "My favourite colour is", (" red", " green", " blue", " lilac", " a red")),
-    Case("country", '{"city": "Paris", "country": "', ('France"}', 'Gaul"}', 'FR"}', 'UK"}')),
-    Case("days", "Monday, Tuesday,", (" Wed", " Friday", " Monday", " Wednesday", " Sunday")),
+    Case("barks", "Q: Which animal barks?\nA:", _choice(" dogs", " cats", " a dog", " wolves", " the dog")),
+    Case("sky", "Q: Is the sky blue?\nA:", _choice(" Yes", " No", " yes", " no", " Maybe")),
+    Case("colour", "My favourite colour is", _choice(" red", " green", " blue", " lilac", " a red")),
+    Case("country", '{"city": "Paris", "country": "', _choice('France"}', 'Gaul"}', 'FR"}', 'UK"}')),
+    Case("days", "Monday, Tuesday,", _choice(" Wed", " Friday", " Monday", " Wednesday", " Sunday")),
 )
+WIDE = Case("degrees", "The temperature in Lund is", 'root ::= " " "-"? [1-9] [0-9]? " C"')
+"""Some 200 texts, many of them about as likely as each other: 200 draws from the target itself are far from it, too."""
 
 
 def masked_distribution(model: LanguageModel, prompt: str, grammar: Any, max_tokens: int = 20) -> dict[str, float]:
@@ -83,6 +85,7 @@ def main(repeats: int = 20, name: str = "smollm2") -> None:
         "asap, 200 draws": lambda case, seed: _sample(model, case, seed, method="asap", n=200),
         "cars, 200 draws": lambda case, seed: _sample(model, case, seed, method="cars", n=200),
         "smc, 32 particles": lambda case, seed: _sample(model, case, seed, method="smc", particles=32),
+        "smc, 8 particles": lambda case, seed: _sample(model, case, seed, method="smc", particles=8),
         "smc by ess, 32 p.": lambda case, seed: _sample(
             model, case, seed, method="smc", particles=32, resampling="ess"
         ),
@@ -92,11 +95,13 @@ def main(repeats: int = 20, name: str = "smollm2") -> None:
         f"{name}, {repeats} runs each: total variation of one run (mean, worst), of all pooled; forwards, attempts of "
         "a run; log p(language)"
     )
-    for case in CASES:
+    for case in (*CASES, WIDE):
         exact = _sample(model, case, 0, method="exact")
         truth = exact.distribution()
         masked = total_variation(masked_distribution(model, case.prompt, case.grammar), truth)
         print(f"{case.name}: exact log p {exact.log_evidence:.3f}, {exact.forwards} forwards; masking {masked:.3f}")
+        chance = [total_variation(_counted(exact.draw(200, seed=seed)), truth) for seed in range(repeats)]
+        print(f"  200 draws of exact   {np.mean(chance):.3f} {max(chance):.3f}")
         for told, method in methods.items():
             runs = [method(case, seed) for seed in range(repeats)]
             apart = [run.total_variation(truth) for run in runs]
@@ -108,6 +113,10 @@ def main(repeats: int = 20, name: str = "smollm2") -> None:
                 f"checks {np.mean([run.checks for run in runs]):.0f}",
                 flush=True,
             )
+
+
+def _counted(texts: list[str]) -> dict[str, float]:
+    return {text: texts.count(text) / len(texts) for text in texts}
 
 
 def _sample(model: LanguageModel, case: Case, seed: int, **options: Any) -> Samples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Iterator
 
 import pytest
@@ -193,6 +194,8 @@ def test_they_show_themselves(leaning: LanguageModel) -> None:
     found = wb.probability(leaning, "quick", TEXTS)
     assert repr(found).startswith("<Probabilities {'the': ")
     assert "ethe" in found._repr_html_()
+    again = pickle.loads(pickle.dumps(found))
+    assert (dict(again), again.total.upper) == (dict(found), found.total.upper)
     frame = found.to_frame()
     assert list(frame.text) == list(found)
     assert (frame.upper >= frame.probability).all()

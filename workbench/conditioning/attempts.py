@@ -24,7 +24,6 @@ Sources: arXiv 2405.21047 (`asap`), 2510.01902 (`cars`).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -125,10 +124,15 @@ class Attempts:
         """A token of each attempt, all of which stand at one place."""
         total = float(weights.sum())
         uniforms = np.array([attempt.random.random() for attempt in attempts])
-        places = places_of(weights, uniforms).tolist() if total > 0 else []
-        for attempt, place in itertools.zip_longest(attempts, places):
+        # A refusal that no mask foretold may have lowered what is here since it was counted on: so much fails now.
+        value = attempts[0].here.value
+        share = 1.0 if self.masks or value is None or value <= total else total / value
+        going = uniforms < share
+        places = np.zeros(len(attempts), dtype=np.int64)
+        places[going] = places_of(weights, uniforms[going] / share) if total > 0 else 0
+        for attempt, place, goes in zip(attempts, places.tolist(), going.tolist(), strict=True):
             child = None
-            if place is not None:
+            if goes and total > 0:
                 child = self.language.step(attempt.here, place if ids is None else int(ids[place]))
             if child is None:
                 attempt.done = attempt.failed = True

@@ -18,38 +18,35 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from workbench.conditioning.genealogy import Genealogy, Generation
-    from workbench.conditioning.probability import Probabilities
-    from workbench.conditioning.samples import Samples
 
-__all__ = ["genealogy_figure", "probabilities_html", "samples_html", "texts_figure"]
+__all__ = ["genealogy_figure", "table_html", "texts_figure"]
 
 MOST_TEXT: Final = 60  # characters of a text that a figure shows
 ROWS: Final = 12  # texts that a display shows
 BLUE, GREEN, GREY, RED = "#4274ec", "#1f9d63", "#808892", "#d64545"
 
 
-def texts_figure(samples: Samples, other: Samples | Mapping[str, float] | None, *, most: int) -> go.Figure:
-    """`Samples.plot`."""
+def texts_figure(distributions: Mapping[str, Mapping[str, float]], head: str, *, most: int) -> go.Figure:
+    """The likeliest texts of some distributions over texts, by name, side by side."""
     import plotly.graph_objects as go
 
-    from workbench.conditioning.samples import Samples
-
-    mine = samples.distribution()
-    theirs = other.distribution() if isinstance(other, Samples) else dict(other or {})
-    texts = sorted({**mine, **theirs}, key=lambda text: -max(mine.get(text, 0.0), theirs.get(text, 0.0)))[:most]
-    names = [clip(repr(text), MOST_TEXT) for text in texts]
-    drawn = go.Figure(go.Bar(y=names, x=[mine.get(text, 0.0) for text in texts], name=samples.method, orientation="h"))
-    if other is not None:
-        name = other.method if isinstance(other, Samples) else "other"
-        drawn.add_trace(go.Bar(y=names, x=[theirs.get(text, 0.0) for text in texts], name=name, orientation="h"))
+    likeliest: dict[str, float] = {}
+    for distribution in distributions.values():
+        for text, probability in distribution.items():
+            likeliest[text] = max(likeliest.get(text, 0.0), probability)
+    texts = sorted(likeliest, key=lambda text: -likeliest[text])[:most]
+    drawn = go.Figure()
+    for name, distribution in distributions.items():
+        x = [distribution.get(text, 0.0) for text in texts]
+        drawn.add_bar(y=[clip(repr(text), MOST_TEXT) for text in texts], x=x, name=name, orientation="h")
     drawn.update_xaxes(title_text="probability of the text, given that it is in the language", rangemode="tozero")
     drawn.update_yaxes(autorange="reversed", type="category", automargin=True)
     drawn.update_layout(
-        title={"text": html_escape(samples.summary()), "font": {"size": 12}},
+        title={"text": html_escape(head), "font": {"size": 12}},
         template="plotly_white",
         barmode="group",
         height=160 + 32 * len(texts),
-        showlegend=other is not None,
+        showlegend=len(distributions) > 1,
     )
     return drawn
 
@@ -151,28 +148,13 @@ def _share(generation: Generation, particle: int) -> float:
     return 0.0 if total == -math.inf else float(np.exp(generation.log_weights[particle] - total))
 
 
-def samples_html(samples: Samples) -> str:
-    """The likeliest texts in a table, and what they cost."""
-    distribution = samples.distribution()
-    rows = [(repr(text), f"{weight:.2%}") for text, weight in list(distribution.items())[:ROWS]]
-    return _table(samples.summary(), ("text", "probability in the language"), rows, len(distribution))
-
-
-def probabilities_html(found: Probabilities) -> str:
-    """Each text with its probability, and what they cost."""
-    rows = [(repr(text), repr(value)) for text, value in list(found.items())[:ROWS]]
-    stopped = "" if found.stopped is None else f", stopped: {found.stopped}"
-    head = f"together {found.total!r}, {found.forwards:,} forwards in {found.passes:,} passes{stopped}"
-    how = "and a stop token" if found.ends == "stop" else "and anything"
-    return _table(head, (f"text {how}", "probability"), rows, len(found))
-
-
-def _table(head: str, heads: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> str:
+def table_html(head: str, heads: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
+    """The first rows in a table, and how many more there are."""
     cells = "".join(f'<th style="text-align:left">{html_escape(one)}</th>' for one in heads)
     body = "".join(
         f'<tr><td style="text-align:left;font-family:monospace">{html_escape(clip(text, MOST_TEXT))}</td>'
         f"<td>{html_escape(value)}</td></tr>"
-        for text, value in rows
+        for text, value in rows[:ROWS]
     )
-    more = f'<div style="opacity:0.75">and {count - len(rows):,} more</div>' if count > len(rows) else ""
+    more = f'<div style="opacity:0.75">and {len(rows) - ROWS:,} more</div>' if len(rows) > ROWS else ""
     return f'<div style="font-size:12px">{html_escape(head)}</div><table><tr>{cells}</tr>{body}</table>{more}'

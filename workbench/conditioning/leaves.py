@@ -32,6 +32,7 @@ __all__ = ["Leaf", "confidences"]
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\n\r"
+_HALF_NUMBERS = {".", *(mark + sign for mark in "eE" for sign in ("", "+", "-"))}  # what stands behind one that was cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _value(text: str, place: int, pointer: str) -> Iterator[tuple[str, Any, int,
         if _may_be_cut(text[place:]):
             raise _CutError from None
         raise ValueError(f"the text is no JSON at character {error.pos}: {error.msg}") from None
-    if pointer and end == len(text):
+    if (pointer and end == len(text)) or text[end:] in _HALF_NUMBERS:
         raise _CutError  # a number may go on; whatever it is, its object or array has not ended
     yield pointer, value, place, end
     return end

@@ -42,6 +42,9 @@ class Probability(float):
         found.upper = max(lower, upper)
         return found
 
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
+        return float(self), self.upper
+
     @property
     def lower(self) -> float:
         return float(self)
@@ -113,9 +116,12 @@ class Probabilities(Mapping[str, Probability]):
         )
 
     def _repr_html_(self) -> str:
-        from workbench.conditioning.figures import probabilities_html
+        from workbench.conditioning.figures import table_html
 
-        return probabilities_html(self)
+        stopped = "" if self.stopped is None else f", stopped: {self.stopped}"
+        head = f"together {self.total!r}, {self.forwards:,} forwards in {self.passes:,} passes{stopped}"
+        how = "and a stop token" if self.ends == "stop" else "and anything"
+        return table_html(head, (f"text {how}", "probability"), [(repr(text), repr(one)) for text, one in self.items()])
 
     def __repr__(self) -> str:
         some = ", ".join(f"{text!r}: {value!r}" for text, value in list(self.texts.items())[:8])

@@ -107,7 +107,12 @@ class Samples:
         """The likeliest texts with their probabilities, beside those of `other` (as `exact`), as a plotly figure."""
         from workbench.conditioning.figures import texts_figure
 
-        return texts_figure(self, other, most=most)
+        shown: dict[str, Mapping[str, float]] = {self.method: self.distribution()}
+        if isinstance(other, Samples):
+            shown[other.method if other.method != self.method else f"{other.method}, other"] = other.distribution()
+        elif other is not None:
+            shown["other"] = other
+        return texts_figure(shown, self.summary(), most=most)
 
     def plot_genealogy(self, run: int = 0) -> go.Figure:
         """Who was resampled from whom in a run of particles, as a plotly figure; `ValueError` for other methods."""
@@ -147,9 +152,10 @@ class Samples:
         printer.text(repr(self) if cycle else str(self))
 
     def _repr_html_(self) -> str:
-        from workbench.conditioning.figures import samples_html
+        from workbench.conditioning.figures import table_html
 
-        return samples_html(self)
+        rows = [(repr(text), f"{weight:.2%}") for text, weight in self.distribution().items()]
+        return table_html(self.summary(), ("text", "probability in the language"), rows)
 
 
 def total_variation(one: Mapping[str, float], other: Mapping[str, float]) -> float:
