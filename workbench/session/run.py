@@ -22,7 +22,7 @@ from workbench.session.core import Core
 from workbench.session.edits import Edits
 from workbench.session.inspector import Inspector
 from workbench.session.result import Reading, StepError
-from workbench.session.trace import Runs, Trace
+from workbench.session.trace import RunningSession, Trace
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Frontier
@@ -38,7 +38,7 @@ class RunError(MaskscopeError, RuntimeError):
 class ModelLoop:
     """A model in the loop of one session (`session.model`)."""
 
-    def __init__(self, core: Core, inspect: Inspector, edits: Edits, session: Runs) -> None:
+    def __init__(self, core: Core, inspect: Inspector, edits: Edits, session: RunningSession) -> None:
         self._core = core
         self._inspect = inspect
         self._edits = edits
@@ -153,7 +153,13 @@ class Run:
     """One generation; `trace` is what there is so far, at any time."""
 
     def __init__(
-        self, core: Core, inspect: Inspector, edits: Edits, session: Runs, stream: TokenStream, constrained: bool
+        self,
+        core: Core,
+        inspect: Inspector,
+        edits: Edits,
+        session: RunningSession,
+        stream: TokenStream,
+        constrained: bool,
     ) -> None:
         self.stream = stream
         self.constrained = constrained
