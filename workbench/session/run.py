@@ -47,7 +47,7 @@ class ModelLoop:
         self._trace: Trace | None = None
 
     async def generate(
-        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, pace: float = 0.0, **options: Any
+        self, model: LanguageModel, prompt: object, *, constrained: bool = True, pace: float = 0.0, **options: Any
     ) -> Trace:
         """`Session.generate`."""
         with self._running(model, prompt, constrained, options) as run:
@@ -56,7 +56,7 @@ class ModelLoop:
                 await asyncio.sleep(pace)
         return run.trace
 
-    def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:
+    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any) -> Trace:
         """`Session.run`."""
         with self._running(model, prompt, constrained, options) as run:
             try:
@@ -67,7 +67,7 @@ class ModelLoop:
         return run.trace
 
     def run_in_background(
-        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any
+        self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any
     ) -> Future[Trace]:
         """`run` in a thread of its own: the cell returns at once, `.result()` waits for the trace."""
         future: Future[Trace] = Future()
@@ -135,8 +135,8 @@ class ModelLoop:
         with core.lock:
             self._refuse_second()
             self._run = core.run = run
-        core.tell("run")
         try:
+            core.tell("run")
             yield run
         finally:
             with core.lock:
