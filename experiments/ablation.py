@@ -33,7 +33,18 @@ from experiments.trial import NotRunError, Params
 from experiments.variants import CASE
 from kernels_core import Options
 
-__all__ = ["BASELINE", "CLAIMS", "STEPS", "Step", "grid", "options_at", "plot", "tables", "trial", "usable_steps"]
+__all__ = [
+    "BASELINE",
+    "CLAIMS",
+    "STEPS",
+    "AblationStep",
+    "grid",
+    "options_at",
+    "plot",
+    "tables",
+    "trial",
+    "usable_steps",
+]
 
 # By preset: schemas, and tokens of each instance.
 EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
@@ -44,7 +55,7 @@ EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AblationStep:
     """A mechanism and the switch behind it: the values of `Options` that turn it off and on."""
 
     name: str
@@ -58,26 +69,28 @@ GAIN: Final = "before / now"
 PAPER: Final = {"+ JIT": "8.1", "+ cross-grammar cache": "1.1", "+ repetition compression": "99.6"}
 """Table 4's gains in preprocessing."""
 STEPS: Final = (
-    Step("+ JIT", {"jit": "all"}, {"jit": 0}),
-    Step("+ cross-grammar cache", {"cross_grammar_cache": False}, {"cross_grammar_cache": True}),
-    Step("+ repetition compression", {"repetition": "expand"}, {"repetition": "compress"}),
-    Step("+ interned sets", {"memoize_sets": False}, {"memoize_sets": True}),
-    Step("+ differential masks", {"differential_masks": False}, {"differential_masks": True}),
-    Step("+ inlining", {"inline_limit": 0}, {"inline_limit": Options().mechanisms.inline_limit}),
-    Step("+ iteration counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
-    Step("+ warm start", {"warm_start": False}, {"warm_start": True}),
-    Step("+ iteration profiles", {"iteration_profiles": False}, {"iteration_profiles": True}),
-    Step("+ walk shortcuts", {"walk_shortcuts": False}, {"walk_shortcuts": True}),
-    Step("+ direct walks", {"direct_limit": 0}, {"direct_limit": Options().mechanisms.direct_limit}),
-    Step("+ lookahead", {"lookahead": False}, {"lookahead": True}),
+    AblationStep("+ JIT", {"jit": "all"}, {"jit": 0}),
+    AblationStep("+ cross-grammar cache", {"cross_grammar_cache": False}, {"cross_grammar_cache": True}),
+    AblationStep("+ repetition compression", {"repetition": "expand"}, {"repetition": "compress"}),
+    AblationStep("+ interned sets", {"memoize_sets": False}, {"memoize_sets": True}),
+    AblationStep("+ differential masks", {"differential_masks": False}, {"differential_masks": True}),
+    AblationStep("+ inlining", {"inline_limit": 0}, {"inline_limit": Options().mechanisms.inline_limit}),
+    AblationStep("+ iteration counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
+    AblationStep("+ warm start", {"warm_start": False}, {"warm_start": True}),
+    AblationStep("+ iteration profiles", {"iteration_profiles": False}, {"iteration_profiles": True}),
+    AblationStep("+ walk shortcuts", {"walk_shortcuts": False}, {"walk_shortcuts": True}),
+    AblationStep("+ direct walks", {"direct_limit": 0}, {"direct_limit": Options().mechanisms.direct_limit}),
+    AblationStep("+ lookahead", {"lookahead": False}, {"lookahead": True}),
     # What may follow a rule is known once everything is lowered: lookahead and laziness exclude each other.
-    Step("+ lazy lowering instead of lookahead", {"lazy_lowering": False}, {"lazy_lowering": True, "lookahead": False}),
+    AblationStep(
+        "+ lazy lowering instead of lookahead", {"lazy_lowering": False}, {"lazy_lowering": True, "lookahead": False}
+    ),
 )
 # Without these the baseline would not come to an end on some schemas.
 BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
 
 
-def usable_steps() -> dict[str, Step]:
+def usable_steps() -> dict[str, AblationStep]:
     """The steps that the engine has switches for, by name, in order."""
     found = {}
     for step in STEPS:

@@ -28,8 +28,8 @@ from scipy import stats
 __all__ = [
     "FEWEST",
     "Claim",
+    "ClaimVerdict",
     "Effect",
-    "Verdict",
     "Word",
     "judge",
     "mean",
@@ -118,7 +118,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClaimVerdict:
     """What became of a claim.  `low`, `high`: the interval, NaN where there is none.  `why`: of what is undecided."""
 
     claim: Claim
@@ -135,32 +135,32 @@ class Verdict:
         return f"{self.word}{reason}"
 
 
-def judge(claims: Sequence[Claim], frame: pd.DataFrame) -> list[Verdict]:
+def judge(claims: Sequence[Claim], frame: pd.DataFrame) -> list[ClaimVerdict]:
     """A verdict on each claim from one row a trial (`Ledger.frame`)."""
     if not (frame["status"] == "ok").any():
-        return [Verdict(claim, "undecided", why="nothing was measured") for claim in claims]
+        return [ClaimVerdict(claim, "undecided", why="nothing was measured") for claim in claims]
     return [_judge(claim, claim.effect(frame)) for claim in claims]
 
 
-def _judge(claim: Claim, effect: Effect | None) -> Verdict:
+def _judge(claim: Claim, effect: Effect | None) -> ClaimVerdict:
     if effect is None or effect.units == 0 or np.isnan(size := effect.size):
-        return Verdict(claim, "undecided", why="not measured")
+        return ClaimVerdict(claim, "undecided", why="not measured")
     if claim.always:
         word: Word = "refuted" if not claim.keeps(size) else "held" if effect.units >= FEWEST else "undecided"
         why = f"n = {effect.units}" if word == "undecided" else ""
-        return Verdict(claim, word, size, units=effect.units, unit=effect.unit, why=why)
+        return ClaimVerdict(claim, word, size, units=effect.units, unit=effect.unit, why=why)
     if effect.units < FEWEST:
-        return Verdict(claim, "undecided", size, units=effect.units, unit=effect.unit, why=f"n = {effect.units}")
+        return ClaimVerdict(claim, "undecided", size, units=effect.units, unit=effect.unit, why=f"n = {effect.units}")
     low, high = effect.interval()
     if np.isnan(low) or np.isnan(high):
-        return Verdict(claim, "undecided", size, low, high, effect.units, effect.unit, "no interval")
+        return ClaimVerdict(claim, "undecided", size, low, high, effect.units, effect.unit, "no interval")
     sides = {claim.keeps(low), claim.keeps(high)}
     word = "undecided" if len(sides) == 2 else "held" if sides == {True} else "refuted"
     why = "the interval reaches over the bound" if word == "undecided" else ""
-    return Verdict(claim, word, size, low, high, effect.units, effect.unit, why)
+    return ClaimVerdict(claim, word, size, low, high, effect.units, effect.unit, why)
 
 
-def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def verdict_table(verdicts: Sequence[ClaimVerdict]) -> pd.DataFrame:
     """One row a claim, for reading."""
     return pd.DataFrame(
         [

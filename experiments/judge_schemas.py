@@ -45,8 +45,8 @@ from .workers import TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
 __all__ = [
     "OUTCOMES",
+    "CaseVerdict",
     "Judging",
-    "Verdict",
     "by_folder",
     "chosen_cases",
     "folder_of",
@@ -81,7 +81,7 @@ class Judging:
 
 
 @dataclass
-class Verdict:
+class CaseVerdict:
     """One schema.  `outcome` is one of `OUTCOMES`: "too large" went past an engine budget, "died" lost its process.
 
     reasons: (pointer, keyword, reason) of a refusal, or what is wrong.  wrong: numbers of instances that are misjudged.
@@ -105,10 +105,10 @@ class Verdict:
 # -- one schema -------------------------------------------------------------------------------------------------------
 
 
-def judge_case(name: CaseName, judging: Judging = Judging()) -> Verdict:
+def judge_case(name: CaseName, judging: Judging = Judging()) -> CaseVerdict:
     """Compile one schema, judge its instances, and write texts."""
     case = load_case(name)
-    verdict = Verdict(case.id, name.file, name.index)
+    verdict = CaseVerdict(case.id, name.file, name.index)
     try:
         started = time.perf_counter()
         grammar = Grammar.from_json_schema(case.schema, lenient=judging.lenient, order=judging.order)
@@ -128,7 +128,7 @@ def judge_case(name: CaseName, judging: Judging = Judging()) -> Verdict:
     return verdict
 
 
-def _judge_instances(case: Case, grammar: Grammar, verdict: Verdict) -> None:
+def _judge_instances(case: Case, grammar: Grammar, verdict: CaseVerdict) -> None:
     started = time.perf_counter()
     judge = Judge(json.loads(case.schema), CompiledGrammar(grammar, byte_vocabulary(), Options()))
     verdict.lowering_ms = (time.perf_counter() - started) * 1e3
@@ -144,7 +144,7 @@ def _judge_instances(case: Case, grammar: Grammar, verdict: Verdict) -> None:
             return
 
 
-def _judge_walks(case: Case, grammar: Grammar, walks: int, verdict: Verdict) -> None:
+def _judge_walks(case: Case, grammar: Grammar, walks: int, verdict: CaseVerdict) -> None:
     compiled = CompiledGrammar(grammar, piece_vocabulary(), Options())
     said: Counter[str] = Counter()
     words = mentioned(json.loads(case.schema))
@@ -195,24 +195,26 @@ def chosen_cases(names: Sequence[str], sample: int | None = None, seed: int = 0)
     return found
 
 
-def _judged(cases: Sequence[CaseName], judging: Judging, jobs: int, seconds: float) -> Iterator[Verdict]:
+def _judged(cases: Sequence[CaseName], judging: Judging, jobs: int, seconds: float) -> Iterator[CaseVerdict]:
     """Verdicts as they come, from processes that are stopped after `seconds` of one schema."""
     executor = WorkerExecutor(jobs, timeout_s=seconds, memory_gb=_MEMORY_GB)
     try:
-        running: dict[Future[Verdict], CaseName] = {executor.submit(judge_case, name, judging): name for name in cases}
+        running: dict[Future[CaseVerdict], CaseName] = {
+            executor.submit(judge_case, name, judging): name for name in cases
+        }
         for future in as_completed(running):
             name = running.pop(future)
             try:
                 yield future.result()
             except TrialTimeoutError as error:
-                yield Verdict(f"{name.index}", name.file, name.index, "too slow", [("", "", str(error))])
+                yield CaseVerdict(f"{name.index}", name.file, name.index, "too slow", [("", "", str(error))])
             except (WorkerDiedError, MemoryError) as error:
-                yield Verdict(f"{name.index}", name.file, name.index, "died", [("", "", str(error) or "memory")])
+                yield CaseVerdict(f"{name.index}", name.file, name.index, "died", [("", "", str(error) or "memory")])
     finally:
         executor.kill()
 
 
-def by_folder(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def by_folder(verdicts: Sequence[CaseVerdict]) -> pd.DataFrame:
     """Counts of outcomes by file, and their sum.  Outcomes besides the usual ones have a column if they occur."""
     usual = OUTCOMES[:4]
     rows: list[dict[str, Any]] = []
@@ -227,7 +229,7 @@ def by_folder(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def texts(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def texts(verdicts: Sequence[CaseVerdict]) -> pd.DataFrame:
     """What became of the texts that were written, by file; "unjudged" sums up all reasons."""
     rows: list[dict[str, Any]] = []
     for name, inside in _by_file(verdicts):
@@ -240,18 +242,18 @@ def texts(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def folder_of(verdict: Verdict) -> str:
+def folder_of(verdict: CaseVerdict) -> str:
     """The name of a data file without its endings."""
     return Path(verdict.file).name.split(".")[0]
 
 
-def _by_file(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, list[Verdict]]]:
+def _by_file(verdicts: Sequence[CaseVerdict]) -> Iterator[tuple[str, list[CaseVerdict]]]:
     for name in sorted({folder_of(verdict) for verdict in verdicts}):
         yield name, [verdict for verdict in verdicts if folder_of(verdict) == name]
     yield "all", list(verdicts)
 
 
-def _fallen(verdicts: Sequence[Verdict], ratchet: Path) -> list[str]:
+def _fallen(verdicts: Sequence[CaseVerdict], ratchet: Path) -> list[str]:
     """The files that have fewer right than the table `maskbench` of a TOML file says, of those that were judged."""
     expected: dict[str, int] = tomllib.loads(ratchet.read_text())["maskbench"]
     right = Counter(folder_of(verdict) for verdict in verdicts if verdict.outcome == "right")
@@ -263,7 +265,7 @@ def _fallen(verdicts: Sequence[Verdict], ratchet: Path) -> list[str]:
     ]
 
 
-def reasons(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def reasons(verdicts: Sequence[CaseVerdict]) -> pd.DataFrame:
     """Why schemas are refused, most frequent first; `located` counts those whose every reason has a pointer."""
     refused = [verdict for verdict in verdicts if verdict.outcome == "refused"]
     counts: Counter[tuple[str, str]] = Counter()
@@ -282,7 +284,7 @@ def reasons(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     )
 
 
-def _times(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def _times(verdicts: Sequence[CaseVerdict]) -> pd.DataFrame:
     rows = []
     for title, attribute in (("schema to grammar", "grammar_ms"), ("grammar to automata", "lowering_ms")):
         spent = pd.Series([getattr(verdict, attribute) for verdict in verdicts if verdict.rules], dtype=float)
@@ -314,7 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     judging = Judging(chosen.lenient, chosen.order, not chosen.no_instances, chosen.walks)
-    verdicts: list[Verdict] = []
+    verdicts: list[CaseVerdict] = []
     shown = time.monotonic()
     # In random order, so that what an interrupted run has written stands for the whole.
     shuffled = Random(chosen.seed).sample(cases, len(cases))

@@ -22,7 +22,7 @@ import plotly.graph_objects as go
 import plotly.io
 from plotly.offline import get_plotlyjs
 
-from experiments.claims import Verdict
+from experiments.claims import ClaimVerdict
 from experiments.ledger import Ledger
 from experiments.legend import meanings
 from experiments.registry import find_experiment
@@ -179,7 +179,7 @@ def _drawn(figure: go.Figure) -> str:
     return f'<div class="scroll"><div style="min-width: {least}rem">{drawn}</div></div>'
 
 
-def _claims(verdicts: Sequence[Verdict]) -> str:
+def _claims(verdicts: Sequence[ClaimVerdict]) -> str:
     rows = []
     for one in verdicts:
         claim = one.claim
@@ -238,7 +238,7 @@ def _prose(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
-def _dots(verdicts: Sequence[Verdict]) -> str:
+def _dots(verdicts: Sequence[ClaimVerdict]) -> str:
     """A section's verdicts as one light: refuted if one is, held if all are."""
     words = {one.word for one in verdicts}
     word = "refuted" if "refuted" in words else "held" if words == {"held"} else "undecided"

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from experiments.claims import Verdict, Word
+from experiments.claims import ClaimVerdict, Word
 from experiments.ledger import Ledger
 from experiments.legend import VERDICT_HEADS
 from workbench.peers.catalogue import ENGINES, settings_of
@@ -87,14 +87,14 @@ def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
             console.print(legend + "\n", style="dim")
 
 
-def print_verdicts(verdicts: Sequence[Verdict], console: Console) -> None:
+def print_verdicts(verdicts: Sequence[ClaimVerdict], console: Console) -> None:
     """Each claim with its verdict, what was measured, and the paper's number beside it."""
     for one in verdicts:
         console.print(Text.assemble(f"{LIGHTS[one.word]} ", (str(one), STYLES[one.word]), f"  {one.claim.text}"))
         console.print("    " + ". ".join(_told(one)), markup=False, highlight=False, style="dim")
 
 
-def _told(one: Verdict) -> list[str]:
+def _told(one: ClaimVerdict) -> list[str]:
     """Sentences, without their last stop: the number with its interval and bound, the paper's, why they differ."""
     claim = one.claim
     bound = ("always " if claim.always else "") + claim.bound
@@ -106,7 +106,7 @@ def _told(one: Verdict) -> list[str]:
     return told + ([claim.differs.rstrip(".")] if claim.differs else [])
 
 
-def as_markdown(tables: Mapping[str, pd.DataFrame], verdicts: Sequence[Verdict]) -> str:
+def as_markdown(tables: Mapping[str, pd.DataFrame], verdicts: Sequence[ClaimVerdict]) -> str:
     """Claims with their verdicts, then the other tables."""
     lines = [f"- {LIGHTS[one.word]} **{one}**: {one.claim.text} " + ". ".join(_told(one)) + "." for one in verdicts]
     parts = ["\n".join(lines)] if lines else []
@@ -183,7 +183,7 @@ def write_section(
     tables: Mapping[str, pd.DataFrame],
     origin: str,
     *,
-    verdicts: Sequence[Verdict] = (),
+    verdicts: Sequence[ClaimVerdict] = (),
     figure: Path | None = None,
     note: str = "",
     file: Path | None = None,

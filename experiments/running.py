@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pandas as pd
 from rich.console import Console
 
-from experiments.claims import Verdict, judge, verdict_table
+from experiments.claims import ClaimVerdict, judge, verdict_table
 from experiments.figures import label_decades
 from experiments.ledger import Ledger
 from experiments.registry import PRESETS, Experiment, find_experiment
@@ -52,7 +52,7 @@ class Result:
         found |= {CLAIMS_CAPTION: verdict_table(self.verdicts())}
         return found | ({"Not run, or failed": trouble} if len(trouble) else {})
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[ClaimVerdict]:
         """What became of each claim of the experiment."""
         return judge(self.experiment.claims, self.frame)
 

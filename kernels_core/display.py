@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["Displayed", "register", "renderer"]
+__all__ = ["Displayed", "drawn", "register", "renderer"]
 
 HOOK: Final = "__maskscope_displays__"
 
@@ -34,6 +34,14 @@ def renderer(kind: type, way: str = "html") -> Callable[..., Any] | None:
             _called.add(hook)
             hook()
     return next((_RENDERERS[base, way] for base in kind.__mro__ if (base, way) in _RENDERERS), None)
+
+
+def drawn(thing: object, way: str, **options: Any) -> Any:
+    """`thing`, shown in this way; `NotImplementedError` where nobody does that."""
+    show = renderer(type(thing), way)
+    if show is None:
+        raise NotImplementedError(f"nobody shows a {type(thing).__name__} as {way}: import workbench")
+    return show(thing, **options)
 
 
 class Displayed:

@@ -1,8 +1,8 @@
 """The view of what may come next by meaning: groups of chips, the members of the object that is being written, and the
 refused and uncertain tokens by their reasons.
 
-The state is plain data that `workbench` makes: `NextTokens.state()`, `Members.state()`, and lists of rows for tokens.  A
-chip that is taken comes back as the message `{kind: "take", group, chip, position}`; the panel knows what it types.
+The state is plain data that `workbench` makes: `NextTokens.state()`, `Members.state()`, and lists of rows for tokens.
+A chip that is taken comes back as the message `{kind: "take", group, chip, position}`; the panel knows what it types.
 
 Read on: `frontend/src/next.js`, `workbench/panels/next.py`.
 """

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import growth, scale
-from experiments.claims import Verdict, judge
+from experiments.claims import ClaimVerdict, judge
 from experiments.ledger import Ledger, params_hash
 from experiments.legend import meaning
 from experiments.page import _dots, page, sections, write_figures
@@ -52,7 +52,8 @@ def test_the_page_holds_the_last_run_of_each_section(ledger: Ledger) -> None:
     (only,) = sections(ledger)
     claim = only.verdicts[0].claim
     lights = [
-        [Verdict(claim, word) for word in words] for words in (("held", "refuted"), ("held",), ("held", "undecided"))
+        [ClaimVerdict(claim, word) for word in words]
+        for words in (("held", "refuted"), ("held",), ("held", "undecided"))
     ]
     assert [re.findall('"(held|refuted|undecided)"', _dots(one))[0] for one in lights] == [
         "refuted",

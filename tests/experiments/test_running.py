@@ -60,7 +60,7 @@ def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytes
 
 
 def test_what_was_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    step = ablation.Step("+ magic", {"magic": False}, {"magic": True})
+    step = ablation.AblationStep("+ magic", {"magic": False}, {"magic": True})
     monkeypatch.setattr(ablation, "STEPS", (*ablation.STEPS, step))
     params = {"step": "+ magic", "file": "", "index": 0, "vocabulary": "demo", "max_tokens": 10}
     tables = run("ablation", grid=[params]).tables()

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, memory, parsers, scale, service
-from experiments.claims import Verdict, judge, share
+from experiments.claims import ClaimVerdict, judge, share
 
 
-def verdict(module: Any, what: str, frame: pd.DataFrame) -> Verdict:
+def verdict(module: Any, what: str, frame: pd.DataFrame) -> ClaimVerdict:
     """On the claim of `module` whose text has `what` in it."""
     (claim,) = [claim for claim in module.CLAIMS if what in claim.text]
     (found,) = judge([claim], frame)

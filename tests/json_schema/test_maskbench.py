@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.datasets import load_case
-from experiments.judge_schemas import Verdict, chosen_cases, folder_of, judge_case, main
+from experiments.judge_schemas import CaseVerdict, chosen_cases, folder_of, judge_case, main
 
 RATCHET = tomllib.loads(Path(__file__).with_name("ratchet.toml").read_text())
 SAMPLE = 12
@@ -65,7 +65,7 @@ def test_outcomes(tmp_path: Path) -> None:
     ]
     file = tmp_path / "cases.jsonl"
     file.write_text("\n".join(lines))
-    verdicts: list[Verdict] = [judge_case(name) for name in chosen_cases([str(file)])]
+    verdicts: list[CaseVerdict] = [judge_case(name) for name in chosen_cases([str(file)])]
     assert [verdict.outcome for verdict in verdicts] == [
         "wrongly accepted",
         "wrongly rejected",

@@ -38,7 +38,7 @@ def test_a_stop_token_and_a_draft_are_kept_too(session: Session, tokenizer: Toke
     session.edits.source('root ::= "a')
     again = Session.load(session.to_json(), tokenizer)
     assert again.inspect.is_terminated
-    assert again.source == GRAMMAR
+    assert again.document.text == GRAMMAR
     assert again.edits.draft is not None
     assert again.edits.draft.source.text == 'root ::= "a'
 

@@ -157,7 +157,7 @@ def mask(
     with reporting(as_json):
         session = open_session(source, language, tokenizer, as_json=as_json)
         _go(session, read_text(text, text_file, as_json=as_json), as_json)
-        found = session.inspect.next()
+        ahead = session.inspect.next()
         ids = list(session.inspect.allowed_ids())
         stops = set(session.tokenizer.info.stop_token_ids)
         listed = session.inspect.allowed_tokens(tokens)
@@ -168,8 +168,8 @@ def mask(
                     "allowed": len([i for i in ids if i not in stops]),
                     "vocabulary": session.tokenizer.vocab_size,
                     "may_end": session.is_completed,
-                    "next": found.rows(),
-                    "complete": found.complete,
+                    "next": ahead.rows(),
+                    "complete": ahead.complete,
                     "tokens": [{"id": c.token_id, "token": str(c)} for c in listed],
                     "refused": _refused(session).rows() if refused else None,
                 }
@@ -182,11 +182,11 @@ def mask(
         console.print(f"{allowed:,} of {session.tokenizer.vocab_size:,} tokens allowed{end}")
         for one in session.inspect.members().objects[:1]:
             console.print(Text(f"object {one.label}: {one.summary}"))
-        if len(found):
-            console.print(found.table())
+        if len(ahead):
+            console.print(ahead.table())
             _legend(console, "tokens: those that write such a continuation or begin one; a token may do several.")
-        if not found.complete:
-            _legend(console, f"The search was stopped after {found.seconds:g} s: there may be more.")
+        if not ahead.complete:
+            _legend(console, f"The search was stopped after {ahead.seconds:g} s: there may be more.")
         if listed:
             console.print(Text("  ".join(f"{c.token_id}:{c}" for c in listed)))
             _legend(console, f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)")

@@ -1,7 +1,7 @@
 """Why the grammar refused what the model wanted: asked afterwards, of a compiled grammar of its own.
 
 The engine that ran is not touched: reading refused texts makes parser states, so they are read by a second compiled
-grammar with the same options (a shadow), along the text that was written.  The reason is the byte at which a token dies;
+grammar with the same options (a shadow), along the text that was written.  The reason is the byte at which one dies;
 `Session.inspect.explain` says more of one token.
 
 Read on: `trace.py` (`Generation.refusals`).

@@ -71,7 +71,7 @@ class Exploration:
 def explore(matcher: GrammarMatcher, text: bytes, *, steps: int = STEPS, seconds: float = SECONDS) -> Exploration:
     """What may come after `text`, which `matcher` has read.
 
-    The matcher is left as it was; its grammar makes states, so give a matcher of a session's shadow.  `steps` bounds the
+    The matcher is left as it was; its grammar makes states, so give one of a session's shadow.  `steps` bounds the
     transitions tried, `seconds` the time.
     """
     explorer = _Explorer(steps, time.perf_counter() + seconds)

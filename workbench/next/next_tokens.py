@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core import GrammarMatcher
+from kernels_core.display import Displayed
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
-from visualizers.next import outlook_html
 from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
@@ -92,7 +92,7 @@ class Group:
 
 
 @dataclass(frozen=True, repr=False)
-class NextTokens(Table):
+class NextTokens(Displayed, Table):
     """What may come next after `position` bytes, by meaning.
 
     `allowed` tokens are allowed by the mask: the sum of the groups' `tokens`, and `uncounted` ones that begin none of
@@ -230,9 +230,6 @@ class NextTokens(Table):
         names = ", ".join(f"{len(group.chips) + group.more} {group.name}" for group in self.groups) or "nothing"
         more = "" if self.complete else ", perhaps more"
         return f"NextTokens(after {self.position} bytes: {names}{more}; {self.allowed:,} tokens allowed)"
-
-    def _repr_html_(self) -> str:
-        return outlook_html(self.state())
 
 
 def next_tokens(context: Context, *, seconds: float = PATIENCE) -> NextTokens:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernels_core import GrammarMatcher
+from kernels_core.display import Displayed
 from visualizers.glyphs import clip, glyph, split_rules
 from visualizers.tokens import token_index
-from visualizers.why import why_html
 from workbench.next.continuations import explore
 from workbench.next.lexicon import lexicon
 from workbench.next.naming import naming
@@ -46,7 +46,7 @@ FORCED: Final = 400
 
 
 @dataclass(frozen=True)
-class Why:
+class Why(Displayed):
     """The fate of `reading.text` (of token `token`, or of a text) and what to do about it.
 
     `kind` is what became of the token in the token sets, "" for a text; `about` a sentence on that.  `reasons` are the
@@ -162,9 +162,6 @@ class Why:
         if state["end"]:
             lines.append(f"  shortest end ({len(self.end or b''):,} bytes): {state['end']}")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return why_html(self.state())
 
 
 def why(context: Context, what: str | bytes | int, *, reasons: bool = True, lead: bytes = b"") -> Why:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernels_core.display import Displayed, renderer
+from kernels_core.display import Displayed, drawn, renderer
 from visualizers.standalone import iframe
 
 __all__ = ["Page", "Printed", "Record", "save_html"]
@@ -51,10 +51,7 @@ class Record(Printed):
 
         Without `heading` it has no title line and no margins, as in a frame.
         """
-        page = renderer(type(self), "page")
-        if page is None:
-            raise NotImplementedError(f"nobody draws pages of a {type(self).__name__}: import workbench")
-        return str(page(self, title=title, heading=heading))
+        return str(drawn(self, "page", title=title, heading=heading))
 
     def save(self, path: str | Path, *, title: str = "") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.session import Session
     from workbench.session.trace import Trace
 
-__all__ = ["grammar_html", "session_strip", "trace_strip"]
+__all__ = ["session_strip", "trace_strip"]
 
 MAX_CHIPS = 400
 MAX_GLYPH = 40
@@ -49,11 +49,6 @@ def session_strip(session: Session, reading: Reading | None = None) -> str:
     facts = f"byte {position:,} · after step {index:,} of {len(session.steps):,} · {allowed}"
     head = f'<b>Text</b><span style="opacity:0.7"> · {facts} · {state}</span>'
     return _block(head, " ".join(chips) or '<span style="opacity:0.7">nothing read yet</span>', message)
-
-
-def grammar_html(source: str) -> str:
-    """A grammar's text as it was typed."""
-    return _block("<b>Grammar</b>", _pre(source), "")
 
 
 def trace_strip(trace: Trace) -> str:

@@ -160,7 +160,7 @@ class Tape:
     def shared(self, other: Tape) -> Place:
         """The last place up to which both tapes hold the same whole steps."""
         index = 0
-        for one, two in zip(self._steps, other._steps, strict=False):
+        for one, two in zip(self._steps, other.steps, strict=False):
             if one != two:
                 break
             index += 1

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
+from kernels_core.display import drawn
 from kernels_core.errors import DeadEndError, MatcherTerminatedError
 from visualizers.glyphs import STOP_TOKEN
-from visualizers.svg import to_svg
 from workbench.languages import Source
 from workbench.session.core import Core
 from workbench.session.history import Place, Step
@@ -376,4 +376,4 @@ class Inspector:
     def to_svg(self) -> str:
         """The automaton with the active states lit, as one SVG document."""
         with self._core.lock:
-            return to_svg(self.automaton(), active=self.frontier().active_states())
+            return str(drawn(self, "svg"))

@@ -22,7 +22,7 @@ from workbench.session.core import Core
 from workbench.session.edits import Edits
 from workbench.session.inspector import Inspector
 from workbench.session.result import Reading, StepError
-from workbench.session.trace import Runs, Trace
+from workbench.session.trace import RunningSession, Trace
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Frontier
@@ -38,7 +38,7 @@ class RunError(MaskscopeError, RuntimeError):
 class ModelLoop:
     """A model in the loop of one session (`session.model`)."""
 
-    def __init__(self, core: Core, inspect: Inspector, edits: Edits, session: Runs) -> None:
+    def __init__(self, core: Core, inspect: Inspector, edits: Edits, session: RunningSession) -> None:
         self._core = core
         self._inspect = inspect
         self._edits = edits
@@ -47,7 +47,7 @@ class ModelLoop:
         self._trace: Trace | None = None
 
     async def generate(
-        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, pace: float = 0.0, **options: Any
+        self, model: LanguageModel, prompt: object, *, constrained: bool = True, pace: float = 0.0, **options: Any
     ) -> Trace:
         """`Session.generate`."""
         with self._running(model, prompt, constrained, options) as run:
@@ -56,7 +56,7 @@ class ModelLoop:
                 await asyncio.sleep(pace)
         return run.trace
 
-    def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:
+    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any) -> Trace:
         """`Session.run`."""
         with self._running(model, prompt, constrained, options) as run:
             try:
@@ -67,7 +67,7 @@ class ModelLoop:
         return run.trace
 
     def run_in_background(
-        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any
+        self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any
     ) -> Future[Trace]:
         """`run` in a thread of its own: the cell returns at once, `.result()` waits for the trace."""
         future: Future[Trace] = Future()
@@ -140,8 +140,8 @@ class ModelLoop:
         with core.lock:
             self._refuse_second()
             self._run = core.run = run
-        core.tell("run")
         try:
+            core.tell("run")
             yield run
         finally:
             with core.lock:
@@ -158,7 +158,13 @@ class Run:
     """One generation; `trace` is what there is so far, at any time."""
 
     def __init__(
-        self, core: Core, inspect: Inspector, edits: Edits, session: Runs, stream: TokenStream, constrained: bool
+        self,
+        core: Core,
+        inspect: Inspector,
+        edits: Edits,
+        session: RunningSession,
+        stream: TokenStream,
+        constrained: bool,
     ) -> None:
         self.stream = stream
         self.constrained = constrained

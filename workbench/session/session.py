@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernels_core import Options
-from kernels_core.display import Displayed, renderer
+from kernels_core.display import Displayed, drawn
 from kernels_core.errors import MaskscopeError
 from workbench.languages import NOTHING, Draft, Source
 from workbench.session.core import Change, Core
@@ -272,10 +272,7 @@ class Session(Displayed):
 
     def show(self) -> Any:
         """Open the explorer on this session; as the last line of a cell it displays itself."""
-        explorer = renderer(type(self), "live")
-        if explorer is None:
-            raise NotImplementedError("nobody draws sessions: import workbench")
-        return explorer(self)
+        return drawn(self, "live")
 
     def to_json(self) -> dict[str, Any]:
         """The session as JSON values: see `workbench/session/file.py`."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Trace"]
 
 
-class Runs(Protocol):
+class RunningSession(Protocol):
     """A session, as far as a trace goes on in it."""
 
     def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace: ...
@@ -48,7 +48,7 @@ class Trace(Record):
     frontiers: tuple[Frontier, ...] = field(repr=False)
     died: Reading | None = None
     reason: str = ""
-    session: Runs | None = field(default=None, repr=False, compare=False)
+    session: RunningSession | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:

@@ -20,7 +20,7 @@ from .libraries import is_refusal, require
 from .sentencepiece import SentencePieceCodec
 from .tekken import wrap_mistral
 from .tiktoken_ranks import TiktokenCodec
-from .tokenizer import Codec, Source
+from .tokenizer import Codec, VocabularySource
 
 __all__ = [
     "TokenizersCodec",
@@ -98,7 +98,7 @@ def _without_prefix(step: dict[str, Any]) -> dict[str, Any]:
     return step
 
 
-def wrap_huggingface(tokenizer: Any, name: str | None = None) -> Source:
+def wrap_huggingface(tokenizer: Any, name: str | None = None) -> VocabularySource:
     """Wrap a `tokenizers.Tokenizer`, or a tokenizer of `transformers` (fast, or around a library known here)."""
     vocabulary = read_tokenizer(tokenizer)
     name = name or str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
@@ -109,7 +109,7 @@ def wrap_huggingface(tokenizer: Any, name: str | None = None) -> Source:
         codec = TokenizersCodec(tokenizer.backend_tokenizer, tokenizer)
     else:
         codec = _WrappedCodec(_inner_codec(inner_tokenizer(tokenizer)), tokenizer)
-    return Source(name, vocabulary, codec, tokenizer)
+    return VocabularySource(name, vocabulary, codec, tokenizer)
 
 
 def _inner_codec(inner: Any) -> Codec:
@@ -122,7 +122,7 @@ def _inner_codec(inner: Any) -> Codec:
     return TiktokenCodec(inner)
 
 
-def load_tokenizers_json(path: Path, document: dict[str, Any] | None = None) -> Source:
+def load_tokenizers_json(path: Path, document: dict[str, Any] | None = None) -> VocabularySource:
     """Load a `tokenizer.json`; `document` is its content where that is parsed already."""
     text = path.read_text(encoding="utf-8")
     if document is None:
@@ -139,10 +139,10 @@ def load_tokenizers_json(path: Path, document: dict[str, Any] | None = None) -> 
             raise
         raise TokenizerError(f"{path} is not a tokenizer.json: {error}") from None
     name = path.parent.name if path.name == "tokenizer.json" else path.stem
-    return Source(name or path.stem, vocabulary, TokenizersCodec(tokenizer), tokenizer)
+    return VocabularySource(name or path.stem, vocabulary, TokenizersCodec(tokenizer), tokenizer)
 
 
-def load_model_folder(folder: Path) -> Source:
+def load_model_folder(folder: Path) -> VocabularySource:
     """Load `tokenizer.json` and what the files beside it say.
 
     Control tokens come from `tokenizer_config.json` too, stop tokens from its `eos_token` and from
@@ -152,7 +152,7 @@ def load_model_folder(folder: Path) -> Source:
     return replace(source, vocabulary=_with_folder_settings(source.vocabulary, folder))
 
 
-def load_with_transformers(folder: Path) -> Source:
+def load_with_transformers(folder: Path) -> VocabularySource:
     """Load a folder that predates `tokenizer.json`: only `transformers` knows the many layouts."""
     library = require("transformers", f"reading {folder.name}, which has no tokenizer.json,")
     try:

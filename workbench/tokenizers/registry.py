@@ -22,7 +22,7 @@ from .huggingface import (
 from .sentencepiece import load_sentencepiece, wrap_sentencepiece
 from .tekken import default_tekken_path, is_tekken_document, load_tekken, wrap_mistral
 from .tiktoken_ranks import load_rank_file, looks_like_ranks, wrap_tiktoken
-from .tokenizer import Source, Tokenizer
+from .tokenizer import Tokenizer, VocabularySource
 
 __all__ = ["load_tokenizer"]
 
@@ -120,7 +120,7 @@ def _locate(source: str | Path) -> Path:
     return cached_folder(text)
 
 
-def _load_path(path: Path) -> Source:
+def _load_path(path: Path) -> VocabularySource:
     if path.is_dir():
         return _load_folder(path)
     if _is_rank_file(path):
@@ -137,7 +137,7 @@ def _load_path(path: Path) -> Source:
     )
 
 
-def _load_folder(folder: Path) -> Source:
+def _load_folder(folder: Path) -> VocabularySource:
     if (folder / "tokenizer.json").is_file():
         return load_model_folder(folder)
     for file in _FOLDER_FILES:
@@ -159,7 +159,7 @@ def _is_rank_file(path: Path) -> bool:
         return looks_like_ranks(file.read(4096))
 
 
-def _wrap(source: Any) -> Source:
+def _wrap(source: Any) -> VocabularySource:
     """Objects of other libraries, by what they can do (the order is that of `kernels_core.tokens.reading`)."""
     if hasattr(source, "instruct_tokenizer") or hasattr(source, "id_to_byte_piece"):
         return wrap_mistral(source)

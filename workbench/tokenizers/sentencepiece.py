@@ -15,7 +15,7 @@ from kernels_core.errors import TokenizerError
 from kernels_core.tokens.reading import read_sentencepiece
 
 from .libraries import require
-from .tokenizer import Source
+from .tokenizer import VocabularySource
 
 __all__ = ["SentencePieceCodec", "load_sentencepiece", "wrap_sentencepiece"]
 
@@ -42,7 +42,7 @@ class SentencePieceCodec:
         return [*([bos] if bos >= 0 else []), *self._processor.encode(text)]
 
 
-def load_sentencepiece(path: Path) -> Source:
+def load_sentencepiece(path: Path) -> VocabularySource:
     """Load a `*.model` file."""
     library = require("sentencepiece", f"reading {path.name}")
     try:
@@ -52,8 +52,8 @@ def load_sentencepiece(path: Path) -> Source:
     return wrap_sentencepiece(processor, path.name)
 
 
-def wrap_sentencepiece(processor: Any, name: str = "sentencepiece") -> Source:
+def wrap_sentencepiece(processor: Any, name: str = "sentencepiece") -> VocabularySource:
     """Wrap a `SentencePieceProcessor`."""
     if processor.get_piece_size() == 0:
         raise TokenizerError("this SentencePieceProcessor has no model: load one first")
-    return Source(name, read_sentencepiece(processor), SentencePieceCodec(processor), processor)
+    return VocabularySource(name, read_sentencepiece(processor), SentencePieceCodec(processor), processor)

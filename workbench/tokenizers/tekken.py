@@ -23,7 +23,7 @@ from kernels_core.tokens.spelling import Vocabulary
 from .libraries import MissingLibraryError, require
 from .sentencepiece import SentencePieceCodec
 from .tiktoken_ranks import cut
-from .tokenizer import Codec, Source
+from .tokenizer import Codec, VocabularySource
 
 __all__ = ["TekkenCodec", "default_tekken_path", "is_tekken_document", "load_tekken", "wrap_mistral"]
 
@@ -76,7 +76,7 @@ def default_tekken_path() -> Path:
     return files[-1]
 
 
-def load_tekken(path: Path) -> Source:
+def load_tekken(path: Path) -> VocabularySource:
     """Load a `tekken.json`; the last two files read are kept, since reading one takes half a second."""
     return _load(path.resolve(), path.stat().st_mtime_ns)
 
@@ -87,7 +87,7 @@ def is_tekken_document(document: Any) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _load(path: Path, modified: int) -> Source:
+def _load(path: Path, modified: int) -> VocabularySource:
     try:
         document = json.loads(path.read_bytes())
     except ValueError as error:
@@ -108,7 +108,7 @@ def _load(path: Path, modified: int) -> Source:
     begin = control.index(_BEGIN) if _BEGIN in control else None
     stop = (control.index(_END),) if _END in control else ()
     vocabulary = Vocabulary([*control, *ranks], VocabType.RAW, frozenset(range(slots)), stop=stop)
-    return Source(path.stem, vocabulary, TekkenCodec(ranks, pattern, path.stem, slots, begin))
+    return VocabularySource(path.stem, vocabulary, TekkenCodec(ranks, pattern, path.stem, slots, begin))
 
 
 def _ranks(entries: list[dict[str, Any]], count: int) -> dict[bytes, int]:
@@ -148,7 +148,7 @@ class _MistralCodec:
         return list(self._tokenizer.encode(text, bos=True, eos=False))
 
 
-def wrap_mistral(tokenizer: Any) -> Source:
+def wrap_mistral(tokenizer: Any) -> VocabularySource:
     """Wrap a `MistralTokenizer`, or the `Tekkenizer` or `SentencePieceTokenizer` inside one."""
     inner = tokenizer.instruct_tokenizer.tokenizer if hasattr(tokenizer, "instruct_tokenizer") else tokenizer
     processor = getattr(inner, "_model", None)
@@ -157,4 +157,4 @@ def wrap_mistral(tokenizer: Any) -> Source:
         name = inner.file_path.name.removesuffix(".json")
     except ValueError:  # built in memory
         name = type(inner).__name__
-    return Source(name, read_tekkenizer(inner), codec, tokenizer)
+    return VocabularySource(name, read_tekkenizer(inner), codec, tokenizer)

@@ -19,7 +19,7 @@ from kernels_core.errors import TokenizerError
 from kernels_core.tokens.reading import read_tiktoken
 
 from .libraries import is_refusal, require
-from .tokenizer import Source
+from .tokenizer import VocabularySource
 
 __all__ = [
     "STYLES",
@@ -106,9 +106,9 @@ def cut(encode: Callable[[str], list[int]], text: str) -> list[int]:
         ) from None
 
 
-def wrap_tiktoken(encoding: Any) -> Source:
+def wrap_tiktoken(encoding: Any) -> VocabularySource:
     """Wrap a `tiktoken.Encoding`."""
-    return Source(encoding.name, read_tiktoken(encoding), TiktokenCodec(encoding), encoding)
+    return VocabularySource(encoding.name, read_tiktoken(encoding), TiktokenCodec(encoding), encoding)
 
 
 def looks_like_ranks(head: bytes) -> bool:
@@ -123,7 +123,7 @@ def load_rank_file(
     style: str | None = None,
     pattern: str | None = None,
     special_tokens: Sequence[str] | Mapping[str, int] | None = None,
-) -> Source:
+) -> VocabularySource:
     """Load a rank file.
 
     `style` is a name in `STYLES`; or `pattern` is the regular expression that cuts words, and `special_tokens` the

@@ -18,7 +18,7 @@ from kernels_core.tokens.spelling import Vocabulary
 
 from .segmentation import Segmenter
 
-__all__ = ["Codec", "Source", "Tokenizer"]
+__all__ = ["Codec", "Tokenizer", "VocabularySource"]
 
 
 class Codec(Protocol):
@@ -34,7 +34,7 @@ class Codec(Protocol):
 
 
 @dataclass(frozen=True)
-class Source:
+class VocabularySource:
     """What a loader hands over: the vocabulary, the codec (None: there is only the vocabulary), where they are from.
 
     `library_object` is the tokenizer object of the other library, for what this wrapper does not cover (chat
