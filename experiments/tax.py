@@ -69,6 +69,7 @@ ARMS: Final = ("free", "schema", "constrained", "both", "reason", "draft")
 BOUND: Final = ("constrained", "both", "reason", "draft")
 TOLD: Final = ("schema", "both", "reason", "draft")
 COUNTS: Final = {"smoke": 2, "quick": 20, "full": 100}
+MOST_MADE: Final = 20  # they are of four kinds, so that more of them tell little
 SLICE: Final = 10
 QUESTIONS: Final = "bfcl/questions.jsonl.gz"  # in the data folder
 SIMPLE: Final = "simple"
@@ -437,18 +438,18 @@ def _kind(one: Mapping[str, Any]) -> Any:
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
-    """Six arms; 2, 20 or 100 questions (or `limit`) of each source, ten in a trial."""
+    """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, and at most 20 that are made; ten in a trial."""
     count = limit or COUNTS[preset]
-    sources = []
+    sources = {"made": min(count, MOST_MADE)}
     if path := os.environ.get(BFCL):
-        sources.append(f"bfcl:{path}")
+        sources = {f"bfcl:{path}": count, **sources}
     elif (folder := data_folder()) is not None and (folder / QUESTIONS).is_file():
-        sources.append("bfcl")
+        sources = {"bfcl": count, **sources}
     shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
     return [
-        {"arm": arm, "source": source, "first": first, "count": min(SLICE, count - first), **shared}
-        for source in [*sources, "made"]
-        for first in range(0, count, SLICE)
+        {"arm": arm, "source": source, "first": first, "count": min(SLICE, most - first), **shared}
+        for source, most in sources.items()
+        for first in range(0, most, SLICE)
         for arm in ARMS
     ]
 

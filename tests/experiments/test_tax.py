@@ -208,7 +208,8 @@ def test_every_arm_runs_and_a_wrong_answer_can_be_written_again(
 
 
 def test_the_grid_is_in_pieces() -> None:
-    found = tax.grid("full", limit=25)
-    assert {(one["first"], one["count"]) for one in found} == {(0, 10), (10, 10), (20, 5)}
+    found = tax.grid("full", limit=15)
+    assert {(one["first"], one["count"]) for one in found} == {(0, 10), (10, 5)}
+    assert max(one["first"] for one in tax.grid("full")) == 10
     assert {one["arm"] for one in found} == set(tax.ARMS)
     assert {one["source"] for one in found} == {"made"}
