@@ -438,7 +438,7 @@ def _kind(one: Mapping[str, Any]) -> Any:
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
-    """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, and at most 20 that are made; ten in a trial."""
+    """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, at most 20 that are made; ten in a trial."""
     count = limit or COUNTS[preset]
     sources = {"made": min(count, MOST_MADE)}
     if path := os.environ.get(BFCL):
