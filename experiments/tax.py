@@ -84,7 +84,7 @@ PAIRS: Final = (
     ("draft", "schema"),
     ("reason", "schema"),
 )
-SHOWN: Final = 40
+SHOWN: Final = 3
 ASK: Final = "Answer with the arguments of the call, as one JSON object and nothing else."
 REASONS: Final = "First think in a few sentences about the arguments of the call. Write no JSON yet."
 THEREFORE: Final = "\n\nThe arguments as JSON:\n"
@@ -381,8 +381,13 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 pair = {"source": _short(source), "model": model, "arm": first, "against": second, "flag": name}
                 pairs.append(pair | {"only it": gained, "only the other": lost, "McNemar's p": p})
     listed = wrong(frame)
-    shown = listed[["source", "arm", "id", "text", "expected"]].head(SHOWN) if len(listed) else listed
-    caption = f"Valid, but wrong: {len(listed)}" + (f", the first {SHOWN}" if len(listed) > SHOWN else "")
+    shown = listed
+    if len(listed):
+        shown = listed.groupby(["source", "arm"], sort=False).head(SHOWN)[["source", "arm", "id", "text", "expected"]]
+        shown = shown.assign(
+            source=shown["source"].map(_short), text=shown["text"].map(lambda text: " ".join(text.split()))
+        )
+    caption = f"Valid, but wrong: {len(listed)}, the first {SHOWN} of each arm"
     return {"Arms": pd.DataFrame(rows), "Arms in pairs": pd.DataFrame(pairs), caption: shown}
 
 
