@@ -69,6 +69,7 @@ ARMS: Final = ("free", "schema", "constrained", "both", "reason", "draft")
 BOUND: Final = ("constrained", "both", "reason", "draft")
 TOLD: Final = ("schema", "both", "reason", "draft")
 COUNTS: Final = {"smoke": 2, "quick": 20, "full": 100}
+MOST_MADE: Final = 20  # they are of four kinds, so that more of them tell little
 SLICE: Final = 10
 QUESTIONS: Final = "bfcl/questions.jsonl.gz"  # in the data folder
 SIMPLE: Final = "simple"
@@ -83,7 +84,7 @@ PAIRS: Final = (
     ("draft", "schema"),
     ("reason", "schema"),
 )
-SHOWN: Final = 40
+SHOWN: Final = 3
 ASK: Final = "Answer with the arguments of the call, as one JSON object and nothing else."
 REASONS: Final = "First think in a few sentences about the arguments of the call. Write no JSON yet."
 THEREFORE: Final = "\n\nThe arguments as JSON:\n"
@@ -380,8 +381,13 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 pair = {"source": _short(source), "model": model, "arm": first, "against": second, "flag": name}
                 pairs.append(pair | {"only it": gained, "only the other": lost, "McNemar's p": p})
     listed = wrong(frame)
-    shown = listed[["source", "arm", "id", "text", "expected"]].head(SHOWN) if len(listed) else listed
-    caption = f"Valid, but wrong: {len(listed)}" + (f", the first {SHOWN}" if len(listed) > SHOWN else "")
+    shown = listed
+    if len(listed):
+        shown = listed.groupby(["source", "arm"], sort=False).head(SHOWN)[["source", "arm", "id", "text", "expected"]]
+        shown = shown.assign(
+            source=shown["source"].map(_short), text=shown["text"].map(lambda text: " ".join(text.split()))
+        )
+    caption = f"Valid, but wrong: {len(listed)}, the first {SHOWN} of each arm"
     return {"Arms": pd.DataFrame(rows), "Arms in pairs": pd.DataFrame(pairs), caption: shown}
 
 
@@ -437,18 +443,18 @@ def _kind(one: Mapping[str, Any]) -> Any:
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
-    """Six arms; 2, 20 or 100 questions (or `limit`) of each source, ten in a trial."""
+    """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, at most 20 that are made; ten in a trial."""
     count = limit or COUNTS[preset]
-    sources = []
+    sources = {"made": min(count, MOST_MADE)}
     if path := os.environ.get(BFCL):
-        sources.append(f"bfcl:{path}")
+        sources = {f"bfcl:{path}": count, **sources}
     elif (folder := data_folder()) is not None and (folder / QUESTIONS).is_file():
-        sources.append("bfcl")
+        sources = {"bfcl": count, **sources}
     shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
     return [
-        {"arm": arm, "source": source, "first": first, "count": min(SLICE, count - first), **shared}
-        for source in [*sources, "made"]
-        for first in range(0, count, SLICE)
+        {"arm": arm, "source": source, "first": first, "count": min(SLICE, most - first), **shared}
+        for source, most in sources.items()
+        for first in range(0, most, SLICE)
         for arm in ARMS
     ]
 

@@ -177,7 +177,8 @@ def test_tables_tell_of_pairs_and_of_what_is_valid_and_wrong() -> None:
     pair = pairs[(pairs["arm"] == "both") & (pairs["against"] == "schema") & (pairs["flag"] == "right")].iloc[0]
     assert (pair["only it"], pair["only the other"]) == (0, 8)
     assert pair["McNemar's p"] < 0.05
-    assert len(listed) == len(tax.wrong(frame)) == 8
+    assert len(tax.wrong(frame)) == 8
+    assert len(listed) == tax.SHOWN
     assert len(tax.plot(frame).data) == 4
     assert sum(bar.y[list(bar.x[1]).index("both")] for bar in tax.plot(frame).data) == pytest.approx(100)
 
@@ -208,7 +209,8 @@ def test_every_arm_runs_and_a_wrong_answer_can_be_written_again(
 
 
 def test_the_grid_is_in_pieces() -> None:
-    found = tax.grid("full", limit=25)
-    assert {(one["first"], one["count"]) for one in found} == {(0, 10), (10, 10), (20, 5)}
+    found = tax.grid("full", limit=15)
+    assert {(one["first"], one["count"]) for one in found} == {(0, 10), (10, 5)}
+    assert max(one["first"] for one in tax.grid("full")) == 10
     assert {one["arm"] for one in found} == set(tax.ARMS)
     assert {one["source"] for one in found} == {"made"}
