@@ -217,12 +217,12 @@ def test_sessions_and_explorers_open_whatever_it_is(tokenizer: Tokenizer, anythi
     assert session.source == session.document.text == Source.of(anything).text
     assert session.grammar == Source.of(anything).grammar(tokenizer.info)
     assert len(session.allowed_ids()) > 0
-    with explore(anything, tokenizer) as explorer:
+    with explore(anything, tokenizer).under_the_hood() as explorer:
         assert explorer.session.draft is None
 
 
 def test_a_mistake_opens_as_a_draft_that_can_be_mended(tokenizer: Tokenizer) -> None:
-    with explore(TYPO, tokenizer) as explorer:
+    with explore(TYPO, tokenizer).under_the_hood() as explorer:
         session = explorer.session
         assert session.document == NOTHING
         assert session.next_bytes() == b""
