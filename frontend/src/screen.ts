@@ -9,7 +9,8 @@
 // temperature, grammar}, {kind: "choose", model | tokenizer}, {kind: "share"}, and the desk's own: goto, move, prefix, text, stop.
 // Python to browser: {save: name, text}, a file to keep.
 //
-// Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's.
+// Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
+// and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
 import { again, code, fill, h, measured, mount, number, put, soon } from "./common.js";
 import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
@@ -228,6 +229,12 @@ function render({ model, el, host }: any) {
     view.root.classList.add("ms-typing");
     clearTimeout(timer);
     timer = window.setTimeout(() => { view.root.classList.remove("ms-typing"); type(); }, 120);
+  });
+  box.addEventListener("keydown", (event: KeyboardEvent) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || !"zy".includes(event.key.toLowerCase())) return;
+    event.preventDefault(); // the browser knows nothing of edits that were not typed
+    if (timer) { clearTimeout(timer); type(); }
+    send({ kind: event.key.toLowerCase() === "y" || event.shiftKey ? "redo" : "undo" });
   });
   box.addEventListener("click", () => {
     hold();

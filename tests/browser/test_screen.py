@@ -103,6 +103,12 @@ def test_what_is_typed_is_read(page: Page) -> None:
     expect(page.locator(".ms-copy .ms-tok.refused")).to_have_text("x")
     box.press("Backspace")
     expect(page.locator(".ms-copy .ms-tok.refused")).to_have_count(0)
+    written = box.input_value()
+    assert written == "Hello <tool_call>"
+    box.press("Control+z")
+    expect(box).not_to_have_value(written)
+    box.press("Control+Shift+z")
+    expect(box).to_have_value(written)
 
 
 def test_another_entry_plays_and_the_source_can_be_edited(page: Page) -> None:
