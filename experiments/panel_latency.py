@@ -148,13 +148,17 @@ def trial(params: Params) -> dict[str, Any]:
     except ImportError:
         raise NotRunError("no Playwright: pip install '.[test]'") from None
     grammar, text = CASES[params["case"]]()
-    shown = "explorer" if "two synchronised" not in params["case"] else "display(explorer, wb.explore(session))"
+    shown = (
+        "explorer"
+        if "two synchronised" not in params["case"]
+        else "display(explorer, wb.explore(session).under_the_hood())"
+    )
     cell = (
         "import json, time, workbench as wb\n"
         f"session = wb.Session(json.loads({json.dumps(grammar)!r}), {params['vocabulary']!r})\n"
         f"assert session.read({text!r}).ok\n"
         "begin = time.perf_counter()\n"
-        "explorer = wb.explore(session)\n"
+        "explorer = wb.explore(session).under_the_hood()\n"
         "open_ms = 1e3 * (time.perf_counter() - begin)\n"
         "session.goto(0)\n"
         f"{shown}"

@@ -3,8 +3,8 @@
 Every synced trait of a view named `automaton` is mirrored by a trait of the host, `automaton__active`, so that a step
 of the whole panel is one message with what changed and nothing else.  Traits in `LINKED` are shared by all views that
 have them and travel once, as `shared__selection`.  In the browser `frontend/src/host.js` gives each view's module a
-model that looks as if it were alone.  The code of the views is in a widget of its own, the `Library`, of which a kernel
-has one.
+model that looks as if it were alone.  The code of the views is in a widget of its own, the `Library`, of which a
+kernel has one.
 
 Messages: from the browser `{to: view, content, client, seq}`, or `{traits: {name: value}, client, seq}` with what a
 person set; to it `{to: view, content}`.  When a message has been dealt with, `ack` is set to `[client, seq]`, in the

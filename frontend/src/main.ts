@@ -3,12 +3,13 @@ import dock from "./dock.js";
 import { render as host } from "./host.js";
 import type { Load } from "./loader";
 import { lend } from "./parts";
+import stage from "./stage";
 import sheet from "./style.css";
 export { still } from "./still";
 export { views } from "./views";
 import { views } from "./views";
 
-const arrangers: Record<string, any> = { dock };
+const arrangers: Record<string, any> = { dock, screen: stage };
 
 export function render(given: { model: any; el: HTMLElement; places?: unknown; load: Load }) {
   lend(given.load);

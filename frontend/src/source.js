@@ -180,7 +180,7 @@ async function render({ model, el }) {
     say();
     const picked = chosen ? `${chosen.start} ${chosen.end}` : "";
     if (picked && picked !== revealed) follow(chosen);
-    else if (stepped || (revealed && !picked)) follow(inUse() && reading(of("here"), of("next").filter((one) => one.start != null)));
+    else if (stepped || (revealed && !picked)) follow(inUse() && ((model.get("forbids") || []).find((one) => one.start != null) || reading(of("here"), of("next").filter((one) => one.start != null))));
     revealed = picked;
     stepped = false;
     light();

@@ -9,6 +9,7 @@ import frontier from "./frontier.js";
 import mask from "./mask.js";
 import next from "./next.js";
 import operations from "./operations.js";
+import screen from "./screen";
 import source from "./source.js";
 import stack from "./stack.js";
 import steps from "./steps.js";
@@ -23,5 +24,5 @@ export interface View {
 }
 
 export const views: Record<string, View> = {
-  automaton, caches, chain, cockpit, compare, counters, frontier, mask, next, operations, source, stack, steps, text, tokens, tree, triggers, why,
+  automaton, caches, chain, cockpit, compare, counters, frontier, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
 };

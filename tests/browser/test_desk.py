@@ -27,7 +27,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         lab,
         "desk.ipynb",
         f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
-        "explorer = wb.explore(session)\nexplorer",
+        "explorer = wb.explore(session).under_the_hood()\nexplorer",
     ) as desk:
         yield desk
 

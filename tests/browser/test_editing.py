@@ -40,7 +40,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         lab,
         "editing.ipynb",
         f"import workbench as wb\nsession = wb.Session({SCHEMA!r}, 'tekken', order='declared')\n"
-        'session.read(\'{"name": "Ada"\')\nwb.explore(session)',
+        'session.read(\'{"name": "Ada"\')\nwb.explore(session).under_the_hood()',
     ) as desk:
         yield desk
 

@@ -33,7 +33,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         lab,
         "focus.ipynb",
         f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
-        "wb.explore(session)",
+        "wb.explore(session).under_the_hood()",
         *["# below"] * 12,
     ) as desk:
         yield desk
@@ -44,7 +44,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "run.html"
     session = wb.Session(GRAMMAR, "tekken")
     session.read("[ab,cd")
-    wb.explore(session).save(path)
+    wb.explore(session).under_the_hood().save(path)
     return path
 
 

@@ -49,7 +49,7 @@ def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kin
         f"grammar, text = CASES[{INPUTS[kind]!r}]()\n"
         "session = wb.Session(grammar, 'tekken')\n"
         "session.read(text[: 3 * len(text) // 4])\n"
-        "explorer = wb.explore(session)\nexplorer"
+        "explorer = wb.explore(session).under_the_hood()\nexplorer"
     )
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     desk = OpenDesk(page, lab)

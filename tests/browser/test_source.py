@@ -45,7 +45,7 @@ CONTRAST = """node => {
 def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
     code = (
         f"import json\nimport workbench as wb\nexplorer = wb.explore(json.loads({json.dumps(json.dumps(SCHEMA))}), "
-        "[bytes((value,)) for value in range(256)])\n"
+        "[bytes((value,)) for value in range(256)]).under_the_hood()\n"
         'explorer.session.read(\'{"city": "Lu", "unit": \')\nexplorer'
     )
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         lab,
         "window.ipynb",
         f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
-        "wb.explore(session)",
+        "wb.explore(session).under_the_hood()",
         *["# below"] * 12,
     ) as desk:
         yield desk

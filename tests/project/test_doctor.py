@@ -48,7 +48,17 @@ def test_main_job_works_here() -> None:
     assert report["ok"] is True
     assert done.returncode == 0
     names = {check["name"] for check in report["checks"]}
-    assert {"Python", "engine", "numpy", "default tokenizer", "demo model", "dot", "Chromium", "CUDA"} <= names
+    assert {
+        "Python",
+        "engine",
+        "front end",
+        "numpy",
+        "default tokenizer",
+        "demo model",
+        "dot",
+        "Chromium",
+        "CUDA",
+    } <= names
 
 
 def named(checks: Iterator[Check]) -> dict[str, Check]:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 def test_every_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     session = wb.Session('root ::= "[" word ("," word)* "]"\nword ::= [a-z]+', "tekken")
     session.read("[ab,cd,ef")
-    explorer = wb.explore(session)
+    explorer = wb.explore(session).under_the_hood()
     explorer.desk.show("caches")
     explorer.desk.views["tokens"].tab = "rejected"  # type: ignore[attr-defined]
     page.goto(explorer.save(tmp_path / "desk.html").as_uri())
@@ -56,7 +56,7 @@ def test_the_model_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     model = load_model("demo")
     session = wb.Session(GRAMMAR_FILE.read_text(), model.tokenizer)
     trace = session.run(model, "weather in Lund", seed=2)
-    explorer = wb.explore(session)
+    explorer = wb.explore(session).under_the_hood()
     explorer.desk.show("model")
     steps = len(trace)
     assert steps > 6

@@ -37,6 +37,7 @@ from visualizers.svg import to_svg
 from workbench.explorer.dashboard import Dashboard
 from workbench.panels import panel_types
 from workbench.panels.base import Panel
+from workbench.panels.text import box_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -211,6 +212,25 @@ def readable(where: Locator) -> str:
 def opened(request: pytest.FixtureRequest) -> Iterator[Dashboard]:
     desk = Dashboard(strangers.session(request.param))
     yield desk
+    desk.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("case", CASES)
+def test_the_first_screen_live(case: str, page: Page) -> None:
+    desk = Desk(strangers.session(case), screen=True)
+    bridge = Bridge(page, desk.host)
+    page.locator(".ms-host[data-ready]").wait_for()
+    desk.do("prefix", text=CASES[case][1] + CASES[case][2])
+    bridge.push()
+    nothing_ran(page)
+    assert desk.troubles == {}
+    assert shows(readable(page.get_by_test_id("screen")))
+    assert page.get_by_test_id("text").input_value() == box_text((CASES[case][1] + CASES[case][2]).encode())
+    desk.do("source", text=strangers.broken().text, language="ebnf")
+    bridge.push()
+    nothing_ran(page)
+    assert EVIL in readable(page.get_by_test_id("screen"))
     desk.close()
 
 

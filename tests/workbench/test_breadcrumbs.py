@@ -73,7 +73,7 @@ def test_a_place_by_its_names(value: Any, pointer: str, names: tuple[str, ...], 
 def test_the_line_over_the_call_stack(source: Any, text: str, line: str, tokenizer: Tokenizer) -> None:
     session = Session(source, tokenizer)
     session.read(text)
-    with explore(session) as opened:
+    with explore(session).under_the_hood() as opened:
         opened.bring("stack")
         view: Any = opened.panels["stack"].view
         last = view.levels[view.stacks[0][-1]]

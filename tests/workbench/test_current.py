@@ -24,9 +24,9 @@ def in_a_notebook(monkeypatch: pytest.MonkeyPatch, **names: Any) -> None:
 
 
 def test_the_last_explorer_is_the_one_that_is_open(session: Session) -> None:
-    with explore(session) as one:
+    with explore(session).under_the_hood() as one:
         assert wb.last() is one
-        with explore(session) as two:
+        with explore(session).under_the_hood() as two:
             assert wb.last() is two
         with pytest.raises(LookupError, match="no explorer is open"):
             wb.last()
@@ -44,7 +44,7 @@ def test_the_last_explorer_is_the_one_that_is_open(session: Session) -> None:
 def test_the_call_uses_the_names_that_the_notebook_has(
     session: Session, names: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with explore(session) as explorer:
+    with explore(session).under_the_hood() as explorer:
         known = {"it": explorer, "session": session}
         names = {name: known.get(value, value) if isinstance(value, str) else value for name, value in names.items()}
         in_a_notebook(monkeypatch, **names)
@@ -55,6 +55,9 @@ def test_the_call_uses_the_names_that_the_notebook_has(
 
 
 def test_another_explorer_is_not_named(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    with explore('root ::= "a"', session.tokenizer) as other, explore(session) as explorer:
+    with (
+        explore('root ::= "a"', session.tokenizer).under_the_hood() as other,
+        explore(session).under_the_hood() as explorer,
+    ):
         in_a_notebook(monkeypatch, wb=wb, other=other)
         assert told(explorer).startswith("await wb.last().")

@@ -160,7 +160,7 @@ def test_the_versions_kept_are_few_and_differ() -> None:
 
 
 def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
-    with explore(session) as explorer:
+    with explore(session).under_the_hood() as explorer:
 
         def send(**message: object) -> dict[str, Any]:
             explorer.widget._handle_custom_msg({"to": "text", "content": message, "client": "me", "seq": 1}, [])
@@ -191,10 +191,10 @@ def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
 def test_what_a_cell_made_before_the_desk_opened_stays(session: Session) -> None:
     session.read("[true")
     assert session.edits.can_undo
-    with explore(session) as explorer:
+    with explore(session).under_the_hood() as explorer:
         assert not session.edits.can_undo
         session.read("[true,1")
-        with explore(session):  # a second desk takes nothing away from the first
+        with explore(session).under_the_hood():  # a second desk takes nothing away from the first
             assert session.edits.can_undo
         session.undo()
         assert (session.text, session.undo()) == (b"[true", None)

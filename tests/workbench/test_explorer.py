@@ -31,7 +31,7 @@ from workbench.tokenizers import Tokenizer
 
 @pytest.fixture
 def explorer(session: Session) -> Iterator[Explorer]:
-    with explore(session) as opened:
+    with explore(session).under_the_hood() as opened:
         yield opened
 
 
@@ -94,7 +94,7 @@ def test_every_active_state_is_in_the_picture_wherever_one_steps() -> None:
     text = f'Let me look. {call} And then <tool={forecast}>{{"city": "Oslo"}}'
     session = Session(tag, "tekken")
     assert session.read(text).ok
-    with explore(session) as opened:
+    with explore(session).under_the_hood() as opened:
         view = opened.views["automaton"].settle()
         assert session.read(text[: text.index('s": 3')]).ok
         for move in [*[session.back] * 4, *[session.forward] * 4]:
@@ -390,7 +390,7 @@ def test_only_what_changed_is_sent(explorer: Explorer) -> None:
 
 
 def test_closing_lets_go_of_the_session(session: Session) -> None:
-    opened = explore(session)
+    opened = explore(session).under_the_hood()
     opened.close()
     state = stepper(opened)
     session.step("[")
@@ -419,7 +419,7 @@ def test_saved_page_and_bad_suffix(explorer: Explorer, tmp_path: Path) -> None:
 
 
 def test_the_example_grammar_explores_the_default_vocabulary() -> None:
-    with explore() as opened:
+    with explore(EXAMPLE_GRAMMAR).under_the_hood() as opened:
         state = type_prefix(opened, 'call add(1, "two")')
         assert state["status"]["kind"] == "end"
         assert opened.session.tokenizer.info.vocab_size == 131_072

@@ -217,12 +217,12 @@ def test_sessions_and_explorers_open_whatever_it_is(tokenizer: Tokenizer, anythi
     assert session.document.text == session.document.text == Source.of(anything).text
     assert session.inspect.grammar == Source.of(anything).grammar(tokenizer.info)
     assert len(session.inspect.allowed_ids()) > 0
-    with explore(anything, tokenizer) as explorer:
+    with explore(anything, tokenizer).under_the_hood() as explorer:
         assert explorer.session.edits.draft is None
 
 
 def test_a_mistake_opens_as_a_draft_that_can_be_mended(tokenizer: Tokenizer) -> None:
-    with explore(TYPO, tokenizer) as explorer:
+    with explore(TYPO, tokenizer).under_the_hood() as explorer:
         session = explorer.session
         assert session.document == NOTHING
         assert session.inspect.next_bytes() == b""

@@ -78,7 +78,7 @@ def test_triggers_that_begin_with_each_other_keep_their_tags(tokenizer: Tokenize
 
 
 def test_the_strip_says_that_free_text_and_tags_are_not_told_apart(tokenizer: Tokenizer) -> None:
-    with explore(Session(many_tags(MANY), tokenizer)) as opened:
+    with explore(Session(many_tags(MANY), tokenizer)).under_the_hood() as opened:
         opened.session.step("so")
         state = shown(opened)
         assert state["modes"] == []
@@ -115,7 +115,7 @@ def test_the_strip_goes_on_where_a_mask_is_over_the_budget(
 ) -> None:
     matcher: Any = Exhausted(64)
     ask = Fills.ask
-    with explore(Session('root ::= "a" "bc"', tokenizer)) as opened:
+    with explore(Session('root ::= "a" "bc"', tokenizer)).under_the_hood() as opened:
         monkeypatch.setattr(Fills, "ask", lambda self, _, index: ask(self, matcher, index))
         opened.bring("tokens")
         opened.session.step("a")

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from experiments.demo_model import GRAMMAR_FILE  # noqa: E402
+from tests.visualizers.test_live import packed  # noqa: E402
 from workbench.explorer.dashboard import Dashboard  # noqa: E402
 from workbench.generation import LanguageModel, load_model  # noqa: E402
 from workbench.panels.model import ModelPanel  # noqa: E402
@@ -164,4 +165,4 @@ def test_traces_branch_in_their_session(desk: Dashboard, model: LanguageModel) -
     other = trace.branch(10)
     assert other.generation.tokens == trace.generation.tokens
     assert other.session is desk.session
-    assert ".ms-cockpit" in other.to_html()
+    assert "cockpit" in {part["module"] for part in packed(other.to_html())["parts"]}

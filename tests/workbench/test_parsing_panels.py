@@ -20,7 +20,7 @@ SUMS = 'root ::= E\nE ::= E "+" E | E "*" E | [0-9]'
 
 @pytest.fixture
 def sums(tokenizer: Tokenizer) -> Iterator[Explorer]:
-    with explore(Session(SUMS, tokenizer)) as opened:
+    with explore(Session(SUMS, tokenizer)).under_the_hood() as opened:
         yield opened
 
 
@@ -99,7 +99,7 @@ def test_steps_are_named_by_mode(tokenizer: Tokenizer) -> None:
     assert isinstance(found, tuple)
     assert [one.name for one in found] == ["free text", f"trigger {tag}", tag, tag, "free text", f"trigger {tag}"]
     assert [one.hue for one in found] == ["free", "trigger", "tag-0", "tag-0", "free", "trigger"]
-    with explore(session) as opened:
+    with explore(session).under_the_hood() as opened:
         runs = opened.views["text"].state["modes"]
         assert [(mode, hue) for mode, hue, length in runs for _ in range(length)] == list(found)
         assert len(runs) == 5  # the two steps within the tag are one run
@@ -120,7 +120,7 @@ SCHEMA = {**PEOPLE, "$defs": {"home": {"type": "object", "properties": {"city": 
 
 @pytest.fixture
 def people(tokenizer: Tokenizer) -> Iterator[Explorer]:
-    with explore(Session(SCHEMA, tokenizer)) as opened:
+    with explore(Session(SCHEMA, tokenizer)).under_the_hood() as opened:
         opened.bring("source", "stack", "automaton")
         yield opened
 
@@ -171,7 +171,7 @@ def test_a_place_that_no_rule_reads_yet_is_named(tokenizer: Tokenizer) -> None:
         {"name": "mail", "parameters": {"type": "object", "properties": {"to": {"type": "string", "format": "email"}}}}
     ]
     pointer = "#/0/parameters/properties/to"
-    with explore(Session(tools, tokenizer)) as opened:
+    with explore(Session(tools, tokenizer)).under_the_hood() as opened:
         view = opened.panels["automaton"].view
         opened.desk.select(pointer=pointer)
         assert (view.rule, view.waiting) == (None, pointer)

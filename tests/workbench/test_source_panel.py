@@ -19,7 +19,7 @@ from workbench.tokenizers import Tokenizer
 
 @pytest.fixture
 def opened() -> Iterator[Explorer]:
-    with explore(SCHEMA, INFO) as explorer:
+    with explore(SCHEMA, INFO).under_the_hood() as explorer:
         yield explorer
 
 
@@ -122,7 +122,7 @@ def test_mistakes_are_marked_and_the_last_good_text_stays_in_use(opened: Explore
 
 
 def test_a_draft_opens_on_its_own_text() -> None:
-    with explore('{"type": "objct"}', INFO) as explorer:
+    with explore('{"type": "objct"}', INFO).under_the_hood() as explorer:
         view = view_of(explorer)
         assert view.document["text"] == '{"type": "objct"}'
         assert len(view.mistakes) == 1
@@ -153,7 +153,7 @@ def test_a_click_chooses_and_what_is_chosen_elsewhere_is_shown(opened: Explorer)
     assert text[view.selected["start"] : view.selected["end"]].startswith('"unit": ')
     opened.desk.select(pointer=None)
     assert view.selected is None
-    with explore(GRAMMAR, INFO) as other:
+    with explore(GRAMMAR, INFO).under_the_hood() as other:
         send(other, kind="choose", offset=GRAMMAR.index("array ::=") + 10)
         assert other.selection["rule"] == "array"
         other.desk.select(rule="number")
@@ -177,7 +177,7 @@ def test_a_click_chooses_and_what_is_chosen_elsewhere_is_shown(opened: Explorer)
     ],
 )
 def test_hovering_explains(source: Any, text: str, at: str, said: list[str]) -> None:
-    with explore(source, INFO) as explorer:
+    with explore(source, INFO).under_the_hood() as explorer:
         explorer.session.read(text)
         view, heard = view_of(explorer), []
         view.send = heard.append
@@ -189,7 +189,7 @@ def test_hovering_explains(source: Any, text: str, at: str, said: list[str]) -> 
 
 def test_the_static_twin_shows_text_and_marks_and_escapes_both() -> None:
     session = Session('root ::= "<b>&" [a-z]', INFO)
-    with explore(session) as explorer:
+    with explore(session).under_the_hood() as explorer:
         page = view_of(explorer).static_html()
         assert "&lt;b&gt;&amp;" in page
         assert "<b>&" not in page
@@ -205,7 +205,7 @@ def test_a_source_with_a_mistake_says_in_the_strip_that_nothing_is_read_and_show
     tokenizer: Tokenizer,
 ) -> None:
     text = '{"type": "object", "properties": {"age": {"type": "integr"}}, "requierd": ["age"]}'
-    with explore(Session.opened(text, tokenizer)) as opened:
+    with explore(Session.opened(text, tokenizer)).under_the_hood() as opened:
         source: Any = opened.views["source"]
         strip: Any = opened.views["text"]
         assert [(one["pointer"], one.get("warning", False)) for one in source.mistakes] == [

@@ -40,7 +40,7 @@ def test_tokens(session: Session) -> None:
 
 
 def test_the_panels_answer(session: Session) -> None:
-    with explore(session) as explorer:
+    with explore(session).under_the_hood() as explorer:
         replies: list[dict[str, object]] = []
         explorer.widget.send = lambda content, buffers=None: replies.append(content["content"])
 

@@ -64,7 +64,7 @@ def test_nothing_is_told_of_what_is_right_or_no_schema(text: str) -> None:
 
 def test_the_panel_warns_and_the_engine_does_as_before(tokenizer: Tokenizer) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperites": False}
-    with explore(Session(schema, tokenizer)) as explorer:
+    with explore(Session(schema, tokenizer)).under_the_hood() as explorer:
         (told,) = explorer.views["source"].mistakes
         assert told["warning"]
         assert told["pointer"] == "#/additionalProperites"
@@ -82,5 +82,5 @@ def test_what_the_engine_says_stands_beside_what_is_misspelt(tokenizer: Tokenize
     lenient = Session({"itmes": True, "not": {"uniqueItems": True}}, tokenizer, lenient=True)
     said = [str(one) for one in doubts(lenient.document, lenient.inspect.compiled.grammar)]
     assert ["did you mean `items`" in one or "the keyword is ignored" in one for one in said] == [True, True]
-    with explore(session) as explorer:
+    with explore(session).under_the_hood() as explorer:
         assert [told["warning"] for told in explorer.views["source"].mistakes] == [True, True]

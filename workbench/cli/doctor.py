@@ -139,6 +139,18 @@ def _check_engine() -> Iterator[Check]:
     yield Check("engine", "ok" if right else "broken", detail, mend=None if right else REBUILD)
 
 
+def _check_front_end() -> Iterator[Check]:
+    """The bundle that widgets and pages carry."""
+    from visualizers.assets import PARTS, part
+
+    try:
+        size = sum(len(part(name)) for name in PARTS)
+    except FileNotFoundError as error:
+        yield Check("front end", "missing", _first_line(error), mend=REBUILD)
+        return
+    yield Check("front end", "ok", f"bundled, {size / 1024:.0f} KiB deflated")
+
+
 def _check_libraries() -> Iterator[Check]:
     groups = {
         "numpy": ("numpy", "referencing"),
@@ -219,6 +231,7 @@ CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
     _check_python,
     _check_compiler,
     _check_engine,
+    _check_front_end,
     _check_libraries,
     _check_accelerator,
     _check_default_tokenizer,

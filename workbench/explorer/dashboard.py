@@ -22,6 +22,7 @@ from workbench.languages import Draft, Source
 from workbench.panels import panel_types
 from workbench.panels.base import DOCKS, Panel
 from workbench.panels.text import box_bytes, box_text
+from workbench.provenance import SourcePlace
 from workbench.session import Change, Session
 from workbench.session.history import Place, Unit
 from workbench.session.result import Reading
@@ -43,8 +44,10 @@ Command = Callable[[dict[str, Any]], None]
 def arrangement_of(panels: Iterable[type[Panel] | Panel]) -> dict[str, Any]:
     """Where the panels lie at first: the tabs of each dock, the one in front, and how the room is divided."""
     docks: dict[str, dict[str, Any]] = {dock: {"tabs": [], "active": None} for dock in DOCKS}
+    docks.pop("screen")
     for panel in panels:
-        docks[panel.dock]["tabs"].append(panel.name)
+        if panel.dock != "screen":
+            docks[panel.dock]["tabs"].append(panel.name)
     for dock in docks.values():
         dock["active"] = dock["tabs"][0] if dock["tabs"] else None
     return {"version": 1, "docks": docks, "columns": 0.42, "left": 0.56, "right": 0.5, "maximised": None, "full": False}
@@ -73,10 +76,11 @@ def in_sight(arrangement: Mapping[str, Any], names: Iterable[str]) -> set[str]:
 class Dashboard:
     """The panels of `session`; see `workbench.panels.base.Desk` for what a panel may ask of it.
 
-    `panels` are classes of panels (default: all there are).  `close()` lets go of the session.
+    `panels` are classes of panels (default: all there are, but the first screen).  `screen`: begin with the first
+    screen, and have the others under the hood.  `close()` lets go of the session.
     """
 
-    def __init__(self, session: Session, panels: Iterable[type[Panel]] | None = None) -> None:
+    def __init__(self, session: Session, panels: Iterable[type[Panel]] | None = None, *, screen: bool = False) -> None:
         self.session = session
         self.last_error: Exception | None = None
         # The text in the box and its fate, where the box holds more than the text read.
@@ -103,7 +107,9 @@ class Dashboard:
             "stop": lambda message: session.model.stop(),
             "select": self._do_select,
         }
+        self.forbids: tuple[SourcePlace, ...] = ()
         kinds = panel_types() if panels is None else tuple(panels)
+        kinds = tuple(kind for kind in kinds if screen or kind.dock != "screen")
         self.panels: dict[str, Panel] = {}
         self._selection = dict(SELECTION)
         for kind in kinds:
@@ -116,11 +122,12 @@ class Dashboard:
                 self.views[name] = view
         self.host = Host(
             self.views,
-            arranger="dock",
+            arranger="screen" if screen else "dock",
             arrangement=arrangement_of(kinds),
             panels=[
                 {"name": panel.name, "title": panel.title, "dock": panel.dock, "views": list(panel.views)}
                 for panel in self.panels.values()
+                if panel.dock != "screen"
             ],
             selection=self._selection,
         )
@@ -128,6 +135,8 @@ class Dashboard:
             panel.listen()
         self.host.observe(self._arranged, names=["arrangement", "asleep"])
         self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
+        if "screen" in self.views:
+            self.views["screen"].observe(self._arranged, names="face")
         self._forget = session.on_change(self._on_change)
         session.edits.watch()
         self.refresh()
@@ -169,10 +178,20 @@ class Dashboard:
             self._handling = False
         self.refresh("place")
 
+    def page(self, *, title: str = "Maskscope explorer") -> str:
+        """The desk as one HTML document that opens anywhere and steps through the history without Python."""
+        from workbench.keepsake import desk_page
+
+        return desk_page(self, title=title)
+
     def show(self, name: str) -> None:
         """Bring panel `name` to the front of its dock."""
         if name not in self.panels:
             raise ValueError(f"there is no panel {name!r}: {', '.join(self.panels)}")
+        if "screen" in self.views:
+            self.views["screen"].set_trait("face", "screen" if name == "screen" else "hood")
+            if name == "screen":
+                return
         arrangement = self.host.arrangement
         docks = {
             dock: {**entry, "active": name} if name in entry["tabs"] else entry
@@ -191,7 +210,19 @@ class Dashboard:
 
     def in_sight(self) -> set[str]:
         """Names of the panels that can be seen now: none while the whole desk is scrolled away."""
-        return set() if self.host.asleep else in_sight(self.host.arrangement, self.panels)
+        if self.host.asleep:
+            return set()
+        if "screen" not in self.views:
+            return in_sight(self.host.arrangement, self.panels)
+        if self.face == "screen":
+            return {"screen", "source"} & set(self.panels)
+        return in_sight(self.host.arrangement, self.panels)
+
+    @property
+    def face(self) -> str:
+        """What is in sight: the "screen", or the panels under the "hood"."""
+        screen = self.views.get("screen")
+        return "hood" if screen is None else str(getattr(screen, "face"))  # noqa: B009
 
     # -- bringing up to date -----------------------------------------------------------------------------------------
 
@@ -210,6 +241,8 @@ class Dashboard:
 
     def _update(self, names: set[str], change: Change | None) -> None:
         self._let_go()
+        if "screen" not in names:
+            self.forbids = ()
         troubles = {name: text for name, text in self.host.troubles.items() if name not in names}
         for name, panel in self.panels.items():
             if name not in names or name in self._fresh:

@@ -19,10 +19,11 @@ from visualizers.mode import get_mode
 from visualizers.twin import display_with_twin
 from workbench.explorer import current
 from workbench.explorer.dashboard import Dashboard
-from workbench.explorer.export import desk_page
 from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel
+from workbench.panels.screen import ScreenPanel
 from workbench.reports.record import save_html
+from workbench.screen.gallery import FIRST
 from workbench.session import Session
 
 __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
@@ -31,16 +32,21 @@ EXAMPLE_GRAMMAR = EXAMPLES["ebnf"]
 
 
 def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> Explorer:
-    """Open the explorer on a source and a tokenizer, or on a session you already have.
+    """Open the explorer on a source and a tokenizer, or on a session you already have; without a source on the first
+    entry of the gallery, whose recorded run plays.
 
-    `grammar` is whatever `Session` takes (a text in any language, a JSON schema, tools, a path, a pydantic model; a
-    small example when None).  A mistake in it is marked in the editor and can be mended there.  `tokenizer` is whatever
-    `load_tokenizer` takes; `options` go to `Session`.  What the person does is in `explorer.session`, readable in the
-    next cell.
+    `grammar` is whatever `Session` takes (a text in any language, a JSON schema, tools, a path, a pydantic model).  A
+    mistake in it is marked in the editor and can be mended there.  `tokenizer` is whatever `load_tokenizer` takes;
+    `options` go to `Session`.  What the person does is in `explorer.session`, readable in the next cell.  The panels
+    are under the hood (`explorer.under_the_hood()`).
     """
     if isinstance(grammar, Session):
         return Explorer(grammar)
-    return Explorer(Session.opened(EXAMPLE_GRAMMAR if grammar is None else grammar, tokenizer, **options))
+    if grammar is None:
+        explorer = Explorer(Session(FIRST.source, tokenizer, **options))
+        explorer.open(FIRST.name)
+        return explorer
+    return Explorer(Session.opened(grammar, tokenizer, **options))
 
 
 def last() -> Explorer:
@@ -70,7 +76,7 @@ class Explorer:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.desk = Dashboard(session)
+        self.desk = Dashboard(session, screen=True)
         current.note_opened(self)
 
     # -- what a person calls -----------------------------------------------------------------------------------------
@@ -110,6 +116,19 @@ class Explorer:
             self.desk.show(name)
         return self
 
+    def open(self, name: str) -> Explorer:
+        """Open an entry of the gallery on the first screen; its recorded run plays."""
+        screen = self.desk.panels["screen"]
+        assert isinstance(screen, ScreenPanel)
+        screen.open(name)
+        self.desk.refresh()
+        return self
+
+    def under_the_hood(self) -> Explorer:
+        """Show the panels, in place of the first screen."""
+        self.desk.views["screen"].set_trait("face", "hood")
+        return self
+
     def show(self) -> None:
         """Display the panel in the running cell (as the last line of a cell it displays itself)."""
         from IPython.display import display
@@ -145,7 +164,7 @@ class Explorer:
 
     def to_html(self, *, title: str = "Maskscope explorer") -> str:
         """The whole panel as one HTML document that opens anywhere and steps through the history without Python."""
-        return desk_page(self.desk, title=title)
+        return self.desk.page(title=title)
 
     def save(self, path: str | Path, *, title: str = "Maskscope explorer") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""

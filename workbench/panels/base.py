@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from visualizers.live_base import LiveView
 
 if TYPE_CHECKING:
+    from workbench.provenance import SourcePlace
     from workbench.session import Change, Session
     from workbench.session.result import Reading
 
 __all__ = ["DOCKS", "Desk", "Dock", "Panel"]
 
-Dock = Literal["strip", "left_top", "left_bottom", "right_top", "right_bottom"]
-DOCKS: tuple[Dock, ...] = ("strip", "left_top", "left_bottom", "right_top", "right_bottom")
-"""Where a panel is at first: the strip on top is always in sight, the others show one of their tabs."""
+Dock = Literal["screen", "strip", "left_top", "left_bottom", "right_top", "right_bottom"]
+DOCKS: tuple[Dock, ...] = ("screen", "strip", "left_top", "left_bottom", "right_top", "right_bottom")
+"""Where a panel is at first: the screen is what one sees first, in place of all others; of those the strip on top is
+always in sight, the others show one of their tabs."""
 
 
 class Desk(Protocol):
@@ -48,6 +50,9 @@ class Desk(Protocol):
     def trouble(self) -> str:
         """What went wrong with the last command, or ""."""
 
+    forbids: tuple[SourcePlace, ...]
+    """Places in the source that refuse what a model wanted here: the source lights them."""
+
     def do(self, kind: str, **args: Any) -> None:
         """Perform a person's command and bring everything up to date; what goes wrong is shown, not raised.
 
@@ -56,6 +61,9 @@ class Desk(Protocol):
         they are, or none of another language) · "undo" and "redo" of the text · "restore" number (of the session's
         `kept`) · "stop" · "select" any keys of `selection`.
         """
+
+    def page(self) -> str:
+        """The desk as one page that needs no Python."""
 
     def show(self, name: str) -> None:
         """Bring a panel to the front of its dock."""

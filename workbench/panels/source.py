@@ -194,8 +194,10 @@ class SourcePanel(Panel):
     def _forbids(self) -> list[State]:
         """Why the rest of a text that was refused cannot come."""
         reading, session = self.desk.reading, self.session
-        if reading is None or reading.ok or session.edits.draft is not None:
+        if session.edits.draft is not None:
             return []
+        if reading is None or reading.ok:
+            return [place_state(session.document, place) for place in self.desk.forbids]
         rest = reading.text[reading.read :]
         key = (session.document, session.text, rest)
         if self._refused is None or self._refused[0] != key:

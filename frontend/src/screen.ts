@@ -1,0 +1,275 @@
+// The first screen: one text that is the interface, coloured by what the grammar did to the model.
+//
+// Traits (Python to browser; workbench/screen/state.py says what each means):
+//   text  { tokens: [[text, how, mask, us, told]], parts: [[name, hue, count]], refused }
+//   here  { place, next: [row], wanted: [row], end }, a row { shown, text, before, after, taken, why, keyword }
+//   bar   what can be chosen and what was; `plays` counts the recordings that were opened
+//   face  "screen" or "hood"
+// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch", prompt, seed,
+// temperature, grammar}, {kind: "choose", model | tokenizer}, {kind: "share"}, and the desk's own: goto, move, prefix, text, stop.
+// Python to browser: {save: name, text}, a file to keep.
+//
+// Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
+// and Ctrl+Z takes back the last edit, whoever made it.
+// Read on: run.ts, stage.ts, workbench/panels/screen.py.
+import { again, code, fill, h, measured, mount, number, put, soon } from "./common.js";
+import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
+
+interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
+interface Here { place: number; next: Row[]; wanted: Row[]; end: string }
+
+const TOLD: Record<string, string> = {
+  agreed: "the model gave nearly all of its probability to what the grammar allows",
+  pushed: "the grammar took more than a tenth of the model's probability away",
+  overruled: "the model's favourite was refused",
+  forced: "the grammar left one choice",
+};
+
+function keep(name: string, text: string, type: string) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function render({ model, el, host }: any) {
+  const view = mount({ model, el }, "first", "screen");
+  const text = (): Text => ({ tokens: [], parts: [], refused: "", ...model.get("text") });
+  const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", ...model.get("here") });
+  const bar = () => model.get("bar") || {};
+  const offline = () => Boolean(model.get("offline"));
+  const send = (content: any) => { hold(); model.send(content); };
+  const goto = (place: number) => model.send({ kind: "goto", index: Math.max(0, Math.min(text().tokens.length, place)) });
+
+  // -- the top: what is opened ---------------------------------------------------------------------------------------
+  const button = (label: string, title: string, testid: string, action: (event: Event) => void) =>
+    h("button", { type: "button", title, "data-testid": testid, onclick: action }, label);
+  const choice = (label: string, testid: string, action: (value: string) => void) =>
+    h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
+  const gallery = choice("gallery", "gallery", (name) => { if (name) send({ kind: "open", name }); });
+  const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
+  const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
+  const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; if (!sheet.hidden) area.focus(); });
+  const share = button("share", "keep this as a page that needs no Python", "share", () => send({ kind: "share" }));
+  const picture = button("figure", "keep the text as a picture (SVG)", "figure", () => keep("maskscope.svg", figure(text()), "image/svg+xml"));
+  const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": "source to open", "data-testid": "paste-text",
+    placeholder: "a JSON schema, tools, a structural tag, EBNF, Lark, a regular expression" });
+  const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area,
+    button("open", "open this source", "paste-open", () => { sheet.hidden = true; send({ kind: "paste", text: area.value }); }));
+  const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("span", { class: "ms-grow" }),
+    h("label", {}, "tokenizer ", tokenizer), h("label", {}, "model ", speaker), share, picture, sheet);
+
+  // -- the run -------------------------------------------------------------------------------------------------------
+  const prompt = h("textarea", { rows: 1, class: "ms-prompt", spellcheck: "false", "aria-label": "prompt", "data-testid": "prompt", placeholder: "what the model is asked", title: "Enter runs, Shift+Enter begins a line",
+    onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); ask("run"); } } });
+  const seed = h("input", { type: "number", min: 0, step: 1, "aria-label": "seed", "data-testid": "seed" });
+  const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
+  const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
+  const run = button("▶ Run", "let the model write from the beginning", "run", () => ask("run"));
+  const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
+  const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
+  const ask = (kind: string) => send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked });
+  const controls = h("div", { class: "ms-first-bar" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), run, step, stop,
+    h("label", {}, constrained, " grammar"), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth));
+
+  // -- the text ------------------------------------------------------------------------------------------------------
+  const modes = h("div", { class: "ms-modes", role: "slider", tabindex: "0", "aria-label": "parts of the text", "aria-valuemin": 0, "data-testid": "modes" });
+  const copy = h("div", { class: "ms-copy", "aria-hidden": "true" });
+  const box = h("textarea", { class: "ms-typed", spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "the text", "data-testid": "text" });
+  const paper = h("div", { class: "ms-paper" }, copy, box);
+  const play = button("▶", "play the run (space)", "play", () => (playing ? hold() : start()));
+  const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
+  const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, play, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)), said);
+  const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
+  const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
+  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, ...MASKS.map((mask, at) => h("span", { class: `ms-key mask-${at}` }, mask)), sum));
+
+  // -- the place -----------------------------------------------------------------------------------------------------
+  const source = h("div", { class: "ms-first-source", "data-slot": "source" });
+  const next = h("div", { class: "ms-rows", "data-testid": "next-rows" });
+  const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
+  const end = h("div", { class: "ms-end", "data-testid": "end" });
+  const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
+  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
+  const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
+  const hood = button("Under the hood ▸", "automaton, chart, derivation, triggers, tokens, mask, caches, comparison", "hood", () => { hold(); view.commit("face", "hood"); });
+  view.root.tabIndex = 0;
+  view.root.dataset.lmSuppressShortcuts = "true";
+  view.root.append(top, controls, modes, paper, legend, price, h("div", { class: "ms-first-below" }, source, place), h("div", { class: "ms-first-foot" }, hood, message));
+
+  // -- playing -------------------------------------------------------------------------------------------------------
+  let playing = 0;
+  function start() {
+    if (here().place >= text().tokens.length) goto(0);
+    tick(300);
+  }
+  function tick(wait: number) {
+    clearTimeout(playing);
+    playing = window.setTimeout(() => {
+      const { tokens } = text(), at = here().place;
+      if (at >= tokens.length || !view.root.isConnected) { hold(); return; }
+      if (!host.pending) goto(at + 1);
+      tick(host.pending ? 60 : pause(tokens, at + 1));
+    }, wait);
+    put(play, "❚❚");
+  }
+  function hold() {
+    clearTimeout(playing);
+    playing = 0;
+    put(play, "▶");
+  }
+
+  // -- drawing -------------------------------------------------------------------------------------------------------
+  const chip = again((item: { token: Token; at: number }) => {
+    const [shown, how, , , told] = item.token;
+    const made = h("span", { class: `ms-tok ${how}`, title: told, "data-at": item.at });
+    for (const piece of shown.split(/(\n| )/)) {
+      if (piece === "\n") made.append(h("span", { class: "nl" }, "\n"));
+      else if (piece === " ") made.append(h("span", { class: "sp" }, " "));
+      else if (piece) made.append(piece);
+    }
+    return made;
+  });
+  const cost = again((item: { token: Token; at: number }) => {
+    const [, , mask, us, told] = item.token;
+    const made = h("i", { class: `mask-${MASKS.indexOf(mask as any)}`, title: told });
+    made.style.height = `${Math.round(100 * height(us))}%`;
+    return h("span", { "data-at": item.at }, made);
+  });
+  let chips: HTMLElement[] = [], columns: HTMLElement[] = [], written = "";
+  function drawText() {
+    const { tokens, parts, refused } = text();
+    const items = tokens.map((token, at) => ({ token, at }));
+    chips = chip(items);
+    columns = cost(items);
+    fill(copy, [...chips, ...(refused ? [h("span", { class: "ms-tok refused" }, refused)] : []), h("span", {}, "\u200b")]);
+    fill(bars, columns);
+    const count = Math.max(1, parts.reduce((all, [, , length]) => all + length, 0));
+    modes.replaceChildren(...parts.map(([name, hue, length]) => {
+      const one = h("span", { class: `ms-hue-${hue}`, title: name }, name);
+      one.style.flex = `${length} 1 0`;
+      return one;
+    }), h("i", { class: "ms-at" }));
+    modes.setAttribute("aria-valuemax", String(count));
+    const { us, counts } = costs(tokens);
+    put(sum, counts.some(Boolean) ? `${micros(us)} in all · ${counts.map((many, at) => `${number(many)} ${MASKS[at]}`).join(", ")}` : "");
+    const now = tokens.map(([piece]) => piece).join("") + refused;
+    if (now !== written && timer === 0) { if (box.value !== now) box.value = now; written = now; }
+    else written = now;
+    drawHere();
+  }
+  const follow = measured(() => {
+    const at = chips[Math.min(here().place, chips.length - 1)];
+    return at ? [at.offsetTop, at.offsetTop + at.offsetHeight, paper.scrollTop, paper.clientHeight] : null;
+  }, ((seen: [number, number, number, number] | null) => {
+    if (!seen) return;
+    const [from, to, scrolled, tall] = seen;
+    if (from < scrolled || to > scrolled + tall) paper.scrollTop = Math.max(0, to - tall + 8);
+  }) as () => void);
+  function drawHere() {
+    const { place: at, next: rows, wanted: refused, end: told } = here(), { tokens } = text();
+    chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
+    columns.forEach((one, k) => one.classList.toggle("now", k === at));
+    const mark = modes.querySelector(".ms-at") as HTMLElement | null;
+    if (mark) mark.style.left = `${(100 * at) / Math.max(1, tokens.length)}%`;
+    modes.setAttribute("aria-valuenow", String(at));
+    const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), h("span", { class: "ms-muted" }, "→"),
+      h("span", { class: "ms-share" }, percent(row.after ?? 0)), bar_(row.after ?? 0)];
+    next.replaceChildren(...rows.slice(0, rows[0]?.before == null ? 8 : 4).map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
+      title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), ...gauge(row))));
+    next.classList.toggle("ms-chips", rows[0]?.before == null);
+    if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
+    wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), h("span", { class: "ms-share" }, percent(row.before ?? 0)), h("span", { class: "ms-cross" }, "✗"),
+      h("span", { class: "ms-keyword", title: row.keyword || row.why }, code(row.keyword || row.why)),
+      ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; }),
+        button("branch", "let the model go on from here, drawing anew", "branch-here", () => ask("branch"))]))));
+    if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, told_(tokens, at)));
+    const first = refused[0];
+    reason.replaceChildren(...(first ? [code(`${first.shown} is refused: ${first.why}${first.keyword ? `; ${first.keyword}` : ""}`)] : []));
+    if (!first) reason.hidden = true;
+    put(end, told);
+    follow();
+  }
+  const told_ = (tokens: Token[], at: number) => {
+    const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
+    return how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
+  };
+  const bar_ = (share: number) => { const one = h("i", { class: "ms-gauge" }, h("i", {})); (one.firstChild as HTMLElement).style.width = `${100 * share}%`; return one; };
+
+  const fillChoice = (node: any, options: [string, string][], value: string) => {
+    const now = JSON.stringify(options);
+    if (node.dataset.options !== now) { node.dataset.options = now; node.replaceChildren(...options.map(([name, title]) => h("option", { value: name }, title))); }
+    if (document.activeElement !== node) node.value = value;
+  };
+  let plays = 0;
+  function drawBar() {
+    const now = bar();
+    fillChoice(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])] as [string, string][], now.entry || "");
+    fillChoice(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
+    fillChoice(speaker, now.models || [], now.model);
+    for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature]] as const)
+      if (document.activeElement !== node && node.value !== String(value ?? "")) node.value = String(value ?? "");
+    if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
+    const busy = Boolean(now.running || now.busy);
+    for (const node of [run, step, paste, share, gallery, tokenizer, speaker]) node.disabled = offline() || busy;
+    stop.disabled = offline() || !now.running;
+    put(said, now.busy ? `${now.busy} …` : now.speaker || "");
+    put(message, now.message || "");
+    view.root.classList.toggle("ms-running", busy);
+    if (now.plays > plays && !offline()) { plays = now.plays; start(); }
+  }
+
+  // -- what a person does in it --------------------------------------------------------------------------------------
+  let timer = 0;
+  const type = () => { timer = 0; model.send({ kind: "prefix", text: box.value }); };
+  box.addEventListener("input", () => {
+    hold();
+    view.root.classList.add("ms-typing");
+    clearTimeout(timer);
+    timer = window.setTimeout(() => { view.root.classList.remove("ms-typing"); type(); }, 120);
+  });
+  box.addEventListener("keydown", (event: KeyboardEvent) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || !"zy".includes(event.key.toLowerCase())) return;
+    event.preventDefault(); // the browser knows nothing of edits that were not typed
+    if (timer) { clearTimeout(timer); type(); }
+    send({ kind: event.key.toLowerCase() === "y" || event.shiftKey ? "redo" : "undo" });
+  });
+  box.addEventListener("click", () => {
+    hold();
+    if (box.selectionStart === box.selectionEnd) goto(tokenAt(text().tokens, box.selectionStart));
+  });
+  box.addEventListener("pointermove", (event: PointerEvent) => {
+    const under = document.elementsFromPoint(event.clientX, event.clientY).find((node) => node instanceof HTMLElement && copy.contains(node) && (node as HTMLElement).closest("[data-at]"));
+    box.title = (under?.closest("[data-at]") as HTMLElement | null)?.title || "";
+  });
+  const scrub = (track: HTMLElement) => (event: PointerEvent) => {
+    if (event.type === "pointermove" && !(event.buttons & 1)) return;
+    hold();
+    const { left, width } = track.getBoundingClientRect();
+    goto(placeAt(text().tokens.length, (event.clientX - left) / width));
+  };
+  for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
+  view.listen(view.root, "keydown", (event: KeyboardEvent) => {
+    if (event.key === "Escape") { sheet.hidden = true; view.root.focus({ preventScroll: true }); return; }
+    const target = event.target as HTMLElement;
+    if (target.closest("textarea, input, select, [contenteditable=true]") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const by = event.shiftKey ? "byte" : "token";
+    const moves: Record<string, any> = { ArrowLeft: { to: "back", by }, ArrowRight: { to: "forward", by }, Home: { to: "first" }, End: { to: "last" } };
+    if (event.key === " " && target.tagName !== "BUTTON") { if (playing) hold(); else start(); } else if (moves[event.key]) { hold(); model.send({ kind: "move", ...moves[event.key] }); } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  view.on("msg:custom", (sent: any) => { if (sent.save) keep(sent.save, sent.text, "text/html"); });
+  view.on("change:text", soon(drawText));
+  view.on("change:here", soon(drawHere));
+  view.on("change:bar", soon(drawBar));
+  view.watch(["offline"], () => { box.readOnly = offline(); drawBar(); });
+  view.defer(hold);
+  drawText();
+  drawBar();
+  return view.clean;
+}
+
+export default { render };

@@ -1,0 +1,39 @@
+// The two faces of an explorer: the first screen, and under the hood the desk of panels.
+//
+// The screen holds the editor of the source as well, which is a view of its own.  The desk is drawn when it is first
+// looked at.
+// Read on: screen.ts, dock.js, workbench/panels/screen.py.
+import { h } from "./common.js";
+import dock from "./dock.js";
+
+async function render({ model, host, root, parts, draw }: any) {
+  const undo: (() => void)[] = [];
+  const wire = "screen__face";
+  const screen = h("div", { class: "ms-first-host" });
+  const hood = h("div", { class: "ms-hood", hidden: true });
+  root.append(screen, hood);
+  const find = (name: string) => parts.find((part: any) => part.name === name);
+  await draw(find("screen"), screen);
+  await draw(find("source"), screen.querySelector("[data-slot=source]"));
+
+  let opened: Promise<unknown> | undefined;
+  const back = h("button", { type: "button", class: "ms-back", "data-testid": "back-to-screen", title: "back to the first screen",
+    onclick: () => { host.set(wire, "screen"); host.save(); } }, "← first screen");
+  async function open() {
+    undo.push(await dock.render({ model, host, root: hood, parts: parts.filter((part: any) => part.name !== "screen"), draw }));
+    hood.querySelector(".ms-tools")!.prepend(back);
+  }
+  async function face() {
+    const below = host.get(wire) === "hood";
+    screen.hidden = below;
+    hood.hidden = !below;
+    if (below) await (opened ??= open());
+    host.look(below ? hood.querySelector(".ms-desk") : screen.firstElementChild);
+  }
+  host.on(`change:${wire}`, face);
+  undo.push(() => host.off(`change:${wire}`, face));
+  await face();
+  return () => { while (undo.length) undo.pop()!(); screen.remove(); hood.remove(); };
+}
+
+export default { render };

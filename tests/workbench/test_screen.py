@@ -1,0 +1,201 @@
+"""The first screen from Python's side: what the grammar did to the model, parts by name, what was refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.panels.screen import ScreenPanel
+from workbench.screen.gallery import FIRST, GALLERY
+from workbench.screen.parts import marked, parts_of
+from workbench.screen.recent import opened_last
+from workbench.screen.recording import Option, Token, recorded
+from workbench.screen.state import here_state, how, matched, text_state
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"unit": {"enum": ["celsius", "fahrenheit"]}},
+    "required": ["unit"],
+    "additionalProperties": False,
+}
+BYTES = [bytes((value,)) for value in range(256)]
+
+
+def token(data: bytes, *options: Option, mass: float = 1.0, forced: bool = False) -> Token:
+    return Token(data, 0.5, mass, forced, "made", 12.0, options)
+
+
+def run() -> list[Token]:
+    """A model that would write kelvin."""
+    wish = Option(b"k", 0.9, 0.0, False)
+    return [
+        token(b"{", Option(b"{", 0.9, 1.0, True), mass=0.95),
+        token(b'"unit"', Option(b'"unit"', 0.5, 1.0, True), mass=0.5),
+        token(b":", forced=True),
+        token(b'"', Option(b'"', 1.0, 1.0, True)),
+        token(b"c", wish, Option(b"c", 0.06, 0.6, True), Option(b"f", 0.04, 0.4, True), mass=0.1),
+        token(b"elsius", Option(b"elsius", 1.0, 1.0, True)),
+    ]
+
+
+def session_of(tokens: list[Token]) -> wb.Session:
+    session = wb.Session(SCHEMA, BYTES)
+    for one in tokens:
+        session.step(one.data)
+    return session
+
+
+def test_what_the_grammar_did_has_four_words() -> None:
+    assert [how(one) for one in run()] == ["agreed", "pushed", "forced", "agreed", "overruled", "agreed"]
+
+
+def test_a_text_is_the_runs_as_far_as_it_agrees_and_typed_from_there() -> None:
+    tokens = run()
+    session = session_of([*tokens[:4], token(b"f"), token(b"ahren")])
+    assert matched(session.steps, tokens) == 4
+    shown = text_state(session, tokens, parts_of(session)).tokens
+    assert [one.how for one in shown] == ["agreed", "pushed", "forced", "agreed", "typed", "typed"]
+    assert "".join(one.text for one in shown) == '{"unit":"fahren'
+
+
+def test_a_character_that_is_cut_between_tokens_is_shown_once() -> None:
+    session = wb.Session('root ::= [a-zö]+ "."', BYTES)
+    for data in (b"a", b"\xc3", b"\xb6"):
+        session.step(data)
+    assert [one.text for one in text_state(session, (), ()).tokens] == ["a", "", "ö"]
+
+
+def test_the_place_says_what_was_wanted_and_which_keyword_refused_it() -> None:
+    tokens = run()
+    session = session_of(tokens)
+    session.goto(4)
+    here, forbids = here_state(session, tokens)
+    assert [(row.shown, row.before, row.after, row.taken) for row in here.next] == [
+        ("c", 0.06, 0.6, True),
+        ("f", 0.04, 0.4, False),
+    ]
+    (wanted,) = here.wanted
+    assert (wanted.shown, wanted.before) == ("k", 0.9)
+    assert "enum" in wanted.keyword
+    assert forbids[0].pointer == "#/properties/unit/enum"
+    assert "may not end yet" in here.end
+
+
+def test_where_no_model_wrote_meanings_come_next() -> None:
+    session = wb.Session(SCHEMA, BYTES)
+    session.step('{"unit":')
+    here, forbids = here_state(session, ())
+    assert {row.shown for row in here.next} >= {'"celsius"', '"fahrenheit"'}
+    assert all(row.before is None for row in here.next)
+    assert here.wanted == forbids == ()
+
+
+def test_parts_are_members_modes_and_marks_by_name() -> None:
+    session = session_of(run())
+    assert [(part.name, part.count) for part in parts_of(session)] == [("", 2), ("unit", 4)]
+    assert marked(b"<|channel|>analysis<|message|>hm<|end|><|channel|>commentary to=functions.get_weather ") == [
+        (0, "analysis"),
+        (39, ""),
+        (39, "get_weather"),
+    ]
+    assert marked(b"<think>so</think><function=add><parameter=a>1</parameter>") == [
+        (0, "reasoning"),
+        (17, ""),
+        (17, "add"),
+        (31, "a"),
+        (57, ""),
+    ]
+    # In a schema the same letters are a string, and no part of a format.
+    schema = wb.Session({"type": "string"}, BYTES)
+    schema.step('"<think>')
+    assert [part.name for part in parts_of(schema)] == ["JSON Schema"]
+
+
+@pytest.mark.parametrize("entry", GALLERY, ids=lambda entry: entry.name)
+def test_each_entry_of_the_gallery_has_a_run_that_its_grammar_takes(entry: Any) -> None:
+    recording = recorded(entry.name)
+    assert recording is not None
+    assert recording.model in ("smollm2", "demo")
+    with wb.explore() as explorer:
+        explorer.open(entry.name)
+        assert explorer.last_error is None
+        assert explorer.desk.troubles == {}
+        text: Any = explorer.views["screen"].text  # type: ignore[attr-defined]
+        told = [how for _, how, *_ in text["tokens"]]
+        assert len(told) == sum(bool(one.data) for one in recording.tokens)
+        assert "typed" not in told
+        assert sum(count for _, _, count in text["parts"]) == len(told)
+
+
+def test_without_a_source_the_first_entry_opens_at_its_beginning_and_plays() -> None:
+    with wb.explore() as explorer:
+        bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
+        assert explorer.session.place == wb.Session(FIRST.source, BYTES).place
+        assert (bar["entry"], bar["plays"]) == (FIRST.name, 1)
+        assert "recorded run of SmolLM2" in bar["speaker"]
+        assert explorer.desk.in_sight() == {"screen", "source"}
+        session = explorer.session
+        overruled = next(
+            at for at, one in enumerate(recorded(FIRST.name).tokens) if b"kel" in [o.data for o in one.options]
+        )  # type: ignore[union-attr]
+        session.goto(overruled)
+        source: Any = explorer.views["source"]
+        assert source.forbids[0]["pointer"].endswith("/unit/enum")
+
+
+def test_the_panels_are_under_the_hood() -> None:
+    with wb.explore('root ::= "a"+', BYTES) as explorer:
+        assert explorer.desk.in_sight() == {"screen", "source"}
+        explorer.bring("chart")
+        assert explorer.desk.face == "hood"
+        assert {"chart", "text"} <= explorer.desk.in_sight()
+        assert "screen" not in explorer.desk.in_sight()
+        explorer.desk.show("screen")
+        assert explorer.desk.in_sight() == {"screen", "source"}
+
+
+def test_a_pasted_source_replaces_the_entry_and_an_unknown_entry_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with wb.explore() as explorer:
+        panel = explorer.panels["screen"]
+        assert isinstance(panel, ScreenPanel)
+        panel.received({"kind": "paste", "text": '{"type": "boolean"}'})
+        bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
+        assert explorer.session.document.language == "json_schema"
+        assert (bar["entry"], bar["speaker"]) == ("", "")
+        assert bar["recent"] == [["recent-0", 'JSON Schema: {"type": "boolean"}']]
+        for number in range(6):
+            panel.received({"kind": "paste", "text": f'{{"const": {number}}}'})
+        assert [json.loads(source.text)["const"] for source in opened_last()] == [5, 4, 3, 2, 1]
+        panel.received({"kind": "open", "name": "recent-4"})
+        assert explorer.session.document.text == '{"const": 1}'
+        assert [json.loads(source.text)["const"] for source in opened_last()] == [1, 5, 4, 3, 2]
+        panel.received({"kind": "open", "name": "nothing"})
+        bar = explorer.views["screen"].bar  # type: ignore[attr-defined]
+        assert "the gallery has no 'nothing'" in bar["message"]
+
+
+def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
+    pytest.importorskip("torch")
+    with wb.explore() as explorer:
+        panel = explorer.panels["screen"]
+        assert isinstance(panel, ScreenPanel)
+        panel.received({"kind": "choose", "model": "demo"})
+        panel.received({"kind": "run", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})
+        panel.wait()
+        session = explorer.session
+        assert session.trace is not None
+        first = session.trace.generation
+        bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
+        assert (bar["message"], bar["speaker"]) == ("", "the demo model wrote this")
+        assert len(first) > 2
+        session.goto(2)
+        panel.received({"kind": "step", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})
+        panel.wait()
+        assert session.trace.generation.tokens == first.tokens[:3]

@@ -1,0 +1,292 @@
+"""The first screen on the desk: a text with the model that wrote it, live; what is opened, run, and branched from it.
+
+The run that is shown is the session's own, live or last, or one that was recorded (`workbench/screen/recording.py`),
+whichever the text begins with.  Models are loaded on the first run, in a thread.
+
+Read on: `workbench/screen/state.py` (what is shown), `visualizers/screen.py` (the view), `frontend/src/screen.ts`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from visualizers.glyphs import clip
+from visualizers.screen import ScreenView
+from workbench.languages import Source
+from workbench.panels.base import Desk, Panel
+from workbench.screen.gallery import GALLERY, Entry
+from workbench.screen.parts import Part, parts_of
+from workbench.screen.recent import note_opened, opened_last
+from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
+from workbench.screen.state import here_state, matched, text_state
+from workbench.session import Change
+
+if TYPE_CHECKING:
+    from workbench.generation import LanguageModel, Step
+
+__all__ = ["ScreenPanel"]
+
+MAX_TOKENS: Final = 160
+NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
+TOKENIZERS: Final = ("tekken",)
+_models: dict[str, Any] = {}
+_loading = threading.Lock()
+
+
+def load(word: str) -> LanguageModel:
+    """The model of that word, loaded once a kernel."""
+    from workbench.generation.model import read_model
+
+    with _loading:
+        if word not in _models:
+            _models[word] = read_model(word, "auto", None)
+        model: LanguageModel = _models[word]
+        return model
+
+
+def _called(source: Source) -> str:
+    """A source in a list: its name, else its language and how it begins."""
+    return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
+
+
+class ScreenPanel(Panel):
+    """The screen that an explorer opens with."""
+
+    name = "screen"
+    title = "Screen"
+    dock = "screen"
+    rank = 10
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: ScreenView = ScreenView()
+        self._entry: Entry | None = None
+        self._recording: Recording | None = None
+        self._model = model_word()
+        self._settings: dict[str, Any] = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True}
+        self._plays = 0
+        self._message = ""
+        self._busy = ""
+        self._said: dict[str, Any] = {}  # the last conversion of a run's steps
+        self._parts: tuple[Any, tuple[Part, ...]] = (None, ())
+        self._shown: Any = None  # what the text was drawn from
+        self._here: tuple[Any, Any] = (None, None)
+        self._recent = opened_last()
+        self._thread: threading.Thread | None = None
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    def update(self, change: Change | None) -> None:
+        session, reading = self.session, self.desk.reading
+        tokens = self._tokens()
+        refused = b"" if reading is None or reading.ok else reading.text[reading.read :]
+        if session.trace is not None and session.trace.died is not None:
+            refused = refused or b"?"
+        parts = self._parts_now()
+        key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document)
+        if key != self._shown:
+            self._shown = key
+            self.view.text = text_state(session, tokens, parts, refused).plain()
+        where = (session.place, session.document, session.steps, len(tokens), self._recording)
+        if where != self._here[0] or session.model.is_running:
+            self._here = where, here_state(session, tokens, asked=not session.model.is_running)
+        here, self.desk.forbids = self._here[1]
+        self.view.here = here.plain()
+        self.view.bar = self._bar()
+
+    def _tokens(self) -> Sequence[Token]:
+        """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it."""
+        session = self.session
+        run, trace = session.model.current, session.trace
+        found: list[Sequence[Token]] = []
+        if run is not None:
+            found.append(self._convert(run.stream.steps))
+        elif trace is not None:
+            found.append(self._convert(trace.generation.steps))
+        if self._recording is not None:
+            found.append(self._recording.tokens)
+        return max(found, key=lambda tokens: matched(session.steps, tokens), default=())
+
+    def _convert(self, steps: Sequence[Step]) -> Sequence[Token]:
+        """Steps as the screen shows them; those that were converted before are kept."""
+        known: list[Token] = self._said.get("tokens", [])
+        before: Sequence[Step] = self._said.get("steps", ())
+        same = 0
+        while same < min(len(before), len(steps)) and before[same] is steps[same]:
+            same += 1
+        self._said = {"steps": tuple(steps), "tokens": [*known[:same], *tokens_of(steps[same:], self._special())]}
+        tokens: list[Token] = self._said["tokens"]
+        return tokens
+
+    def _special(self) -> frozenset[int]:
+        return frozenset(self.session.tokenizer.info.special_token_ids)
+
+    def _parts_now(self) -> tuple[Part, ...]:
+        """The parts of the whole text, found where the session stands at its end and kept for places before it."""
+        session = self.session
+        key = (session.document, session.steps)
+        if self._parts[0] != key or session.index > sum(part.count for part in self._parts[1]):
+            self._parts = key, parts_of(session)
+        return self._parts[1]
+
+    def _bar(self) -> dict[str, Any]:
+        session, trace, run = self.session, self.session.trace, self.session.model.current
+        if run is not None or (trace is not None and matched(session.steps, self._convert(trace.generation.steps))):
+            speaker = (
+                f"{NAMES.get(self._model, self._model)} speaks"
+                if run is not None
+                else f"{NAMES.get(self._model, self._model)} wrote this"
+            )
+        elif self._recording is not None and matched(session.steps, self._recording.tokens):
+            speaker = f"a recorded run of {NAMES.get(self._recording.model, self._recording.model)}"
+        else:
+            speaker = ""
+        return {
+            "gallery": [[entry.name, entry.title] for entry in GALLERY],
+            "recent": [[f"recent-{number}", _called(source)] for number, source in enumerate(self._recent)],
+            "entry": "" if self._entry is None else self._entry.name,
+            "title": session.document.name or session.document.title,
+            "models": [[word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo"))],
+            "model": self._model,
+            "tokenizers": list(dict.fromkeys((session.tokenizer.name, *TOKENIZERS))),
+            "tokenizer": session.tokenizer.name,
+            "speaker": speaker,
+            **self._settings,
+            "running": session.model.is_running,
+            "busy": self._busy,
+            "message": self._message or self.desk.trouble,
+            "plays": self._plays,
+            "edited": session.edits.draft is not None,
+        }
+
+    # -- what a person does ------------------------------------------------------------------------------------------
+
+    def received(self, content: Any) -> None:
+        kind = content.get("kind") if isinstance(content, dict) else None
+        actions: dict[str, Callable[[dict[str, Any]], None]] = {
+            "open": lambda message: self.open(str(message.get("name"))),
+            "paste": lambda message: self._paste(str(message.get("text") or "")),
+            "run": lambda message: self._run(message),
+            "step": lambda message: self._run(message, begin=self.session.index, more=1),
+            "branch": lambda message: self._run(
+                {**message, "seed": secrets.randbelow(10_000)}, begin=self.session.index
+            ),
+            "choose": lambda message: self._choose(message),
+            "share": lambda message: self._share(),
+        }
+        action = actions.get(kind or "")
+        if action is None:
+            self._message = ""
+            super().received(content)
+            return
+        self._message = ""
+        try:
+            action(content)
+        except Exception as error:  # shown where it was asked for
+            self._message = str(error) or type(error).__name__
+        self.desk.do("select")
+
+    def open(self, name: str) -> None:
+        """Open an entry of the gallery, with its recorded run where there is one, which plays; or, by `recent-` and its
+        number, what a person opened before."""
+        if name.startswith("recent-"):
+            self._take(self._recent[int(name.removeprefix("recent-"))])
+            return
+        entry = next((one for one in GALLERY if one.name == name), None)
+        if entry is None:
+            raise ValueError(f"the gallery has no {name!r}: {', '.join(one.name for one in GALLERY)}")
+        session = self.session
+        session.model.stop()
+        self._entry, self._recording = entry, recorded(entry.name)
+        self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True}
+        with session.held(), self.view.hold_sync():  # one message for all
+            session.edits.clear()
+            session.set_grammar(entry.source)
+            self.lay()
+
+    def lay(self) -> None:
+        """Put the recorded run into the session, at its beginning, and let it play."""
+        if self._recording is None:
+            return
+        session = self.session
+        for token in self._recording.tokens:
+            if token.data:
+                session.step(token.data)
+        self._parts_now()
+        session.goto(0)
+        self._plays += 1
+        self._settings |= {"seed": self._recording.seed, "temperature": self._recording.temperature}
+
+    def _paste(self, text: str) -> None:
+        self._take(Source.of(text))
+
+    def _take(self, source: Source) -> None:
+        note_opened(source)
+        self._recent = opened_last()
+        self._entry = self._recording = None
+        self.desk.do("source", text=source.text, language=source.language, options=dict(source.options))
+
+    def _choose(self, message: dict[str, Any]) -> None:
+        if message.get("model") in NAMES:
+            self._model = str(message["model"])
+        if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
+            self.session.set_tokenizer(message["tokenizer"])
+
+    def _run(self, message: dict[str, Any], *, begin: int = 0, more: int = MAX_TOKENS) -> None:
+        """Let the model write, after the first `begin` steps of the text; in a thread, with the screen following."""
+        session = self.session
+        if session.model.is_running or self._busy:
+            raise ValueError("wait until the run has ended, or stop it")
+        self._settings = {
+            "prompt": str(message.get("prompt") or ""),
+            "seed": int(message.get("seed") or 0),
+            "temperature": float(message.get("temperature") or 0.0),
+            "grammar": bool(message.get("grammar", True)),
+        }
+        word, kept = self._model, [step.data for step in session.steps[:begin] if not step.stop]
+        trace = session.trace
+        known = () if trace is None else trace.generation.steps
+        same = matched(session.steps[:begin], self._convert(known)) if known else 0
+        chat = None if self._entry is None or self._entry.chat else False
+        settings, constrained = dict(self._settings), bool(self._settings["grammar"])
+        self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+
+        def work() -> None:
+            try:
+                model = load(word)
+                self._busy = ""
+                given: list[Any] = (
+                    list(known[:begin])
+                    if begin and same == begin and trace and trace.generation.model == model.name
+                    else list(model.tokenizer.encode(b"".join(kept)))
+                )
+                session.run(
+                    model,
+                    settings["prompt"],
+                    constrained=constrained,
+                    seed=settings["seed"],
+                    temperature=settings["temperature"],
+                    max_tokens=len(given) + more,
+                    begin=given,
+                    chat=chat,
+                )
+            except Exception as error:
+                self._message = str(error) or type(error).__name__
+            finally:
+                self._busy = ""
+            self.desk.do("select")
+
+        self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until the run that was begun last has ended."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _share(self) -> None:
+        """Send the page that `save` writes to the browser, which keeps it as a file."""
+        self.view.send({"save": "maskscope.html", "text": self.desk.page()})

@@ -1,0 +1,230 @@
+"""What the first screen shows, as plain data: pure functions of a session and a run.
+
+A token of the text was *agreed* (the model gave nearly all of its probability to what the grammar allows), *pushed*
+(the grammar took more than a tenth away), *overruled* (the model's favourite was refused), *forced* (the grammar left
+one choice), or *typed* (no model wrote it).
+
+Read on: `recording.py` (runs), `parts.py`, `workbench/panels/screen.py`, `frontend/src/screen.ts` (draws it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from kernels_core.errors import BudgetExceededError
+from visualizers.caches import NAMES
+from visualizers.glyphs import STOP_TOKEN, clip, glyph
+from workbench.panels.text import box_text
+from workbench.provenance import SourcePlace, forbidding
+from workbench.screen.parts import Part
+from workbench.screen.recording import Option, Token
+from workbench.session import Session
+from workbench.session.history import Step
+
+__all__ = ["Here", "How", "Row", "Shown", "Text", "here_state", "how", "matched", "text_state"]
+
+How = Literal["agreed", "pushed", "overruled", "forced", "typed", "refused"]
+PUSHED: Final = 0.1
+ROWS: Final = 4
+FORBIDS_MS: Final = 60.0
+QUICK: Final = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A token of the text: the characters it adds, what the grammar did to the model there, how its mask was come by
+    and in how many microseconds (0: not known), and what a hover says."""
+
+    text: str
+    how: How
+    mask: str = ""
+    us: float = 0.0
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The whole text: its tokens, its parts, and what was typed after them and refused."""
+
+    tokens: tuple[Shown, ...]
+    parts: tuple[Part, ...]
+    refused: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """For the browser: lists in place of objects that come by the hundred."""
+        return {
+            "tokens": [[one.text, one.how, one.mask, one.us, one.told] for one in self.tokens],
+            "parts": [[one.name, one.hue, one.count] for one in self.parts],
+            "refused": self.refused,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A token or a text that may come next, or that the model wanted: its probability before the mask and after it
+    where a model was asked, `text` to type it, and why it was refused."""
+
+    shown: str
+    text: str
+    before: float | None = None
+    after: float | None = None
+    taken: bool = False
+    why: str = ""
+    keyword: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The place: how many tokens are read, what may come next, what the model wanted and was refused, and what is
+    still required."""
+
+    place: int
+    next: tuple[Row, ...]
+    wanted: tuple[Row, ...]
+    end: str
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def how(token: Token) -> How:
+    """What the grammar did to the model where it took `token`."""
+    if token.forced:
+        return "forced"
+    if token.refused is not None:
+        return "overruled"
+    return "pushed" if token.mass < 1 - PUSHED else "agreed"
+
+
+def matched(steps: Sequence[Step], tokens: Sequence[Token]) -> int:
+    """With how many tokens of a run the text begins."""
+    count = 0
+    for step, token in zip(steps, tokens, strict=False):
+        if step.data != token.data and not (step.stop and token.stop):
+            break
+        count += 1
+    return count
+
+
+def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part], refused: bytes = b"") -> Text:
+    """The session's text, with what `tokens` (a run that may have written it) tell of it.
+
+    A run without a grammar goes on after the token that the grammar refused: these tokens are shown as refused.
+    """
+    steps = session.steps
+    same = matched(steps, tokens)
+    shown = []
+    texts = _texts([step.data for step in steps])
+    fills = session.inspect.fills()
+    for number, (step, text) in enumerate(zip(steps, texts, strict=True)):
+        written = "" if step.stop else text  # it adds nothing to the text
+        if number < same and not tokens[number].given:
+            token = tokens[number]
+            shown.append(Shown(written, how(token), token.mask, token.us, _told(number, token)))
+            continue
+        fill = fills[number] if number < len(fills) else None
+        mask, us = ("", 0.0) if fill is None else (NAMES[fill.kind][0], round(fill.nanoseconds / 1e3, 1))
+        shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {glyph(step.data)}, typed"))
+    rest = tokens[same:] if same == len(steps) and refused else ()
+    shown += [Shown(box_text(token.data), "refused", told="the grammar refuses it") for token in rest]
+    return Text(tuple(shown), tuple(parts), "" if rest else box_text(refused))
+
+
+def _texts(pieces: Sequence[bytes]) -> list[str]:
+    """The characters that each piece of a text adds; a character that is cut between pieces belongs to the last."""
+    texts, kept = [], b""
+    for number, piece in enumerate(pieces):
+        kept += piece
+        try:
+            kept.decode()
+        except UnicodeDecodeError as error:
+            if error.reason == "unexpected end of data" and number + 1 < len(pieces):
+                texts.append("")
+                continue
+        texts.append(box_text(kept))
+        kept = b""
+    return texts
+
+
+def _told(number: int, token: Token) -> str:
+    shown = STOP_TOKEN if token.stop else glyph(token.data)
+    told = (
+        f"step {number + 1}: {shown}, probability {_percent(token.p)}; the grammar removed {_percent(1 - token.mass)}"
+    )
+    if token.refused is not None:
+        told += f"; the model wanted {_named(token.refused)} ({_percent(token.refused.before)})"
+    return f"{told}; mask {token.mask} in {token.us:g} µs" if token.mask else told
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _named(option: Option) -> str:
+    return glyph(option.data) if option.data else STOP_TOKEN
+
+
+def here_state(
+    session: Session, tokens: Sequence[Token], *, asked: bool = True
+) -> tuple[Here, tuple[SourcePlace, ...]]:
+    """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
+    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time."""
+    index = session.index
+    token = tokens[index] if not session.place.offset and index < len(tokens) else None
+    if token is not None and matched(session.steps, tokens) < min(index, len(session.steps)):
+        token = None
+    forbids: tuple[SourcePlace, ...] = ()
+    wanted: tuple[Row, ...] = ()
+    if token is not None and not token.given:
+        rows = tuple(_row(option, token) for option in token.options if option.allowed)[:ROWS]
+        refused = [option for option in token.options if not option.allowed][:2]
+        if asked and refused and refused[0].data:
+            forbids = forbidding(session.inspect, refused[0].data, budget_ms=FORBIDS_MS)
+        wanted = tuple(
+            _refused(session, option, forbids if not number else ()) for number, option in enumerate(refused)
+        )
+    else:
+        rows = _outlook(session)
+    return Here(index, rows, wanted, _end(session)), forbids
+
+
+def _row(option: Option, token: Token) -> Row:
+    return Row(_named(option), box_text(option.data), option.before, option.after, option.data == token.data)
+
+
+def _refused(session: Session, option: Option, forbids: Sequence[SourcePlace]) -> Row:
+    if not option.data:
+        why = "the text may not end here"
+    else:
+        why = session.inspect.explain(option.data).verdict
+    keyword = forbids[0].label if forbids else ""
+    return Row(_named(option), box_text(option.data), option.before, 0.0, why=why, keyword=keyword)
+
+
+def _outlook(session: Session) -> tuple[Row, ...]:
+    """What may come by meaning, where no model was asked."""
+    if session.inspect.is_terminated:
+        return ()
+    try:
+        found = session.inspect.next(seconds=QUICK)
+    except BudgetExceededError:
+        return ()
+    chips = [chip for group in found for chip in group.chips]
+    return tuple(Row(clip(chip.label, 28), box_text(chip.text)) for chip in chips[: 2 * ROWS])
+
+
+def _end(session: Session) -> str:
+    """What is still required, whether the text may end, and how many tokens may come."""
+    if session.inspect.is_terminated:
+        return "the text has ended"
+    try:
+        allowed = session.inspect.allowed_array().size
+    except BudgetExceededError:
+        return "no mask within the budget"
+    opened = session.inspect.members().objects
+    missing = [name for one in opened for name in one.missing]
+    required = f"still required: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''} · " if missing else ""
+    end = "may end here" if session.is_completed else "may not end yet"
+    return f"{required}{end} · {allowed:,} token{'' if allowed == 1 else 's'} may come"
