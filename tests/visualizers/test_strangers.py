@@ -218,7 +218,7 @@ def opened(request: pytest.FixtureRequest) -> Iterator[Dashboard]:
 @pytest.mark.browser
 @pytest.mark.parametrize("case", CASES)
 def test_the_first_screen_live(case: str, page: Page) -> None:
-    desk = Desk(strangers.session(case), screen=True)
+    desk = Dashboard(strangers.session(case), screen=True)
     bridge = Bridge(page, desk.host)
     page.locator(".ms-host[data-ready]").wait_for()
     desk.do("prefix", text=CASES[case][1] + CASES[case][2])
