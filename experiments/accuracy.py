@@ -145,7 +145,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {"Answers, by way": pd.DataFrame(rows), "The paper's table 5": pd.DataFrame(PAPER, columns=heads)}
 
 
-def _percent(flags: Any, among: Any) -> float:
+def _percent(flags: object, among: object) -> float:
     chosen = np.asarray(flags, dtype=float)[np.asarray(among, dtype=bool)]
     return float(100 * chosen.mean()) if chosen.size else float("nan")
 

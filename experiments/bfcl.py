@@ -96,7 +96,7 @@ def _fits(arguments: Mapping[str, Any], allowed: Mapping[str, Sequence[Any]]) ->
     return given and all("" in allowed[name] for name in missing)
 
 
-def _equal(value: Any, allowed: Any) -> bool:
+def _equal(value: object, allowed: object) -> bool:
     """Nested allowed objects list the values of each of their keys, too."""
     if isinstance(value, dict) and isinstance(allowed, dict):
         listed = {name: some if isinstance(some, list) else [some] for name, some in allowed.items()}

@@ -208,11 +208,11 @@ def _tagged(schemas: Mapping[str, Any], *, alone: bool, several: bool = False) -
     return Grammar.from_structural_tag({"type": "structural_tag", "format": form})
 
 
-def _judge_by_schema(schemas: Mapping[str, Any], call: Any) -> str | None:
+def _judge_by_schema(schemas: Mapping[str, Any], call: object) -> str | None:
     return judge_call(call, {name: partial(_schema_fault, schema) for name, schema in schemas.items()})
 
 
-def _schema_fault(schema: Any, arguments: Any) -> str | None:
+def _schema_fault(schema: object, arguments: object) -> str | None:
     """By another library than the engine that made the masks."""
     try:
         jsonschema.validate(arguments, schema)

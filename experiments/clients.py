@@ -267,7 +267,7 @@ def _fault(asked: Asked, text: str, calls: Sequence[Sequence[str]], finish: str)
     return ""
 
 
-def _invalid(schema: Any, text: str) -> str:
+def _invalid(schema: object, text: str) -> str:
     from jsonschema import Draft202012Validator
 
     try:

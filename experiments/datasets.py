@@ -273,5 +273,5 @@ def _parse(data: bytes, where: str) -> Any:
         raise DataError(f"{where} is not JSON: {error}") from None
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -240,7 +240,7 @@ def _kernels(params: Params) -> dict[str, Any]:
     return {"engines": list(kernels), "peers": peers, "warm": spent}
 
 
-def _masked_with(kernel: Callable[[Any, Any], object], bits: Any, logits: Any) -> None:
+def _masked_with(kernel: Callable[[Any, Any], object], bits: object, logits: object) -> None:
     kernel(logits, bits)
 
 

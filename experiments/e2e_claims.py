@@ -137,7 +137,7 @@ def _over_steps(
         size = max(len(spent) for _, spent in settings)
         rounds = min(len(next(iter(_whole_rounds(spent).values()))) for _, spent in settings) // size
 
-        def of(chosen: Any) -> float:
+        def of(chosen: object) -> float:
             at = (np.asarray(chosen)[:, None] * size + np.arange(size)).ravel()
             parts = [
                 read(row, {name: np.asarray(times)[at] for name, times in spent.items()}) for row, spent in settings

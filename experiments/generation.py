@@ -127,7 +127,7 @@ def _sums(row: dict[Any, Any], suffix: str) -> dict[str, int]:
     return {clock: sum(row[clock + suffix]) for clock in CLOCKS}
 
 
-def _generate(model: LanguageModel, prompt: str, compiled: Any, seed: int) -> Any:
+def _generate(model: LanguageModel, prompt: str, compiled: object, seed: int) -> Any:
     from workbench.generation import generate
 
     answer = generate(model, prompt, compiled, max_tokens=LONGEST_ANSWER, seed=seed, alternatives=0)

@@ -86,7 +86,7 @@ def trial(params: Params) -> dict[str, Any]:
 # -- steps -----------------------------------------------------------------------------------------------------------
 
 
-def _model(params: Params, info: Any) -> Any:
+def _model(params: Params, info: object) -> Any:
     """The model over the vocabulary of `info`: kept, since it is the same in all trials of a process."""
     key = params["model"], params["device"], params["vocabulary"]
     if key not in _KEPT:

@@ -47,7 +47,7 @@ class Judge:
     says "not accepted".
     """
 
-    def __init__(self, schema: Any, compiled: CompiledGrammar, *, steps: int = 6_000) -> None:
+    def __init__(self, schema: object, compiled: CompiledGrammar, *, steps: int = 6_000) -> None:
         self.cut_short = 0
         self._matcher = GrammarMatcher(compiled)
         self._steps = steps
@@ -60,7 +60,7 @@ class Judge:
         self._orders: dict[frozenset[str], list[list[str]]] = {}
         self._mention(schema)
 
-    def _mention(self, schema: Any) -> None:
+    def _mention(self, schema: object) -> None:
         """Note the names that a schema lists, and its `properties`, in the order of the text."""
         if isinstance(schema, list):
             for part in schema:
@@ -76,7 +76,7 @@ class Judge:
                         self._rank.setdefault(name, len(self._rank))
             self._mention(value)
 
-    def accepts(self, instance: Any) -> bool:
+    def accepts(self, instance: object) -> bool:
         """Is the instance accepted, with its keys in some order?"""
         matcher = self._matcher
         for value in (instance, self._ordered(instance)):
@@ -90,7 +90,7 @@ class Judge:
         finally:
             sys.setrecursionlimit(limit)
 
-    def _search(self, instance: Any, mode: int) -> bool:
+    def _search(self, instance: object, mode: int) -> bool:
         self._matcher.reset()
         self._left, self._mode = self._steps, mode
         self._inside, self._failed = {}, set()
@@ -100,7 +100,7 @@ class Judge:
 
     # -- likely orders --------------------------------------------------------------------------------------------
 
-    def _ordered(self, value: Any) -> Any:
+    def _ordered(self, value: object) -> Any:
         if isinstance(value, dict):
             return {name: self._ordered(value[name]) for name in self._likely_orders(frozenset(value))[0]}
         return [self._ordered(item) for item in value] if isinstance(value, list) else value
@@ -139,7 +139,7 @@ class Judge:
         self._matcher.rollback(1)
         return False
 
-    def _take_value(self, lead: str, value: Any, rest: _Rest) -> bool:
+    def _take_value(self, lead: str, value: object, rest: _Rest) -> bool:
         """The same with a value behind `lead`."""
         self._left -= 1
         if self._left < 0 or not self._matcher.accept_string(lead):
@@ -149,7 +149,7 @@ class Judge:
         self._matcher.rollback(1)
         return False
 
-    def _value(self, value: Any, rest: _Rest) -> bool:
+    def _value(self, value: object, rest: _Rest) -> bool:
         if isinstance(value, dict) and value:
             self._inside[id(value)] = value
             if self._mode != _LIKELY:

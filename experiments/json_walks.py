@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from functools import cache
 from random import Random
 from string import ascii_lowercase
-from typing import Any
 
 from kernels_core import CompiledGrammar, GrammarMatcher, TokenizerInfo
 
@@ -42,7 +41,7 @@ def piece_vocabulary() -> TokenizerInfo:
     return TokenizerInfo([*dict.fromkeys(spelt), b"<stop>"], stop_token_ids=[len(set(spelt))])
 
 
-def mentioned(schema: Any) -> list[str]:
+def mentioned(schema: object) -> list[str]:
     """Strings that a schema names: properties, and constants.  At random they would hardly ever be met."""
     found: dict[str, None] = {}
     stack = [schema]

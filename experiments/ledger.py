@@ -75,7 +75,7 @@ class LedgerError(RuntimeError):
     """The ledger file cannot be used, or a trial cannot be written into it."""
 
 
-def canonical_json(value: Any, what: str = "parameters") -> str:
+def canonical_json(value: object, what: str = "parameters") -> str:
     """JSON text, equal for equal values.  `LedgerError` for what JSON cannot say (NaN, keys that are not text)."""
     _check_keys(value, what)
     try:
@@ -285,7 +285,7 @@ class Ledger:
         return path
 
 
-def _is_absent(value: Any) -> bool:
+def _is_absent(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
@@ -297,7 +297,7 @@ def _needs_json(column: pd.Series[Any]) -> bool:
     return not kinds.isdisjoint({list, dict}) or len({float if kind is int else kind for kind in kinds}) > 1
 
 
-def _check_keys(value: Any, where: str) -> None:
+def _check_keys(value: object, where: str) -> None:
     """`json` would turn other keys into text in silence, and two trials could become one."""
     if isinstance(value, Mapping):
         for key, inner in value.items():

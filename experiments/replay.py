@@ -58,7 +58,7 @@ class Replay(Engine):
 
     def __init__(
         self,
-        model: Any,
+        model: object,
         info: TokenizerInfo,
         texts: Sequence[Text],
         *,
@@ -95,7 +95,7 @@ class Replay(Engine):
 class PeerReplay(Replay):
     """The same loop with masks of another engine: `constraints`, one a row, are those of `workbench.peers`."""
 
-    def __init__(self, name: str, model: Any, info: TokenizerInfo, texts: Sequence[Text]) -> None:
+    def __init__(self, name: str, model: object, info: TokenizerInfo, texts: Sequence[Text]) -> None:
         super().__init__(model, info, texts, sparse=False)
         self.name = name
         self.constraints: list[Any] = []
@@ -117,7 +117,7 @@ class PeerReplay(Replay):
         self.start([None] * len(self.texts))
 
     @torch.inference_mode()
-    def choose(self, rows: list[Row], states: torch.Tensor, masks: Any) -> list[int]:
+    def choose(self, rows: list[Row], states: torch.Tensor, masks: object) -> list[int]:
         logits = self._run.logits(states)
         self._fill_all([constraint.matcher for constraint in self.constraints], self._bits)
         self._kernel(logits, self._bits)

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 from rich import box
@@ -126,7 +126,7 @@ def to_markdown(frame: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """A cell as text: whole numbers with separators, others with three significant digits, nothing for NaN."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return "" if value is None else str(value)

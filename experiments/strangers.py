@@ -70,7 +70,7 @@ def make_request(seed: int, index: int) -> Request:
     return Request("valid" if kind == "valid" else "hostile", json.dumps(schema))
 
 
-def broken(random: Random, schema: Any) -> str:
+def broken(random: Random, schema: object) -> str:
     """The text of `schema` with one thing wrong: a keyword's value, its name, or the JSON itself."""
     text = json.dumps(schema)
     if random.random() < 0.25:
@@ -86,7 +86,7 @@ def broken(random: Random, schema: Any) -> str:
     return json.dumps(whole)
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
+def _objects(value: object) -> list[dict[str, Any]]:
     """`value` and all objects in it, outermost first."""
     found, pending = [], [value]
     while pending:

@@ -96,12 +96,12 @@ def output() -> Console:
     return console
 
 
-def say_json(value: Any) -> None:
+def say_json(value: object) -> None:
     """Print `value` as JSON; bytes that are no text are written as `bytes.fromhex` reads them."""
     print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     if hasattr(value, "item"):  # numbers of numpy

@@ -247,7 +247,7 @@ def compare(
     engines: Sequence[EngineSpec] | EngineSpec | None = None,
     text: str | bytes = b"",
     texts: Sequence[str | bytes] | None = None,
-    tokenizer: Any = None,
+    tokenizer: object = None,
     language: str | None = None,
 ) -> Comparison:
     """The masks of engines, grammars or places beside each other; the first side is what the others are held against.

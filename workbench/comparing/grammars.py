@@ -20,7 +20,7 @@ from workbench.session import Session
 __all__ = ["as_source", "compile_for", "peer_note", "schema_of"]
 
 
-def as_source(thing: Any, language: str | None = None) -> Source:
+def as_source(thing: object, language: str | None = None) -> Source:
     """`thing` as a `Source`: a `Session`'s own, else whatever `Source.of` takes."""
     return thing.document if isinstance(thing, Session) else Source.of(thing, language)
 

@@ -70,7 +70,7 @@ Progress = Callable[[Hunt], None]
 
 
 def hunt(
-    grammar: Any,
+    grammar: object,
     engines: Sequence[EngineSpec] | None = None,
     *,
     seconds: float = 10.0,
@@ -78,7 +78,7 @@ def hunt(
     limit: int = 5,
     texts: int | None = None,
     spellings: bool = True,
-    tokenizer: Any = None,
+    tokenizer: object = None,
     language: str | None = None,
     progress: Progress | None = None,
 ) -> Hunt:
@@ -473,7 +473,7 @@ class _Search:
         return "", False
 
 
-def _referee(schema: Any, language: str) -> tuple[Referee | None, str]:
+def _referee(schema: object, language: str) -> tuple[Referee | None, str]:
     """Who judges whole texts; or why nobody does."""
     if language != "json_schema":
         return None, ""
@@ -504,11 +504,11 @@ def _shape(text: bytes) -> bytes:
     return re.sub(rb"[0-9]+", b"0", re.sub(rb"[A-Za-z_]+", b"a", text))
 
 
-def _respelt(whole: bytes, schema: Any) -> bytes | None:
+def _respelt(whole: bytes, schema: object) -> bytes | None:
     """The same value as `json.dumps` writes it; with a schema, members in the order of its `properties` first."""
     rank: dict[str, int] = {}
 
-    def mention(part: Any) -> None:
+    def mention(part: object) -> None:
         if isinstance(part, list):
             for one in part:
                 mention(one)
@@ -520,7 +520,7 @@ def _respelt(whole: bytes, schema: Any) -> bytes | None:
             for one in part.values():
                 mention(one)
 
-    def ordered(value: Any) -> Any:
+    def ordered(value: object) -> Any:
         if isinstance(value, dict):
             names = sorted(value, key=lambda name: rank.get(name, len(rank)))
             return {name: ordered(value[name]) for name in names}
@@ -535,7 +535,7 @@ def _respelt(whole: bytes, schema: Any) -> bytes | None:
     return None if written == whole else written
 
 
-def _whole_number(value: Any) -> Any:
+def _whole_number(value: object) -> Any:
     """A float that is an integer as that, as far as floats are exact."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 

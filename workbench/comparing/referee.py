@@ -40,7 +40,7 @@ class Unjudged(Exception):
 class Referee:
     """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: object) -> None:
         exact = json.loads(json.dumps(schema), parse_float=Decimal)
         chosen = _draft(schema)
         checker = chosen.TYPE_CHECKER
@@ -107,7 +107,7 @@ def _multiple_of(_: Any, step: Any, value: Any, __: Any) -> Iterator[ValidationE
         yield ValidationError(f"{value} is no multiple of {step}")
 
 
-def _draft(schema: Any) -> Any:
+def _draft(schema: object) -> Any:
     """The validator of the draft that a schema names; without a name, of the newest draft that it is valid under."""
     named = jsonschema.validators.validator_for(schema, default=None)
     if named is not None:
@@ -121,7 +121,7 @@ def _draft(schema: Any) -> Any:
     raise Unjudged("the schema is valid under no draft")
 
 
-def _rewritten(schema: Any) -> Any:
+def _rewritten(schema: object) -> Any:
     """A schema with patterns as Python reads them."""
     if isinstance(schema, list):
         return [_rewritten(part) for part in schema]

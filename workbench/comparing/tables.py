@@ -19,7 +19,7 @@ __all__ = ["FOLD", "RIGHT", "WIDTH", "as_text", "duration", "grid", "legend"]
 WIDTH: Final = 100
 
 
-def as_text(thing: Any, width: int = WIDTH) -> str:
+def as_text(thing: object, width: int = WIDTH) -> str:
     """What `thing` looks like in a terminal of `width` columns, without colours."""
     console = Console(width=width, color_system=None, force_terminal=False, legacy_windows=False)
     with console.capture() as capture:

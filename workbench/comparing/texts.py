@@ -38,13 +38,13 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def schema_text(schema: Any, random: Random) -> str:
+def schema_text(schema: object, random: Random) -> str:
     """A JSON text that `schema` makes interesting."""
     return _Writer(schema, random).value(schema, 0)
 
 
 class _Writer:
-    def __init__(self, root: Any, random: Random) -> None:
+    def __init__(self, root: object, random: Random) -> None:
         self.root = root
         self.random = random
         # One way to leave blanks for a whole text, mostly.
@@ -56,7 +56,7 @@ class _Writer:
         """Whether to do the unusual thing now."""
         return self.random.random() < chance
 
-    def value(self, schema: Any, depth: int) -> str:
+    def value(self, schema: object, depth: int) -> str:
         schema = self.settled(schema)
         if not isinstance(schema, dict) or depth > DEPTH or self.odd(0.04):
             return self.anything(depth)
@@ -75,7 +75,7 @@ class _Writer:
             return self.number(schema, kind)
         return {"boolean": self.random.choice(("true", "false")), "null": "null"}.get(kind) or self.anything(depth)
 
-    def settled(self, schema: Any) -> Any:
+    def settled(self, schema: object) -> Any:
         """References followed, one branch of each choice taken, all of `allOf` put together."""
         for _ in range(20):
             if not isinstance(schema, dict):

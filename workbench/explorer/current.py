@@ -59,5 +59,5 @@ def generate_call(session: Session) -> str:
     return f'{importing}await {found or f"{module}.last()"}.generate({module}.load_model("demo"), "...")'
 
 
-def _explores(value: Any, session: Session) -> bool:
+def _explores(value: object, session: Session) -> bool:
     return any(value is explorer and explorer.session is session for explorer in _all)

@@ -278,7 +278,7 @@ class Dashboard:
             "fresh": [view for name in self._fresh for view in self.panels[name].views],
         }
 
-    def _arranged(self, _change: Any) -> None:
+    def _arranged(self, _change: object) -> None:
         """Panels came into sight."""
         with self.session.held(), self._drawing, self.host.hold_sync():
             self._update(self.in_sight(), "place")

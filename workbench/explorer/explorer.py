@@ -31,7 +31,7 @@ __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
 EXAMPLE_GRAMMAR = EXAMPLES["ebnf"]
 
 
-def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> Explorer:
+def explore(grammar: object = None, tokenizer: object = "tekken", **options: Any) -> Explorer:
     """Open the explorer on a source and a tokenizer, or on a session you already have; without a source on the first
     entry of the gallery, whose recorded run plays.
 

@@ -52,7 +52,7 @@ class _Row:
     dead: bool = False
 
 
-def _compiled(grammar: Any, tokenizer: Any) -> CompiledGrammar:
+def _compiled(grammar: object, tokenizer: object) -> CompiledGrammar:
     """What describes an output, compiled for the vocabulary of `tokenizer`."""
     if isinstance(grammar, CompiledGrammar):
         return grammar
@@ -103,7 +103,7 @@ class GrammarLogitsProcessor:
         self,
         grammar: CompiledGrammar | Sequence[CompiledGrammar] | Any,
         *,
-        tokenizer: Any = None,
+        tokenizer: object = None,
         max_new_tokens: int | None = None,
         in_place: bool = False,
     ) -> None:

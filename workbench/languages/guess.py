@@ -99,7 +99,7 @@ def _json_text(text: str) -> Guess:
     return guess_value(value)
 
 
-def guess_value(value: Any) -> Guess:
+def guess_value(value: object) -> Guess:
     """The language of a JSON value."""
     if isinstance(value, Mapping):
         if value.get("type") == "structural_tag" or "structures" in value:

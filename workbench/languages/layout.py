@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.canonical_json import write_text
@@ -24,7 +23,7 @@ MAX_DEPTH = 400
 MAX_CHARACTERS = 1 << 24  # of the JSON text of one value, as in the engine; two for each value and its comma
 
 
-def lay_out(value: Any) -> str:
+def lay_out(value: object) -> str:
     """`value` as JSON text, at most 88 columns wide where that can be.
 
     Raises `TypeError` for what is no JSON, with its JSON pointer, and `BudgetExceededError` for a value whose text
@@ -34,7 +33,7 @@ def lay_out(value: Any) -> str:
     return _written(value, "#", 0, 0, [MAX_CHARACTERS])
 
 
-def _written(value: Any, pointer: str, indent: int, used: int, left: list[int]) -> str:
+def _written(value: object, pointer: str, indent: int, used: int, left: list[int]) -> str:
     """`used`: columns that are taken on the line before the value and behind it; `left`: characters that may come."""
     if indent > 2 * MAX_DEPTH:
         raise TypeError(f"{pointer}: nested deeper than {MAX_DEPTH}")
@@ -70,7 +69,7 @@ def _joined(opening: str, inner: list[str], closing: str, indent: int, used: int
     return f"{opening}\n{blanks}" + f",\n{blanks}".join(inner) + f"\n{' ' * indent}{closing}"
 
 
-def _scalar(value: Any, pointer: str) -> str:
+def _scalar(value: object, pointer: str) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if value is None or isinstance(value, bool):
@@ -84,7 +83,7 @@ def _scalar(value: Any, pointer: str) -> str:
     raise TypeError(f"{pointer}: {value!r} is no JSON{_hint(value)}")
 
 
-def _hint(value: Any) -> str:
+def _hint(value: object) -> str:
     if isinstance(value, set | frozenset):
         return "; use a list"
     if isinstance(value, float | Decimal):

@@ -125,7 +125,7 @@ class Source:
     # -- from anything ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, anything: Any, language: str | None = None, **options: Any) -> Source:
+    def of(cls, anything: object, language: str | None = None, **options: Any) -> Source:
         """The source of a text, a file's path, a JSON schema, a structural tag, a list of tools, a pydantic model or a
         `Grammar`.  `language` says what a text or value is, where the guess would be wrong; `options` are those of the
         `Grammar.from_...` method, or of a tool template.

@@ -57,7 +57,7 @@ class ToolTag:
     names: dict[str, str]
 
 
-def tag_of_tools(value: Any, options: Mapping[str, Any]) -> ToolTag:
+def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
     """The tag of `value`, a loaded source; raises `ToolsError`."""
     request = {"reasoning": DEFAULT_REASONING, **options}
     base = "#"
@@ -110,7 +110,7 @@ def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, 
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 
 
-def _placed(reason: str, base: str, value: Any) -> tuple[str, str]:
+def _placed(reason: str, base: str, value: object) -> tuple[str, str]:
     """The engine's message without its place, and the place as a pointer into the text."""
     match = re.match(r"(tools|tool_choice)([\w.\[\]]*): (.*)", reason, re.S)
     if match is None:
@@ -130,7 +130,7 @@ def _written(base: str, tools: list[Any], index: int) -> str:
     return place
 
 
-def _body(tool: Any) -> Mapping[str, Any]:
+def _body(tool: object) -> Mapping[str, Any]:
     body = tool.get("function", tool) if isinstance(tool, Mapping) else None
     return body if isinstance(body, Mapping) else {}
 
@@ -157,7 +157,7 @@ def _with_parameters(tool: Any) -> Any:
     return {**tool, "function": body} if "function" in tool else body
 
 
-def _walk(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+def _walk(value: object, pointer: str) -> Iterator[tuple[str, Any]]:
     """Every object and array with its pointer, outer ones first, without recursion."""
     waiting = [(pointer, value)]
     while waiting:

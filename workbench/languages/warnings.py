@@ -91,7 +91,7 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
     return tuple(sorted(found, key=lambda one: one.start))
 
 
-def _roots(value: Any) -> Iterator[tuple[str, Any]]:
+def _roots(value: object) -> Iterator[tuple[str, Any]]:
     """The schemas in a structural tag or a list of tools."""
     waiting: list[tuple[str, Any]] = [("#", value)]
     for pointer, at in waiting:

@@ -108,7 +108,7 @@ class Ours(Engine):
         text = tools.as_tag(order="declared")
         return text if self.remember else json.loads(text)
 
-    def compile_tools(self, request: Any) -> OurConstraint:
+    def compile_tools(self, request: object) -> OurConstraint:
         try:
             return OurConstraint(self, self.compiler.compile_structural_tag(request))
         except REFUSALS as error:

@@ -24,7 +24,7 @@ __all__ = ["OutlinesCore"]
 class OutlinesConstraint(Constraint):
     """`outlines_core.Guide`.  It raises on a refused token, so `accept` has a `try` of ours around it: some 0.1 us."""
 
-    def __init__(self, engine: Engine, index: Any) -> None:
+    def __init__(self, engine: Engine, index: object) -> None:
         self._guide = outlines_core.Guide(index)
         self._row = engine.new_bitmask()
         self.bitmask = self._row[0]

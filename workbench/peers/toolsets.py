@@ -30,7 +30,7 @@ class ToolSet:
         """What comes before the tool's arguments."""
         return f"{self.trigger}{tool.name}{self.separator}"
 
-    def call(self, name: str, arguments: Any) -> str:
+    def call(self, name: str, arguments: object) -> str:
         """The text of a call."""
         return f"{self.trigger}{name}{self.separator}{json.dumps(arguments, ensure_ascii=False)}{self.end}"
 

@@ -39,7 +39,7 @@ class Breadcrumbs(NamedTuple):
     kind: str
 
 
-def breadcrumbs(value: Any, pointer: str) -> Breadcrumbs:
+def breadcrumbs(value: object, pointer: str) -> Breadcrumbs:
     """The names of `pointer` in the source that was loaded as `value`."""
     names: list[str] = []
     at, keyword = value, ""
@@ -62,7 +62,7 @@ def breadcrumbs(value: Any, pointer: str) -> Breadcrumbs:
     return Breadcrumbs(tuple(names), _kind(at) if schema and keyword not in _MEMBERS else "")
 
 
-def _inside(value: Any, part: str) -> Any:
+def _inside(value: object, part: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(part)
     if isinstance(value, list | tuple) and part.isdigit() and int(part) < len(value):
@@ -70,7 +70,7 @@ def _inside(value: Any, part: str) -> Any:
     return None
 
 
-def _named(value: Any) -> str:
+def _named(value: object) -> str:
     """What a tool, or a tag, is called."""
     if not isinstance(value, Mapping):
         return ""
@@ -85,7 +85,7 @@ def _named(value: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if not isinstance(value, Mapping):
         return ""
     kind = value.get("type")

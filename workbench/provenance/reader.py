@@ -206,7 +206,7 @@ class Reader:
         known = isinstance(token, int) and 0 <= token < self.info.vocab_size
         return self.info.decoded_vocab[token].decode(errors="replace") if known else str(token)
 
-    def _walk(self, pointer: str, schema: Any, options: dict[str, Any]) -> SchemaWalk:
+    def _walk(self, pointer: str, schema: object, options: dict[str, Any]) -> SchemaWalk:
         if pointer not in self._walks:
             self._walks[pointer] = SchemaWalk(schema, options, ORACLES)
         return self._walks[pointer]
@@ -348,7 +348,7 @@ def _said_here(prefix: JsonPrefix) -> str:
     return where
 
 
-def _rest(value: Any, partial: str) -> bytes | None:
+def _rest(value: object, partial: str) -> bytes | None:
     """What is missing of a name or scalar of which `partial` is written, or None where that is not its beginning."""
     if isinstance(value, list | dict):
         return None
@@ -363,12 +363,12 @@ def _missing(text: str, partial: str) -> bytes | None:
     return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
 
 
-def spelt(value: Any) -> str:
+def spelt(value: object) -> str:
     """A name or scalar as JSON text."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, list | tuple)
 
 
@@ -378,7 +378,7 @@ def _at(value: Any, pointer: str) -> Any:
     return value
 
 
-def _older_places(value: Any) -> dict[str, str]:
+def _older_places(value: object) -> dict[str, str]:
     """For the older form of structural tags: places in the present form to places in the text."""
     base, items = ("#", value) if isinstance(value, list) else ("#/structures", None)
     if items is None:

@@ -307,14 +307,14 @@ def _cuts(site: Site) -> Iterator[_Cut]:
         yield from (_Cut(site, keyword) for keyword in site.schema if site.get(keyword) is not None)
 
 
-def _without(root: Any, paths: tuple[tuple[str, ...], ...]) -> Any:
+def _without(root: object, paths: tuple[tuple[str, ...], ...]) -> Any:
     """`root` without the members at `paths`."""
     for path in paths:
         root = _cut_out(root, path)
     return root
 
 
-def _cut_out(value: Any, path: tuple[str, ...]) -> Any:
+def _cut_out(value: object, path: tuple[str, ...]) -> Any:
     if not path:
         return True
     first, rest = path[0], path[1:]
@@ -329,7 +329,7 @@ def _cut_out(value: Any, path: tuple[str, ...]) -> Any:
     return {key: _cut_out(item, rest) if key == first else item for key, item in value.items()}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     try:
         text = " ".join(lay_out(value).split())
     except TypeError:

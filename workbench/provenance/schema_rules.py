@@ -102,11 +102,11 @@ class _Document:
     `whole`: what the grammar in use was made of, if that is the schema.
     """
 
-    def __init__(self, base: str, schema: Any, options: Mapping[str, Any], whole: tuple[Any, ...] | None) -> None:
+    def __init__(self, base: str, schema: object, options: Mapping[str, Any], whole: tuple[Any, ...] | None) -> None:
         self._base, self._schema, self._options, self._whole = base, schema, options, whole
         self._known: RuleKeys | None = None
 
-    def key(self, schema: Any, pointer: str) -> bytes | None:
+    def key(self, schema: object, pointer: str) -> bytes | None:
         if self._known is None:
             whole = self._whole or _schema_of(Grammar.from_json_schema(self._schema, **self._options))
             self._known = RuleKeys(*whole)
@@ -123,7 +123,7 @@ def _schema_of(grammar: Grammar) -> tuple[Any, ...]:
     return arguments
 
 
-def _places(base: str, schema: Any) -> Iterator[tuple[str, Any]]:
+def _places(base: str, schema: object) -> Iterator[tuple[str, Any]]:
     """All schemas in `schema`, each with its pointer, in the order of the text."""
     work = [(base, schema)]
     while work:

@@ -160,7 +160,7 @@ class Edits:
         such."""
         return self._core.draft
 
-    def source(self, grammar: Any, *, language: str | None = None, **reading: Any) -> Reading | Draft:
+    def source(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading | Draft:
         """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
         and the grammar in use stays."""
         source = self._sourced(grammar, language, reading)
@@ -172,7 +172,7 @@ class Edits:
         self._core.tell("draft")
         return draft
 
-    def set_grammar(self, grammar: Any, *, language: str | None = None, **reading: Any) -> Reading:
+    def set_grammar(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading:
         """`Session.set_grammar`."""
         core, source = self._core, self._sourced(grammar, language, reading)
         with core.lock:
@@ -190,14 +190,14 @@ class Edits:
         core.tell("grammar")
         return outcome
 
-    def _sourced(self, grammar: Any, language: str | None, reading: dict[str, Any]) -> Source:
+    def _sourced(self, grammar: object, language: str | None, reading: dict[str, Any]) -> Source:
         source = Source.of(grammar, language, **reading)
         here = self._core.document
         if isinstance(grammar, str) and source.language == here.language == "ebnf" and not reading:
             return Source.of(source, **here.options)
         return source
 
-    def set_tokenizer(self, tokenizer: Any) -> Reading:
+    def set_tokenizer(self, tokenizer: object) -> Reading:
         """`Session.set_tokenizer`."""
         core = self._core
         with core.lock:

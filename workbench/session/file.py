@@ -82,7 +82,9 @@ def _kept(step: Step) -> dict[str, Any]:
     return kept if step.token_id is None else {**kept, "token": step.token_id}
 
 
-def read_saved(source: str | Path | Mapping[str, Any], tokenizer: Any = None, options: Options | None = None) -> Saved:
+def read_saved(
+    source: str | Path | Mapping[str, Any], tokenizer: object = None, options: Options | None = None
+) -> Saved:
     """What a file holds, or what `to_json` returned; `tokenizer` where it is not to be found by its name.
 
     options: in place of the file's own, whose limits are held to the defaults, with a warning where it asks for more.
@@ -126,7 +128,7 @@ def _source(kept: Mapping[str, Any]) -> Source:
         raise KeptError(f"the grammar of this session cannot be read: {error}") from None
 
 
-def _step(step: Any, number: int) -> Step:
+def _step(step: object, number: int) -> Step:
     if not isinstance(step, Mapping):
         raise KeptError(f"step {number} of this session is {type(step).__name__}, not an object")
     if step.get("token") is not None:
@@ -137,7 +139,7 @@ def _step(step: Any, number: int) -> Step:
         raise KeptError(f"the bytes of step {number} are not base64: {error}") from None
 
 
-def _tokenizer(kept: Mapping[str, Any], given: Any) -> Tokenizer:
+def _tokenizer(kept: Mapping[str, Any], given: object) -> Tokenizer:
     if given is None:
         given = kept.get("source")
         if not isinstance(given, str):

@@ -68,8 +68,8 @@ class Session(Displayed):
 
     def __init__(
         self,
-        grammar: Any,
-        tokenizer: Any = "tekken",
+        grammar: object,
+        tokenizer: object = "tekken",
         *,
         language: str | None = None,
         options: Options | None = None,
@@ -84,8 +84,8 @@ class Session(Displayed):
     @classmethod
     def opened(
         cls,
-        grammar: Any,
-        tokenizer: Any = "tekken",
+        grammar: object,
+        tokenizer: object = "tekken",
         *,
         language: str | None = None,
         options: Options | None = None,
@@ -230,7 +230,7 @@ class Session(Displayed):
 
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 
-    def set_grammar(self, grammar: Any, *, language: str | None = None, **reading: Any) -> Reading:
+    def set_grammar(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading:
         """Compile another grammar (see `Session`) and read the present text under it, as far as it goes.
 
         EBNF text keeps the present root rule's name, unless `root_rule_name` says another.
@@ -239,14 +239,14 @@ class Session(Displayed):
         """
         return self.edits.set_grammar(grammar, language=language, **reading)
 
-    def set_tokenizer(self, tokenizer: Any) -> Reading:
+    def set_tokenizer(self, tokenizer: object) -> Reading:
         """Take another vocabulary; the grammar stays, and the text is cut into the new tokens."""
         return self.edits.set_tokenizer(tokenizer)
 
     # -- a model in the loop -----------------------------------------------------------------------------------------
 
     async def generate(
-        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, pace: float = 0.0, **options: Any
+        self, model: LanguageModel, prompt: object, *, constrained: bool = True, pace: float = 0.0, **options: Any
     ) -> Trace:
         """Let a model write from the beginning, token by token, with every view following; `await` it in a cell.
 
@@ -259,7 +259,7 @@ class Session(Displayed):
         """
         return await self.model.generate(model, prompt, constrained=constrained, pace=pace, **options)
 
-    def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:
+    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any) -> Trace:
         """`generate` for a script: blocks until done.  In a notebook only the kernel's stop button can end it."""
         return self.model.run(model, prompt, constrained=constrained, **options)
 
@@ -295,7 +295,7 @@ class Session(Displayed):
 
     @classmethod
     def load(
-        cls, source: str | Path | Mapping[str, Any], tokenizer: Any = None, *, options: Options | None = None
+        cls, source: str | Path | Mapping[str, Any], tokenizer: object = None, *, options: Options | None = None
     ) -> Session:
         """The session of a file that `save` wrote (or of what `to_json` returned), at the place where it stood.
 

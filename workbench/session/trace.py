@@ -30,7 +30,7 @@ __all__ = ["Trace"]
 class RunningSession(Protocol):
     """A session, as far as a trace goes on in it."""
 
-    def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace: ...
+    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any) -> Trace: ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
@@ -31,7 +31,7 @@ _FOLDER_FILES: Final = ("tekken.json", "tokenizer.model", "spiece.model")
 
 
 def load_tokenizer(
-    source: Any = "tekken",
+    source: object = "tekken",
     *,
     vocab_size: int | None = None,
     stop_token_ids: int | Iterable[int] | None = None,
@@ -159,7 +159,7 @@ def _is_rank_file(path: Path) -> bool:
         return looks_like_ranks(file.read(4096))
 
 
-def _wrap(source: Any) -> VocabularySource:
+def _wrap(source: object) -> VocabularySource:
     """Objects of other libraries, by what they can do (the order is that of `kernels_core.tokens.reading`)."""
     if hasattr(source, "instruct_tokenizer") or hasattr(source, "id_to_byte_piece"):
         return wrap_mistral(source)
@@ -175,7 +175,7 @@ def _wrap(source: Any) -> VocabularySource:
     )
 
 
-def _refuse_rank_options(style: Any, pattern: Any, special_tokens: Any, source: Any) -> None:
+def _refuse_rank_options(style: object, pattern: object, special_tokens: object, source: object) -> None:
     given = {"style": style, "pattern": pattern, "special_tokens": special_tokens}
     used = [key for key, value in given.items() if value is not None]
     if used:

@@ -60,7 +60,7 @@ class Tokenizer:
         *,
         name: str,
         codec: Codec | None = None,
-        library_object: Any = None,
+        library_object: object = None,
         source: str | None = None,
     ) -> None:
         self.info = info

@@ -67,7 +67,7 @@ def import_server(name: str, *names: str) -> ModuleType:
 
 
 def read_vocabulary(
-    tokenizer: Any, vocab_size: int | None = None, stop_token_ids: Iterable[int] | None = None
+    tokenizer: object, vocab_size: int | None = None, stop_token_ids: Iterable[int] | None = None
 ) -> TokenizerInfo:
     """The vocabulary of what a server calls its tokenizer: a `TokenizerInfo` is taken as it is.
 
@@ -162,7 +162,7 @@ def _tag(text: str) -> tuple[Any, Sequence[str] | None]:
     return _with_schemas(tag), None
 
 
-def _with_schemas(value: Any) -> Any:
+def _with_schemas(value: object) -> Any:
     """A format whose schema was left open takes any JSON."""
     if isinstance(value, list):
         return [_with_schemas(item) for item in value]

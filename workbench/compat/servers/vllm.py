@@ -105,7 +105,7 @@ class Backend:
     `TokenizerInfo`.  `vocab_size`: ids that the model scores.
     """
 
-    def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
+    def __init__(self, vllm_config: object, tokenizer: object, vocab_size: int) -> None:
         self.vllm_config, self.tokenizer = vllm_config, tokenizer
         self.info = read_vocabulary(_readable(tokenizer), vocab_size)
         self.vocab_size = self.info.vocab_size
@@ -114,7 +114,7 @@ class Backend:
         self.compiler = GrammarCompiler(self.info)
 
     def compile_grammar(
-        self, request_type: Any, grammar_spec: str, stop_token_ids: Iterable[int] | None = None
+        self, request_type: object, grammar_spec: str, stop_token_ids: Iterable[int] | None = None
     ) -> RequestGrammar:
         """`request_type`: a member of vLLM's `StructuredOutputOptions`.  Errors are those of `compile_request`."""
         kind = _kind(request_type)
@@ -202,7 +202,7 @@ def plugin() -> None:
         raise ServerInterfaceError(f"{SWITCH} is one of {', '.join(PLACES)}, not {place!r}")
 
 
-def _kind(request_type: Any) -> Kind:
+def _kind(request_type: object) -> Kind:
     name = str(getattr(request_type, "name", request_type)).lower()
     for kind in KINDS:
         if kind == name:

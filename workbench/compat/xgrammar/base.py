@@ -22,7 +22,7 @@ class XGRObject:
     _engine: Any = None
 
     @classmethod
-    def wrap(cls: type[T], engine: Any) -> T:
+    def wrap(cls: type[T], engine: object) -> T:
         """The holder of an object made by `kernels_core`."""
         self = cls.__new__(cls)
         self._engine = engine

@@ -54,7 +54,7 @@ _LAST: tuple[Any, int, Any] = (None, 0, None)
 """The tensor looked at last, where its memory was, and its memory as an array."""
 
 
-def as_array(bitmask: Any) -> Any:
+def as_array(bitmask: object) -> Any:
     """The memory of a torch tensor on the CPU as a numpy array; anything else as it is.
 
     A decoding loop asks for masks in one tensor over and over, and making the array takes longer than the mask.
@@ -135,7 +135,7 @@ def apply_token_bitmask_inplace(
         apply(logits, bitmask, vocab_size=vocab_size, indices=indices)
 
 
-def _check_devices(logits: Any, bitmask: Any, backend: str) -> None:
+def _check_devices(logits: object, bitmask: object, backend: str) -> None:
     torch = sys.modules.get("torch")  # whoever passes a tensor has imported it
     devices = [item.device for item in (logits, bitmask) if torch is not None and isinstance(item, torch.Tensor)]
     if len({(device.type, device.index) for device in devices}) > 1:
@@ -146,7 +146,7 @@ def _check_devices(logits: Any, bitmask: Any, backend: str) -> None:
         raise InvalidArgumentError(f"backend {backend!r} takes tensors on a device, not in CPU memory; see 'auto'")
 
 
-def _is_elsewhere(value: Any) -> bool:
+def _is_elsewhere(value: object) -> bool:
     """Is it a tensor outside CPU memory, whose values only its device knows?"""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor) and value.device.type != "cpu"

@@ -171,7 +171,7 @@ def _of_engine(
     return StructuralTag.model_validate(_with_their_key(tag))
 
 
-def _with_their_key(form: Any) -> Any:
+def _with_their_key(form: object) -> Any:
     """A format of the engine that says how members are ordered as XGrammar has it; a default is left out."""
     if isinstance(form, list):
         return [_with_their_key(item) for item in form]
@@ -251,7 +251,7 @@ def get_builtin_structural_tag(
 _CHOICES: TypeAdapter[Any] = TypeAdapter(ToolChoiceOptionParam)
 
 
-def _read_reasoning(reasoning: Any) -> Reasoning:
+def _read_reasoning(reasoning: object) -> Reasoning:
     """The mode that is meant; True and False are the older spelling of two."""
     if isinstance(reasoning, bool):
         reasoning = "enabled" if reasoning else "disabled"
@@ -261,7 +261,7 @@ def _read_reasoning(reasoning: Any) -> Reasoning:
     return mode
 
 
-def _read_tool(index: int, tool: Any) -> ToolParam:
+def _read_tool(index: int, tool: object) -> ToolParam:
     if isinstance(tool, FunctionToolParam | BuiltinToolParam):
         return tool
     try:
@@ -272,7 +272,7 @@ def _read_tool(index: int, tool: Any) -> ToolParam:
         raise InvalidArgumentError(f"tools[{index}]: {error}") from None
 
 
-def _read_choice(choice: Any) -> Any:
+def _read_choice(choice: object) -> Any:
     if choice is None:
         return None
     kinds: dict[str, type[BaseModel]] = {"function": NamedToolChoiceParam, "allowed_tools": AllowedToolChoiceParam}

@@ -105,7 +105,7 @@ class GrammarCompiler(XGRObject):
 
     def compile_json_schema(
         self,
-        schema: Any,
+        schema: object,
         *,
         any_whitespace: bool = True,
         indent: int | None = None,

@@ -48,7 +48,7 @@ class Grammar(XGRObject):
 
     @staticmethod
     def from_json_schema(
-        schema: Any,
+        schema: object,
         *,
         any_whitespace: bool = True,
         indent: int | None = None,
@@ -155,13 +155,13 @@ def builtin_json_grammar() -> EngineGrammar:
     return EngineGrammar.from_ebnf(JSON_TEXT.replace("::= value\n", "::= object | array\n", 1))
 
 
-def require_schema(schema: Any) -> None:
+def require_schema(schema: object) -> None:
     """Refuse what is neither JSON text nor a dict or bool nor a pydantic model."""
     if not isinstance(schema, str | dict | bool) and not hasattr(schema, "model_json_schema"):
         raise InvalidArgumentError(f"a schema is JSON text, a dict or a pydantic model, not a {type(schema).__name__}")
 
 
-def require_named(named: Any) -> Mapping[str, Grammar | str] | None:
+def require_named(named: object) -> Mapping[str, Grammar | str] | None:
     """`named_grammars` as it was given; `TypeError`, as in XGrammar, for what is no dictionary of them by name."""
     if named is None:
         return None

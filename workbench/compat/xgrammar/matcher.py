@@ -123,7 +123,7 @@ class GrammarMatcher(XGRObject):
             return False
         return bool(self.engine.accept_string(input_str))
 
-    def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
+    def fill_next_token_bitmask(self, bitmask: object, index: int = 0, *, debug_print: bool = False) -> bool:
         """Write the mask of the next token into row `index`; False if every bit of the row is set.
 
         bitmask: int32 torch tensor in CPU memory or numpy array, shape (batch, words) or (words,).
@@ -280,7 +280,7 @@ class BatchGrammarMatcher(XGRObject):
     def batch_fill_next_token_bitmask(
         self,
         matchers: list[GrammarMatcher],
-        bitmask: Any,
+        bitmask: object,
         indices: list[int] | None = None,
         debug_print: bool = False,
     ) -> None:

@@ -46,7 +46,7 @@ def engine_arguments(
     }
 
 
-def with_fallback(document: Any, make: Callable[[Any], T]) -> T:
+def with_fallback(document: object, make: Callable[[Any], T]) -> T:
     """`make(document)`, of a schema or a tag that holds some; again with keywords loosened, and a warning for each."""
     try:
         return make(document)
@@ -72,7 +72,7 @@ def with_fallback(document: Any, make: Callable[[Any], T]) -> T:
     raise first
 
 
-def _loosened(document: Any, problems: Sequence[SchemaProblem]) -> Any | None:
+def _loosened(document: object, problems: Sequence[SchemaProblem]) -> Any | None:
     """A copy in which what is named gives way; None if something else is at fault."""
     if not isinstance(document, dict):
         return None
@@ -95,7 +95,7 @@ def _loosened(document: Any, problems: Sequence[SchemaProblem]) -> Any | None:
     return loose
 
 
-def _at(document: Any, pointer: str) -> Any:
+def _at(document: object, pointer: str) -> Any:
     """What a JSON pointer, as a URI fragment, points to; None where that is nothing."""
     from urllib.parse import unquote
 

@@ -52,7 +52,7 @@ def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> d
         return {**loaded, "format": _with_defaults(loaded["format"], "#/format", 0, {})}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A pydantic model as a dict, its schema too; anything else as it is."""
     if hasattr(value, "model_dump"):
         fields = value.model_dump(by_alias=True)
@@ -61,7 +61,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _check_depth(tag: Any) -> None:
+def _check_depth(tag: object) -> None:
     """Refuse what is nested deeper than the setting.  What stands at a depth many times is looked into once."""
     limit = get_max_recursion_depth()
     level: dict[int, Any] = {id(tag): tag}
@@ -77,7 +77,7 @@ def _check_depth(tag: Any) -> None:
     raise InvalidStructuralTagError(f"nested deeper than {limit}, or holding itself; see set_max_recursion_depth", "#")
 
 
-def _with_defaults(value: Any, path: str, depth: int, made: dict[int, Any]) -> Any:
+def _with_defaults(value: object, path: str, depth: int, made: dict[int, Any]) -> Any:
     """A format with its schemas marked as strict, and so for all formats in it; `path` is its place.
 
     `made` has, by the identity of a part, what became of it: a part that stands in many places is one part behind, too.

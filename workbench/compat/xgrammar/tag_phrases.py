@@ -70,7 +70,7 @@ _EBNF = re.compile(r"EBNF, line (\d+), column (\d+): (.*)")
 
 
 @contextmanager
-def tag_errors(tag: Any) -> Iterator[None]:
+def tag_errors(tag: object) -> Iterator[None]:
     """Raise the engine's errors about `tag` (loaded, or whatever was given) with XGrammar's phrase in front."""
     try:
         yield
@@ -82,7 +82,7 @@ def tag_errors(tag: Any) -> Iterator[None]:
         raise told.with_traceback(error.__traceback__) from error.__cause__
 
 
-def phrase_of(tag: Any, error: errors.InvalidStructuralTagError) -> str:
+def phrase_of(tag: object, error: errors.InvalidStructuralTagError) -> str:
     """XGrammar's words for what is wrong with `tag`; "" where none are known."""
     if isinstance(tag, str):
         tag = json.loads(tag)  # it was read: what is malformed is inside
@@ -106,7 +106,7 @@ def phrase_of(tag: Any, error: errors.InvalidStructuralTagError) -> str:
     return ""
 
 
-def _walk(tag: Any, path: str) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], Any]:
+def _walk(tag: object, path: str) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], Any]:
     """The formats on the way to `path` with their types ("" for the whole tag, "?" for none), the keys below the last
     one, and the value at the end.
     """
@@ -152,7 +152,7 @@ def _wanted(kind: str, key: str) -> str:
     return f"{_NAMES[kind]} must have {article} {key} field{_FIELDS[key][1]}"
 
 
-def _of_value(kind: str, key: str, value: Any, error: errors.InvalidStructuralTagError) -> str:
+def _of_value(kind: str, key: str, value: object, error: errors.InvalidStructuralTagError) -> str:
     name = _NAMES.get(kind, "")
     if key in _FLAGS:
         return f"{key} must be a boolean"
@@ -192,7 +192,7 @@ def _of_value(kind: str, key: str, value: Any, error: errors.InvalidStructuralTa
     return "" if fits else _wanted(kind, key)
 
 
-def _of_item(kind: str, key: str, value: Any, error: errors.InvalidStructuralTagError) -> str:
+def _of_item(kind: str, key: str, value: object, error: errors.InvalidStructuralTagError) -> str:
     name = _NAMES.get(kind, "")
     if isinstance(value, str) and value and key in ("triggers", "excludes", "end"):
         return ""  # of the right kind: something else is wrong with it
@@ -217,7 +217,7 @@ def _of_item(kind: str, key: str, value: Any, error: errors.InvalidStructuralTag
     return ""
 
 
-def _of_switch(kind: str, value: Any, error: errors.InvalidStructuralTagError) -> str:
+def _of_switch(kind: str, value: object, error: errors.InvalidStructuralTagError) -> str:
     """What a rule of a dispatch waits for."""
     if kind == "dispatch":
         return "" if isinstance(value, str) else f"{_pair(kind)} first element must be a string"
@@ -226,7 +226,7 @@ def _of_switch(kind: str, value: Any, error: errors.InvalidStructuralTagError) -
     return f"{_pair(kind)} first element must be an integer or string"
 
 
-def _of_token(wrong: str, empty: str, value: Any, error: errors.InvalidStructuralTagError) -> str:
+def _of_token(wrong: str, empty: str, value: object, error: errors.InvalidStructuralTagError) -> str:
     """What is said of a token, in a list of them or alone; "" if it is neither empty nor an unfit number."""
     listed = "elements" in wrong
     if value == "":
@@ -238,7 +238,7 @@ def _of_token(wrong: str, empty: str, value: Any, error: errors.InvalidStructura
     return _NO_VOCABULARY if error.needs_vocabulary else ""
 
 
-def _is_token(value: Any) -> bool:
+def _is_token(value: object) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 

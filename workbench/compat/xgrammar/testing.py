@@ -25,7 +25,7 @@ __all__ = ["GrammarFunctor", "bitmask_to_bool_mask", "bool_mask_to_bitmask"]
 
 
 def _json_schema_to_ebnf(
-    schema: Any,
+    schema: object,
     *,
     any_whitespace: bool = True,
     indent: int | None = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import warnings
-from typing import Any
 
 from kernels_core import TokenizerInfo as EngineInfo
 from kernels_core import VocabType
@@ -55,7 +54,7 @@ class TokenizerInfo(XGRObject):
 
     @staticmethod
     def from_huggingface(
-        tokenizer: Any, *, vocab_size: int | None = None, stop_token_ids: list[int] | int | None = None
+        tokenizer: object, *, vocab_size: int | None = None, stop_token_ids: list[int] | int | None = None
     ) -> TokenizerInfo:
         """Of a tokenizer of `transformers`, or any other that `kernels_core.TokenizerInfo` reads.
 
