@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernels_core.inspect.snapshots import Automaton, Frontier
+    from workbench.blame import Blame
     from workbench.generation import Generation, Step
     from workbench.generation.branch import Edit
+    from workbench.generation.cuts import Cuts
     from workbench.session import Session
 
 __all__ = ["Page", "Trace"]
@@ -99,6 +101,14 @@ class Trace:
         settings = {**self.generation.settings, **options}
         constrained = self.generation.constrained
         return self.session.run(source.model, list(source.prompt), constrained=constrained, begin=begin, **settings)
+
+    def blame(self, *, seconds: float = 10.0) -> Blame:
+        """Which parts of the grammar took how much probability: see `Generation.blame`."""
+        return self.generation.blame(seconds=seconds)
+
+    def cuts(self, *, passes: int = 16) -> Cuts:
+        """In which other tokens the text could have been written: see `Generation.cuts`."""
+        return self.generation.cuts(passes=passes)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each token: the generation's columns, and how many Earley items there were before it."""
