@@ -208,8 +208,8 @@ async def _extraction(server: Server, params: Params) -> dict[str, Any]:
 
 async def _choice(server: Server, params: Params) -> dict[str, Any]:
     tools = [_tool(name, about, parameters) for name, (about, parameters, _) in TOOLS.items()]
-    asked = [*((name, prompt) for name, (_, _, prompt) in TOOLS.items()), ("", NO_TOOL)]
-    asked = [(*one, seed) for one in asked for seed in range(params["prompts"])]
+    prompts = [*((name, prompt) for name, (_, _, prompt) in TOOLS.items()), ("", NO_TOOL)]
+    asked = [(name, prompt, seed) for name, prompt in prompts for seed in range(params["prompts"])]
     more = {"tools": tools, "tool_choice": "required", "max_tokens": 128}
     found = await _ask(server, params["model"], [(prompt, more | {"seed": seed}) for _, prompt, seed in asked])
     first = [one["message"]["tool_calls"][0]["function"] for one in found]
@@ -297,7 +297,7 @@ def _speed(model: Any, seed: int, count: int) -> dict[str, Any]:
 
 
 def _of(frame: pd.DataFrame, part: str) -> list[dict[str, Any]]:
-    return frame[(frame["status"] == "ok") & (frame["part"] == part)].to_dict("records")
+    return list(frame[(frame["status"] == "ok") & (frame["part"] == part)].to_dict("records"))
 
 
 def _flags(frame: pd.DataFrame, part: str, name: str) -> list[bool]:

@@ -69,7 +69,7 @@ ARMS: Final = ("free", "schema", "constrained", "both", "reason", "draft")
 BOUND: Final = ("constrained", "both", "reason", "draft")
 TOLD: Final = ("schema", "both", "reason", "draft")
 COUNTS: Final = {"smoke": 2, "quick": 20, "full": 100}
-MOST_MADE: Final = 20  # they are of four kinds, so that more of them tell little
+MOST_MADE: Final = 10  # they are of four kinds, so that more of them tell little
 SLICE: Final = 10
 QUESTIONS: Final = "bfcl/questions.jsonl.gz"  # in the data folder
 SIMPLE: Final = "simple"
@@ -443,7 +443,7 @@ def _kind(one: Mapping[str, Any]) -> Any:
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
-    """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, at most 20 that are made; ten in a trial."""
+    """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, at most ten that are made; ten in a trial."""
     count = limit or COUNTS[preset]
     sources = {"made": min(count, MOST_MADE)}
     if path := os.environ.get(BFCL):

@@ -101,6 +101,14 @@ def test_other_cuts_take_their_part(tiny: LanguageModel) -> None:
     assert b"t" in part.tokens
 
 
+def test_a_sessions_trace_tells_the_same(tiny: LanguageModel) -> None:
+    from workbench.session import Session
+
+    trace = Session(RULES, tiny.tokenizer).run(tiny, "a", seed=2, alternatives=20)
+    assert blame(trace.generation).mass > 0
+    assert trace.cuts(passes=1).text == trace.generation.text_bytes
+
+
 def test_nothing_to_blame(tiny: LanguageModel) -> None:
     with pytest.raises(ValueError, match="has no grammar"):
         blame(generate(tiny, "a", max_tokens=2))

@@ -77,11 +77,19 @@ class Dashboard:
     """The panels of `session`; see `workbench.panels.base.Desk` for what a panel may ask of it.
 
     `panels` are classes of panels (default: all there are, but the first screen).  `screen`: begin with the first
-    screen, and have the others under the hood.  `close()` lets go of the session.
+    screen, and have the others under the hood.  `export`: writes it as a page with a title.  `close()` lets go of the session.
     """
 
-    def __init__(self, session: Session, panels: Iterable[type[Panel]] | None = None, *, screen: bool = False) -> None:
+    def __init__(
+        self,
+        session: Session,
+        panels: Iterable[type[Panel]] | None = None,
+        *,
+        screen: bool = False,
+        export: Callable[[Dashboard, str], str] | None = None,
+    ) -> None:
         self.session = session
+        self._export = export
         self.last_error: Exception | None = None
         # The text in the box and its fate, where the box holds more than the text read.
         self._typed: str | None = None
@@ -180,9 +188,9 @@ class Dashboard:
 
     def page(self, *, title: str = "Maskscope explorer") -> str:
         """The desk as one HTML document that opens anywhere and steps through the history without Python."""
-        from workbench.keepsake import desk_page
-
-        return desk_page(self, title=title)
+        if self._export is None:
+            raise NotImplementedError("nobody writes this desk as a page: open it by `wb.explore`")
+        return self._export(self, title)
 
     def show(self, name: str) -> None:
         """Bring panel `name` to the front of its dock."""

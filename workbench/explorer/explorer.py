@@ -19,6 +19,7 @@ from visualizers.mode import get_mode
 from visualizers.twin import display_with_twin
 from workbench.explorer import current
 from workbench.explorer.dashboard import Dashboard
+from workbench.explorer.export import desk_page
 from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel
 from workbench.panels.screen import ScreenPanel
@@ -76,7 +77,7 @@ class Explorer:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.desk = Dashboard(session, screen=True)
+        self.desk = Dashboard(session, screen=True, export=desk_page)
         current.note_opened(self)
 
     # -- what a person calls -----------------------------------------------------------------------------------------

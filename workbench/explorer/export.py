@@ -23,7 +23,7 @@ MAX_PLACES: Final = 240
 """A page holds at most so many steps of the history, those around the place; its buttons say where it ends."""
 
 
-def desk_page(desk: Dashboard, *, title: str, heading: bool = True) -> str:
+def desk_page(desk: Dashboard, title: str, *, heading: bool = True) -> str:
     """The page.  It begins at the session's place and reaches the ends of the history, up to `MAX_PLACES` steps."""
     session = desk.session
     with session.held():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernels_core.inspect.snapshots import Automaton, Frontier
+    from workbench.generation.cuts import Cuts
     from workbench.generation.model import LanguageModel
 
 __all__ = ["Trace"]
@@ -100,6 +101,10 @@ class Trace(Record):
         settings = {**self.generation.settings, **options}
         constrained = self.generation.constrained
         return self.session.run(source.model, list(source.prompt), constrained=constrained, begin=begin, **settings)
+
+    def cuts(self, *, passes: int = 16) -> Cuts:
+        """In which other tokens the text could have been written: see `Generation.cuts`."""
+        return self.generation.cuts(passes=passes)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each token: the generation's columns, and how many Earley items there were before it."""
