@@ -85,6 +85,7 @@ def main(repeats: int = 20, name: str = "smollm2") -> None:
         "asap, 200 draws": lambda case, seed: _sample(model, case, seed, method="asap", n=200),
         "cars, 200 draws": lambda case, seed: _sample(model, case, seed, method="cars", n=200),
         "smc, 32 particles": lambda case, seed: _sample(model, case, seed, method="smc", particles=32),
+        "smc, 128 particles": lambda case, seed: _sample(model, case, seed, method="smc", particles=128),
         "smc, 8 particles": lambda case, seed: _sample(model, case, seed, method="smc", particles=8),
         "smc by ess, 32 p.": lambda case, seed: _sample(
             model, case, seed, method="smc", particles=32, resampling="ess"

@@ -204,8 +204,8 @@ class Attempts:
         found.log_evidence = low
         # Where nobody fails the estimate is the ceiling, and one failure in so many would not have been seen.
         doubt = 1 / (len(found.ends) + 1)
-        rest = float((math.exp(low) / np.maximum(ceilings - math.exp(low), 1e-300)).sum())
-        found.error = min(max(1 / math.sqrt(rest), doubt), found.most - found.least)
+        information = float((math.exp(low) / np.maximum(ceilings - math.exp(low), 1e-300)).sum())
+        found.error = min(max(1 / math.sqrt(information), doubt), found.most - found.least)
 
 
 def _values(here: Prefix, ids: IntArray) -> FloatArray:

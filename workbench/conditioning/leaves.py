@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from workbench.generation.trace import Generation
 
 __all__ = ["Leaf", "confidences"]
 
+_Reading: TypeAlias = Generator[tuple[str, Any, int, int], None, int]
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\n\r"
 _HALF_NUMBERS = {".", *(mark + sign for mark in "eE" for sign in ("", "+", "-"))}  # what stands behind one that was cut
@@ -121,7 +122,7 @@ class _CutError(Exception):
     """The text ends inside a value."""
 
 
-def _value(text: str, place: int, pointer: str) -> Iterator[tuple[str, Any, int, int]]:
+def _value(text: str, place: int, pointer: str) -> _Reading:
     """The leaves of the value at `place`; returns the place behind it."""
     if place >= len(text):
         raise _CutError
@@ -140,7 +141,7 @@ def _value(text: str, place: int, pointer: str) -> Iterator[tuple[str, Any, int,
     return end
 
 
-def _members(text: str, place: int, pointer: str) -> Iterator[tuple[str, Any, int, int]]:
+def _members(text: str, place: int, pointer: str) -> _Reading:
     """The leaves of the object or array at `place`; returns the place behind it."""
     named, close = text[place] == "{", "}" if text[place] == "{" else "]"
     place = _after_space(text, place + 1)

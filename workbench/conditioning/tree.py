@@ -66,7 +66,7 @@ class Prefix:
         self.parent = parent
         self.token = token
         self.log_prob = log_prob
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.ended = ended
         self.children: dict[int, Prefix | None] = {}
         self.matcher: GrammarMatcher | None = None
