@@ -77,7 +77,8 @@ class Dashboard:
     """The panels of `session`; see `workbench.panels.base.Desk` for what a panel may ask of it.
 
     `panels` are classes of panels (default: all there are, but the first screen).  `screen`: begin with the first
-    screen, and have the others under the hood.  `export`: writes it as a page with a title.  `close()` lets go of the session.
+    screen, and have the others under the hood.  `export`: writes it as a page with a title.  `close()` lets go of the
+    session.
     """
 
     def __init__(
