@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -96,3 +97,15 @@ def test_a_planted_circle_is_found(planted: str, tmp_path: pathlib.Path, monkeyp
     uses["workbench.session.session"] |= set(modules_used(file, frozenset(uses), types=True))
     with pytest.raises(CycleError):
         refuse_circles(uses)
+
+
+def test_no_module_hides_a_lazy_name() -> None:
+    """A package's attribute is its submodule once that is imported, whatever was to be loaded by that name."""
+    found = 0
+    for package in (pathlib.Path(__file__).parents[2] / "workbench").rglob("__init__.py"):
+        text = package.read_text(encoding="utf-8")
+        if "lazy_names(" in text:
+            names = set(re.findall(r'"(\w+)"', text.partition("__all__ = [")[2].partition("]")[0]))
+            found += len(names)
+            assert not names & {path.stem for path in package.parent.iterdir()}, package
+    assert found > 50

@@ -55,8 +55,8 @@ CASES: dict[str, tuple[Any, str, str]] = {
 
 # What displays itself: of the workbench by its own method (`displays`), of the engine by `visualizers.formatters`.
 DISPLAYS = (
-    "Caches", "Comparison", "Explorer", "Generation", "Hunt", "NextTokens", "Reading", "Session", "SideBySide", "Trace",
-    "Why",
+    "Blame", "Caches", "Comparison", "Cuts", "Explorer", "Generation", "Hunt", "NextTokens", "Probabilities", "Reading",
+    "Replayed", "Samples", "Session", "SideBySide", "Trace", "Why",
 )  # fmt: skip
 SNAPSHOTS: dict[str, Callable[[wb.Session], Any]] = {
     "Frontier": lambda session: session.inspect.frontier(),
@@ -134,13 +134,18 @@ def displays() -> dict[str, Callable[[], str]]:
     compared = wb.compare(RULES, other, text="", tokenizer=tokenizer())
     hunted = wb.hunt(told, ["ours", faulty], texts=2, limit=1, tokenizer=tokenizer(), progress=lambda *_: None)
     return {
+        "Blame": wb.blame(run)._repr_html_,
         "Caches": wb.caches(here)._repr_html_,
+        "Cuts": run.cuts(passes=1)._repr_html_,
         "Comparison": compared._repr_html_,
         "Explorer": lambda: wb.explore(here).static_html(),
         "Generation": run._repr_html_,
         "Hunt": hunted._repr_html_,
         "NextTokens": beginning.inspect.next()._repr_html_,
+        "Probabilities": wb.probability(model, EVIL, [EVIL, SCRIPT])._repr_html_,
         "Reading": dead._repr_html_,
+        "Replayed": wb.replay(EVIL + SCRIPT, told, model)._repr_html_,
+        "Samples": wb.sample(model, EVIL, told, n=2, method="local", seed=1)._repr_html_,
         "Session": here._repr_html_,
         "SideBySide": side._repr_html_,
         "Trace": trace._repr_html_,

@@ -10,7 +10,7 @@ drawn under masks is not what the model would have written had it kept to the la
 
 Names are loaded on first use, because torch is heavy.
 Code map, in reading order: `tree` (prefixes that the model has read), `language` (a grammar on the tree), `walk` (sums
-over it), `texts` (a list of texts on it), `probability`; `attempts` (texts drawn one by one), `distinct` and
+over it), `texts` (a list of texts on it), `probabilities`; `attempts` (texts drawn one by one), `distinct` and
 `particles` (texts drawn together), over `drawing` and `token_rejection`; `methods` (`sample`), `samples` and
 `genealogy` (what it returns), `figures`; `leaves` (the parts of one answer).
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.conditioning.genealogy import Genealogy
     from workbench.conditioning.leaves import Leaf, confidences
     from workbench.conditioning.methods import METHODS, sample
-    from workbench.conditioning.probability import Probabilities, Probability, probability
+    from workbench.conditioning.probabilities import Probabilities, Probability, probability
     from workbench.conditioning.samples import Samples, total_variation
 
 __all__ = [
@@ -45,7 +45,7 @@ _NAMES = {
     "genealogy": ("Genealogy",),
     "leaves": ("Leaf", "confidences"),
     "methods": ("METHODS", "sample"),
-    "probability": ("Probabilities", "Probability", "probability"),
+    "probabilities": ("Probabilities", "Probability", "probability"),
     "samples": ("Samples", "total_variation"),
 }
 __getattr__, __dir__ = lazy_names(

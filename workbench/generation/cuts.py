@@ -109,6 +109,7 @@ class Cuts:
         from html import escape
 
         table: str = self.to_frame().to_html(index=False, float_format="%.4g", border=0)
+        table = table.replace(' class="dataframe"', "", 1)
         return f"<p>{escape(repr(self))}</p>{table}"
 
     def __repr__(self) -> str:

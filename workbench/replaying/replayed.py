@@ -263,9 +263,9 @@ def _strip(steps: Sequence[ReplayedStep]) -> str:
     for step in steps:
         colour = "#f6c6c2" if step.refused else "#fbe7b2" if step.favourite_refused else "none"
         told = step.reason or step.favourite_reason or f"{step.allowed_count:,} allowed, {step.mask_us:.1f} µs"
-        style = f"background:{colour};white-space:pre-wrap;font-family:monospace"
+        style = f"background:{colour};white-space:pre-wrap;font-family:monospace;border-right:1px solid #bbb"
         parts.append(f'<span style="{style}" title="{escape(told, quote=True)}">{escape(glyph(step.token))}</span>')
-    return '<span style="color:#bbb">·</span>'.join(parts)
+    return "".join(parts)
 
 
 def _events(found: Replayed) -> list[dict[str, Any]]:
