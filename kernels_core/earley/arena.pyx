@@ -13,8 +13,8 @@ from kernels_core.laboratory cimport SPARE_MEMORY, has
 
 __all__ = ["reserve", "spare_bytes"]
 
-cdef size_t BLOCK = 1 << 14
-cdef size_t MAX_SPARE = 2048        # blocks
+cdef size_t BLOCK = 1 << 16
+cdef size_t MAX_SPARE = 512         # blocks
 cdef vector[void*] spare            # of `BLOCK` bytes each, for all arenas of the process
 cdef mutex lock                     # of `spare`
 
