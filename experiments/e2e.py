@@ -95,7 +95,7 @@ def _model(vocabulary: str) -> Any:
 
 
 def _steps(params: Params) -> dict[str, Any]:
-    from experiments.replay import PeerReplay, Replay
+    from experiments.replay import PeerReplay, Replay, afresh
     from kernels_core import GrammarMatcher
 
     peers = installed_peers()
@@ -124,27 +124,13 @@ def _steps(params: Params) -> dict[str, Any]:
             of_row = [compiled.get(name, [None] * len(cases))[n % len(cases)] for n in range(len(chosen))]
             if name in peers:
                 # Rows of one grammar have a matcher each.
-                loop.start_with([_again(name, made) for made in of_row])
+                loop.start_with([afresh(name, made) for made in of_row])
             else:
                 loop.start([None if made is None else GrammarMatcher(made.compiled) for made in of_row])
         gc.collect()
         metrics[which] = _timed(loops, params["steps"])
     metrics["drawn_from_list"] = sum(row.drawn_from_list for row in loops["ours"].replayed)
     return metrics
-
-
-def _again(name: str, made: Any) -> Any:
-    """A constraint at the beginning, over what `made` has compiled."""
-    import copy
-
-    twin = copy.copy(made)
-    if name == "xgrammar":
-        twin.matcher = made.matcher.fork()
-        twin.matcher.reset()
-    else:
-        twin.reset()
-    twin.accept = twin.matcher.accept_token if name == "xgrammar" else twin.matcher.consume_token
-    return twin
 
 
 def _timed(loops: Mapping[str, Any], steps: int) -> dict[str, list[int]]:

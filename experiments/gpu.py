@@ -1,16 +1,21 @@
-"""What a mask costs on a GPU: steps of an 8B shape with masks beside the same steps without, and the kernel alone.
+"""What a mask costs on a GPU: steps of an 8B shape with masks beside the same steps without, and the kernels alone.
 
 Source: XGrammar-2 (section 4.3, end to end, on a GPU).
-Claim: with masks that stay on the device a token costs at most 1 % more than a free one at batch 1, 16 and 128, and
-    once masks are known a step sends at most a thousandth of what rows of bits would take.
-Refuted by: "ours" above 1 % of the free engine's mean step in one setting, or more bytes than that in one warm step.
+Claim: with masks that stay on the device a token costs at most 1 % more than a free one at batch 1, 16 and 128, and at
+    most a third of what the best peer adds; once masks are known a step sends at most a thousandth of rows of bits.
+Refuted by: "ours" above 1 % of the free engine's step in one setting, above a third of the best peer's addition, or
+    more bytes than that in one warm step.
 
 The model has the shape of Llama 3.1 8B, a vocabulary of 131,072 ids and random weights, in bfloat16; texts are given
-(`replay.py`), and all engines take each step one after the other, in turn.  "ours" keeps masks on the device
-(`workbench.generation.device_masks`), "lists" sends the ids of narrow masks and rows of bits of wide ones, "rows" sends
-rows of bits.  The kernel is compared with the time in which the device copies as many bytes as the mask is wide and the
-refused logits are long: less it cannot move.  `python -m workbench experiment run gpu --record` is all it takes; where
-there is no GPU these trials are not run, and the smallest preset goes the same way on a CPU, to see that it runs.
+(`replay.py`), and all engines take each step one after the other, in turn.  A pass of the model is one CUDA graph, for
+all of them; masks are filled while it runs; a step ends when its tokens are on the CPU and matchers have taken them.
+"ours" keeps masks on the device (`workbench.generation.device_masks`), "rows" is ours but sends rows of bits; peers
+fill rows of bits by their call for batches, and put them on the logits by their own kernels for a GPU, which a pass
+before the measured ones has compiled.  Steps are compared in pairs, each with the free one of the same text, by the
+median: on a machine shared with others a mean says who else was there.
+Kernels are compared with the time in which the device copies as many bytes as the mask is wide and the refused logits
+are long: less it cannot move.  `python -m workbench experiment run gpu --record` is all it takes; where there is no GPU
+these trials are not run, and the smallest preset goes the same way on a CPU, to see that it runs.
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from experiments import datasets
 from experiments.claims import Claim, Effect
 from experiments.engines import open_engine
 from experiments.measurement import rotate
-from experiments.replay_cases import lay_out, masks_of, replay_cases
+from experiments.replay_cases import LONGEST_SCHEMA, installed_peers, lay_out, masks_of, replay_cases
 from experiments.trial import NotRunError, Params
 
 __all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]
@@ -38,13 +43,14 @@ MODEL: Final = "random:llama-3.1-8b"
 ROWS: Final = (1, 16, 128)
 SOURCES: Final = ("schemas", "tools")
 TYPES: Final = ("float32", "float16", "bfloat16")
-STEPS: Final = {"smoke": 3, "quick": 24, "full": 48}
+STEPS: Final = {"smoke": 3, "quick": 48, "full": 48}
+WARM: Final = {"smoke": 1, "quick": 3, "full": 6}  # passes
+LONGEST: Final = {"smoke": 800, "quick": 800, "full": LONGEST_SCHEMA}  # characters of a schema
 REPEATS: Final = 21
 COPIED: Final = 1 << 30  # bytes, to see how fast the device's memory is
 LOOPS: Final[Mapping[str, Mapping[str, bool]]] = {
     "free": {},
     "ours": {"device_masks": True},
-    "lists": {"device_masks": False},
     "rows": {"device_masks": False, "sparse": False},
 }
 
@@ -57,6 +63,8 @@ def grid(preset: str) -> list[Params]:
         "model": "tiny" if small else MODEL,
         "vocabulary": "demo" if small else "tekken",
         "steps": STEPS[preset],
+        "warm": WARM[preset],
+        "longest_schema": LONGEST[preset],
         "seed": 0,
     }
     trials: list[dict[str, Any]] = []
@@ -115,29 +123,42 @@ def _make(params: Params, info: Any) -> Any:
 
 
 def _steps(params: Params) -> dict[str, Any]:
-    from experiments.replay import Replay
+    import torch
+
+    from experiments.replay import PeerReplay, Replay, afresh
     from kernels_core import GrammarMatcher
 
-    cases = replay_cases(params, ["ours"])
+    peers = installed_peers()
+    cases = replay_cases(params, ["ours", *peers])
     chosen, texts = lay_out(params, cases)
     info = datasets.open_tokenizer(params["vocabulary"]).info
     model = _model(params, info)
-    loops = {name: Replay(model, info, texts, **options) for name, options in LOOPS.items()}
+    loops: dict[str, Any] = {name: Replay(model, info, texts, **options) for name, options in LOOPS.items()}
+    loops |= {name: PeerReplay(name, model, info, texts) for name in peers}
     ours = loops["ours"].device_masks
-    assert ours is not None
-    metrics: dict[str, Any] = {"loops": list(loops), "kernel": ours.reason, "ns": {}, "bytes": {}}
+    metrics: dict[str, Any] = {"loops": list(loops), "peers": peers, "kernel": ours.reason, "ns": {}, "bytes": {}}
     metrics["row_bytes"] = 4 * ours.words
     compiled: dict[str, list[Any]] = {}
-    for which in ("cold", "warm"):
+    for which in ("unmeasured", "cold", *["warm"] * params["warm"]):
         for name, loop in loops.items():
-            if which == "cold" and name != "free":
-                engine = open_engine("ours", params["vocabulary"])
+            if which != "warm" and name != "free":
+                engine = open_engine(name if name in peers else "ours", params["vocabulary"])
                 engine.forget()
-                compiled[name] = [compile_one(engine).compiled for compile_one, _ in cases]
-            made = compiled.get(name)
-            loop.start([None if made is None else GrammarMatcher(made[n % len(cases)]) for n in range(len(chosen))])
+                compiled[name] = [compile_one(engine) for compile_one, _ in cases]
+            of_row = [compiled.get(name, [None] * len(cases))[number % len(cases)] for number in range(len(chosen))]
+            if name in peers:
+                loop.start_with([afresh(name, made) for made in of_row])
+            else:
+                loop.start([None if made is None else GrammarMatcher(made.compiled) for made in of_row])
         gc.collect()
-        metrics["ns"][which], metrics["bytes"][which] = _timed(loops, params["steps"])
+        spent, sent = _timed(loops, 2 if which == "unmeasured" else params["steps"])
+        if which != "unmeasured":
+            kept = metrics["ns"].setdefault(which, {name: [] for name in loops})
+            for name, times in spent.items():
+                kept[name] += times
+            metrics["bytes"].setdefault(which, []).extend(sent)
+    last = torch.tensor([text.tokens[0] for text in texts], device=params["device"])
+    metrics["pass_ns"] = _clock(params["device"], partial(loops["free"].read_again, last))
     metrics["masks_held"] = ours.stats().held
     return metrics
 
@@ -165,6 +186,7 @@ def _timed(loops: Mapping[str, Any], steps: int) -> tuple[dict[str, list[int]], 
 def _kernel(params: Params) -> dict[str, Any]:
     import torch
 
+    from experiments.replay import peer_kernel
     from workbench.generation.device_masks import DeviceMasks
 
     masks, width = masks_of(params)
@@ -177,6 +199,10 @@ def _kernel(params: Params) -> dict[str, Any]:
     for name, kept in there.items():
         slots = kept.slots(masks)
         spent[f"{name} ({kept.kernel})"] = _clock(device, partial(kept.apply, logits, slots))
+    bits = np.empty((len(masks), there["auto"].words), dtype=np.int32)
+    masks.write(bits, np.arange(len(masks)))
+    for name in installed_peers():
+        spent[name] = _clock(device, partial(peer_kernel(name), logits, torch.from_numpy(bits).to(device)))
     size = COPIED if device == "cuda" else COPIED >> 6
     source, target = (torch.zeros(size // 4, device=device) for _ in range(2))
     copying = float(np.median(_clock(device, lambda: target.copy_(source))))
@@ -209,7 +235,7 @@ def _clock(device: str, call: Callable[[], object]) -> list[int]:
 
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Time of a step beside the free one, bytes of masks, and the kernel beside what it must move at least."""
+    """Time of a step beside the free one, bytes of masks, and the kernels beside what they must move at least."""
     steps, sent, kernels = [], [], []
     for row in frame[frame["status"] == "ok"].to_dict("records"):
         if row["part"] == "kernel":
@@ -220,19 +246,21 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
             continue
         for which, spent in row["ns"].items():
             head = {"device": row["device"], "source": row["source"], "rows": row["rows"], "pass": which}
-            free = np.array(spent["free"], dtype=float)
-            told = {"free, ms": free.mean() / 1e6}
+            told = {"model alone, ms": float(np.median(row["pass_ns"])) / 1e6}
+            told["free, ms"] = float(np.median(spent["free"])) / 1e6
             for name in row["loops"]:
                 if name != "free":
-                    told[f"{name}, % more"] = 100 * (np.mean(spent[name]) / free.mean() - 1)
-            steps.append(head | told)
+                    told[f"{name}, % more"] = _added(spent, name)
+            for name in row["loops"]:
+                told[f"{name}, 99th of 100, ms"] = float(np.quantile(spent[name], 0.99)) / 1e6
+            steps.append(head | told | {"steps": len(spent["free"])})
             sizes = np.array(row["bytes"][which])
             rows_of_bits = row["rows"] * row["row_bytes"]
             sent.append(head | {"bytes a step": sizes.mean(), "most": sizes.max(), "as rows of bits": rows_of_bits})
     found = {
         "A step: the free one, and what masks add": pd.DataFrame(steps),
         "Bytes that masks take to the device, a step": pd.DataFrame(sent),
-        "The kernel alone (median), beside the time in which the device copies what must move": pd.DataFrame(kernels),
+        "The kernels alone (median), beside the time in which the device copies what must move": pd.DataFrame(kernels),
     }
     return {caption: table for caption, table in found.items() if len(table)}
 
@@ -242,15 +270,18 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     figure = go.Figure()
     done = [row for row in frame.to_dict("records") if row["status"] == "ok" and row["part"] == "steps"]
     names = [f"{row['source']}, {row['rows']} rows" for row in done]
-    for loop in list(LOOPS)[1:]:
-        figure.add_bar(x=names, y=[_added(row, row["ns"]["warm"], loop) for row in done], name=loop)
+    for loop in dict.fromkeys(loop for row in done for loop in row["loops"] if loop != "free"):
+        added = [_added(row["ns"]["warm"], loop) if loop in row["loops"] else None for row in done]
+        figure.add_bar(x=names, y=added, name=loop)
     figure.update_layout(barmode="group")
     figure.update_yaxes(title="added to a free step, %")
     return figure
 
 
-def _added(row: Mapping[str, Any], spent: Mapping[str, Any], loop: str = "ours") -> float:
-    return 100 * (float(np.mean(spent[loop])) / float(np.mean(spent["free"])) - 1)
+def _added(spent: Mapping[str, Any], loop: str, chosen: Any = slice(None)) -> float:
+    """% that a loop takes longer than the free one, over the same steps: the median."""
+    ours, free = (np.asarray(spent[name], dtype=float)[chosen] for name in (loop, "free"))
+    return 100 * (float(np.median(ours / free)) - 1)
 
 
 def _measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -261,17 +292,27 @@ def _measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _worst_added(frame: pd.DataFrame) -> Effect | None:
     """% that masks add to a free step in the worst setting, warm; its interval is over the steps."""
-    rows = _measured(frame)
-    if not rows:
+    spent = [row["ns"]["warm"] for row in _measured(frame)]
+    if not spent:
         return None
-    spent = [{name: np.array(times) for name, times in row["ns"]["warm"].items()} for row in rows]
     steps = min(len(one["ours"]) for one in spent)
+    return Effect(steps, "steps", lambda chosen: max(_added(one, "ours", chosen) for one in spent))
+
+
+def _of_best_peer(frame: pd.DataFrame) -> Effect | None:
+    """What ours adds of what the best peer adds, all settings together, warm: microseconds a step."""
+    spent = [(row["peers"], row["ns"]["warm"]) for row in _measured(frame) if row["peers"]]
+    if not spent:
+        return None
+    steps = min(len(one["ours"]) for _, one in spent)
+
+    def more(one: Mapping[str, Any], loop: str, chosen: Any) -> float:
+        ours, free = (np.asarray(one[name], dtype=float)[chosen] for name in (loop, "free"))
+        return float(np.median(ours - free))
 
     def of(chosen: Any) -> float:
-        return max(
-            _added(row, {name: times[chosen] for name, times in one.items()})
-            for row, one in zip(rows, spent, strict=True)
-        )
+        theirs = sum(min(more(one, peer, chosen) for peer in peers) for peers, one in spent)
+        return sum(more(one, "ours", chosen) for _, one in spent) / theirs
 
     return Effect(steps, "steps", of)
 
@@ -293,6 +334,12 @@ CLAIMS: Final = (
         effect=_worst_added,
         at_most=1,
         paper="at most 6 % (section 4.3)",
+    ),
+    Claim(
+        text="On a GPU masks add at most a third of what the best peer's add.",
+        what="added by ours / by the best peer, masks known, sums over the settings",
+        effect=_of_best_peer,
+        at_most=1 / 3,
     ),
     Claim(
         text="A step sends at most a thousandth of what rows of bits take, once masks are known.",

@@ -8,19 +8,22 @@ Read on: `replay_cases.py` (what is replayed), `e2e.py`.
 
 from __future__ import annotations
 
+import copy
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from experiments.trial import NotRunError
 from kernels_core import GrammarMatcher, TokenizerInfo
 from workbench.generation import Engine, Row
+from workbench.generation.drawing import send
 from workbench.generation.sampling import Sampling, draw_rows
 
-__all__ = ["PeerReplay", "Replay", "Text", "peer_kernel", "tiny_llama"]
+__all__ = ["PeerReplay", "Replay", "Text", "afresh", "peer_kernel", "tiny_llama"]
 
 ROOM = 256
 
@@ -82,6 +85,26 @@ class Replay(Engine):
             prompt = [1, *text.tokens[: text.before]]
             self.replayed.append(self.admit(prompt, matcher, sampling=Sampling(), seed=number, max_tokens=ROOM))
         self.read_prompts()
+        # On a GPU the first pass of a batch is recorded, and no part of a text's first step.
+        self.read_again(torch.tensor([row._unread[0] for row in self.replayed], device=self._device))
+
+    def read_again(self, tokens: torch.Tensor) -> None:
+        """The model's pass of a step over `tokens`, int64 (rows,) on its device, and nothing around it."""
+        self._run.decode(tokens)
+        for slot in range(len(tokens)):
+            self._run.lengths[slot] -= 1
+
+    def read_prompts(self) -> None:
+        """All prompts in one pass: one after the other they would take longer than the steps that are measured."""
+        rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        self._active += rows
+        width = max(len(row._unread) for row in rows) - 1
+        if width:
+            ids = [row._unread[:-1] + [0] * (width + 1 - len(row._unread)) for row in rows]
+            self._run.verify(torch.tensor(ids, device=self._device))
+            self._run.keep([range(len(row._unread) - 1) for row in rows])
+        for row in rows:
+            del row._unread[:-1]
 
     def choose(self, rows: list[Row], states: torch.Tensor, masks: Any) -> list[int]:
         super().choose(rows, states, masks)
@@ -99,7 +122,8 @@ class PeerReplay(Replay):
         super().__init__(model, info, texts, sparse=False)
         self.name = name
         self.constraints: list[Any] = []
-        self._bits = torch.full((len(texts), (info.vocab_size + 31) // 32), -1, dtype=torch.int32)
+        words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
+        self._bits = torch.full((len(texts), words), -1, dtype=torch.int32, pin_memory=pinned)
         self._kernel = peer_kernel(name)
         self._fill_all = _batch_fill(name)
 
@@ -120,8 +144,8 @@ class PeerReplay(Replay):
     def choose(self, rows: list[Row], states: torch.Tensor, masks: object) -> list[int]:
         logits = self._run.logits(states)
         self._fill_all([constraint.matcher for constraint in self.constraints], self._bits)
-        self._kernel(logits, self._bits)
-        uniforms = torch.tensor([row._random.random() for row in rows], dtype=torch.float64)
+        self._kernel(logits, self._bits.to(self._device, non_blocking=True))
+        uniforms = send(np.array([row._random.random() for row in rows]), self._device)
         draw_rows(logits, [row.sampling for row in rows], uniforms).tolist()
         given = self.given()
         for constraint, token in zip(self.constraints, given, strict=True):
@@ -130,8 +154,20 @@ class PeerReplay(Replay):
         return given
 
 
+def afresh(name: str, made: Any) -> Any:
+    """A constraint at the beginning, over what `made` has compiled."""
+    twin = copy.copy(made)
+    if name == "xgrammar":
+        twin.matcher = made.matcher.fork()
+        twin.matcher.reset()
+    else:
+        twin.reset()
+    twin.accept = twin.matcher.accept_token if name == "xgrammar" else twin.matcher.consume_token
+    return twin
+
+
 def peer_kernel(name: str) -> Callable[[torch.Tensor, torch.Tensor], object]:
-    """The function with which the engine `name` puts a bitmask on logits in CPU memory."""
+    """The function with which the engine `name` puts a bitmask on logits, both on one device."""
     module = {"xgrammar": "xgrammar", "llguidance": "llguidance.torch"}[name]
     try:
         kernel: Callable[[torch.Tensor, torch.Tensor], object] = importlib.import_module(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from kernels_core.errors import TokenizerError  # noqa: E402
 from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
 from workbench.generation.engine import Engine, Row  # noqa: E402
 from workbench.generation.forced import forced_tokens  # noqa: E402
+from workbench.generation.graphs import cuda_recorder, rows_recorded  # noqa: E402
 from workbench.generation.sampling import Sampling  # noqa: E402
 from workbench.generation.slots import SlotRun  # noqa: E402
 
@@ -400,6 +402,106 @@ def test_models_of_many_kinds(kind: str, sizes: dict[str, Any], splits: bool, at
         with torch.no_grad():
             expected = model(input_ids=torch.tensor([text])).logits[0, -1].float()
         assert torch.allclose(found[row], expected, atol=1e-3 * float(expected.abs().max()))
+
+
+class Recordings:
+    """Records passes as `graphs.cuda_recorder` does, by calling them anew into memory that stays where it is."""
+
+    def __init__(self) -> None:
+        self.made = self.started = 0
+
+    def __call__(self, call: Callable[[], torch.Tensor]) -> tuple[Callable[[], object], torch.Tensor]:
+        self.made += 1
+        found = torch.zeros_like(call())
+
+        def start() -> None:
+            self.started += 1
+            found.copy_(call())
+
+        return start, found
+
+
+class CountedGraphs(Recordings):
+    """`graphs.cuda_recorder`, counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.record = cuda_recorder()
+
+    def __call__(self, call: Callable[[], torch.Tensor]) -> tuple[Callable[[], object], torch.Tensor]:
+        self.made += 1
+        replay, found = self.record(call)
+
+        def start() -> None:
+            self.started += 1
+            replay()
+
+        return start, found
+
+
+GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=GPU)])
+@pytest.mark.parametrize(("kind", "attention"), [("Llama", "sdpa"), ("Gemma2", "eager")])
+def test_recorded_passes(kind: str, attention: str, device: str) -> None:
+    """Texts that come, grow and go in recorded passes have the logits of each read alone; a step is one start."""
+    config = getattr(transformers, f"{kind}Config")(**LLAMA)
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention).eval().to(device)
+    recordings = Recordings() if device == "cpu" else CountedGraphs()
+    run = SlotRun(model, 7, 400, record=recordings)
+    assert not run.splits
+    random = Random(3)
+    texts: list[list[int]] = []
+    for step in range(330):
+        if len(texts) < 7 and random.random() < 0.1:
+            texts.append([random.randrange(300) for _ in range(1 + random.randrange(30))])
+            if texts[-1][:-1]:
+                run.read(len(texts) - 1, texts[-1][:-1])
+        elif len(texts) > 1 and random.random() < 0.05:
+            gone = random.randrange(len(texts))
+            run.clear(gone)
+            run.move(len(texts) - 1, gone)
+            texts[gone] = texts[-1]
+            texts.pop()
+            run.give_back()
+        if not texts:
+            continue
+        # The last text may be one that still reads its prompt: the pass leaves it alone.
+        count = len(texts) - (len(texts) > 1 and step % 3 == 0)
+        started = recordings.started
+        found = run.logits(run.decode(torch.tensor([text[-1] for text in texts[:count]], device=device)))
+        assert recordings.started == started + 1
+        assert run.lengths[: len(texts)] == [len(text) - (row >= count) for row, text in enumerate(texts)]
+        row = random.randrange(count)
+        if step % 10 == 0:
+            with torch.no_grad():
+                expected = model(input_ids=torch.tensor([texts[row]], device=device)).logits[0, -1]
+            assert torch.allclose(found[row], expected, atol=1e-3 * float(expected.abs().max())), step
+        for text in texts[:count]:
+            text.append(random.randrange(300))
+        texts = [text if len(text) < 390 else text[:1] for text in texts]
+        for slot, text in enumerate(texts):
+            if len(text) == 1:
+                run.clear(slot)
+    assert recordings.made < 20 < 200 < recordings.started
+
+
+def test_a_recording_that_fails_is_told() -> None:
+    model = transformers.AutoModelForCausalLM.from_config(transformers.LlamaConfig(**LLAMA)).eval()
+
+    def fails(call: Callable[[], torch.Tensor]) -> Any:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    with pytest.raises(ModelError, match="a pass of LlamaForCausalLM cannot be recorded"):
+        SlotRun(model, 2, 64, record=fails)
+
+
+def test_sizes_that_are_recorded() -> None:
+    sizes = {rows_recorded(rows, 200) for rows in range(1, 201)}
+    assert all(rows <= rows_recorded(rows, 200) <= max(rows + 1, 1.5 * rows) for rows in range(1, 201))
+    assert len(sizes) == 16
+    assert max(sizes) == 200
 
 
 def test_models_that_cannot_are_named() -> None:

@@ -6,23 +6,26 @@ to be the text's.  `graft` lets a tree of texts with one beginning grow in one s
 What differs from `transformers`' own static cache is that every slot has its own length: a pass writes each slot at its
 own place and says with a mask of attention how far each may look.  What lies beyond a slot's length is never looked at,
 so a slot is shortened, or handed to another text, by forgetting its length.  The cache has room for as many slots and
-tokens as are in use; it doubles when they need more, and gives back what a long text took.
+tokens as are in use; it doubles when they need more, and gives back what a long text took, but for recorded passes.
 
 Not every model can do that (some keep other things than keys and values, or number their positions themselves), so
 `SlotRun` compares itself with the plain model once and raises `ModelError` if they differ.  The same comparison finds
 out whether the model's logits are its output embedding on the last hidden state, and nothing else: only then are the
 logits of a few tokens computed without those of all others (`SlotRun.logits_of`).
+On a GPU `decode` is recorded, for so many rows and so long a view of the cache, and started as a whole (`graphs.py`).
 Read on: `engine.py`, which drives it.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import torch
 
+from workbench.generation.graphs import Recorder, cuda_recorder, rows_recorded
 from workbench.generation.model import ModelError, cache_name
 
 __all__ = ["SlotRun", "Trees"]
@@ -51,16 +54,26 @@ class Trees(NamedTuple):
     seen: torch.Tensor
 
 
+class _NotRecordedError(ModelError):
+    """A pass does what no recording can hold, such as waiting for the device."""
+
+
 class SlotRun:
     """A causal language model of `transformers` with `slots` texts of at most `max_length` tokens.  Not thread-safe.
+
+    record: how passes of `decode` are recorded; "auto": as CUDA graphs on a GPU, and not at all elsewhere.  A run that
+    records gives logits from `decode`, all of them: `splits` is False.
 
     Raises
     ------
     ModelError
-        The model cannot read texts of different lengths side by side; the message says why.
+        The model cannot read texts of different lengths side by side, or its passes cannot be recorded; the message
+        says why.
     """
 
-    def __init__(self, model: Any, slots: int, max_length: int) -> None:
+    def __init__(
+        self, model: Any, slots: int, max_length: int, *, record: Recorder | Literal["auto"] | None = "auto"
+    ) -> None:
         if slots < 1 or max_length < 2:
             raise ValueError(f"slots and max_length must be at least 1 and 2, not {slots} and {max_length}")
         self.model = model
@@ -77,10 +90,21 @@ class SlotRun:
         self._decoder: Any = model.get_decoder() if hasattr(model, "get_decoder") else None
         self._cache_names = {one: cache_name(one) for one in (model, self._decoder) if one is not None}
         self._head = model.get_output_embeddings()
-        self.splits = self._decoder is not None and type(self._head) is torch.nn.Linear
+        self._recorded: dict[tuple[int, int], tuple[Callable[[], object], torch.Tensor]] = {}  # by rows and view
+        self._read_by_it = torch.zeros(2, slots, dtype=torch.int64, device=self.device)  # tokens, and where they go
         self._buffer: torch.Tensor | None = None
+        auto = record == "auto"
+        self._record = (cuda_recorder() if self.device.type == "cuda" else None) if record == "auto" else record
         with torch.inference_mode():
-            self._probe()
+            try:
+                self._probe()
+            except _NotRecordedError as error:
+                if not auto:
+                    raise
+                warnings.warn(f"{error}. Its kernels are started one by one, which takes longer", stacklevel=3)
+                self._record = None
+                self.lengths = [0] * slots
+                self._probe()
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -102,12 +126,44 @@ class SlotRun:
         """Read one token in each of the first `n` slots; `tokens` int64 (n,) on the model's device.
 
         Returns what `logits` and `logits_of` take: hidden states (n, hidden), or, of a model that does not split,
-        logits (n, vocab).  On a GPU the call returns before they are there.
+        logits (n, vocab), which hold until the next call.  On a GPU the call returns before they are there.
         """
-        found = self.verify(tokens.unsqueeze(-1))[:, 0]
+        found = self.verify(tokens.unsqueeze(-1))[:, 0] if self._record is None else self._start_recorded(tokens)
         for slot in range(len(tokens)):
             self.lengths[slot] += 1
         return found
+
+    def _start_recorded(self, tokens: torch.Tensor) -> torch.Tensor:
+        """`decode` by a recorded pass over at least as many rows: those beyond `tokens` are written to behind their
+        ends, where nobody looks."""
+        assert self._record is not None
+        count, rows = len(tokens), rows_recorded(len(tokens), self.slots)
+        self._reserve(rows, max(self.lengths[:rows]) + 1)
+        view = _grown(min(FIRST_LENGTH, self._room()), max(self.lengths[:count]) + 1, self._room())
+        self._read_by_it[0, :count].copy_(tokens)
+        lengths = torch.tensor(self.lengths[:rows])
+        if self.device.type == "cuda":
+            lengths = lengths.pin_memory()  # which nobody else gets before the copy is done
+        self._read_by_it[1, :rows].copy_(lengths, non_blocking=True)
+        if (rows, view) not in self._recorded:
+            ids, positions = self._read_by_it[:, :rows].unsqueeze(-1)
+
+            def call() -> torch.Tensor:
+                place = self._place
+                place.first, place.past, place.length, place.positions = 0, rows, view, positions
+                seen = self._numbers[:view] <= positions.unsqueeze(-1)
+                return self._pass(ids, positions, seen[:, None], logits=True)[:, 0].float()
+
+            try:
+                self._recorded[rows, view] = self._record(call)
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError as error:
+                kind = type(self.model).__name__
+                raise _NotRecordedError(f"a pass of {kind} cannot be recorded ({error})") from error
+        start, found = self._recorded[rows, view]
+        start()
+        return found[:count]
 
     @torch.inference_mode()
     def verify(self, tokens: torch.Tensor, trees: Trees | None = None) -> torch.Tensor:
@@ -217,14 +273,16 @@ class SlotRun:
 
     @torch.inference_mode()
     def give_back(self) -> None:
-        """Shrink the cache where the texts that are there need a small part of it."""
+        """Shrink the cache where the texts that are there need a small part of it; one that recorded passes use stays
+        where it is."""
+        if self._record is not None:
+            return
         layer = self._cache.layers[0]
         used = max((slot + 1 for slot, length in enumerate(self.lengths) if length), default=1)
         slots = _grown(1, used, self.slots)
         room = _grown(min(FIRST_LENGTH, self.max_length), max(self.lengths), self.max_length)
         if IDLE_SHARE * slots * room <= layer.slots * layer.room:
-            for layer in self._cache.layers:
-                layer.resize(slots, room)
+            self._resize(slots, room)
 
     @torch.inference_mode()
     def taken(self, slot: int, first: int, past: int) -> torch.Tensor:
@@ -255,8 +313,14 @@ class SlotRun:
     def _reserve(self, slots: int, length: int) -> None:
         if length > self.max_length:
             raise ModelError(f"a text of {length:,} tokens: this run has room for {self.max_length:,}")
+        self._resize(
+            _grown(self._cache.layers[0].slots, slots, self.slots), _grown(self._room(), length, self.max_length)
+        )
+
+    def _resize(self, slots: int, room: int) -> None:
         for layer in self._cache.layers:
-            layer.resize(_grown(layer.slots, slots, self.slots), _grown(layer.room, length, self.max_length))
+            if layer.resize(slots, room):
+                self._recorded.clear()  # they read and write where the cache was
 
     def _pass(self, ids: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, *, logits: bool) -> torch.Tensor:
         attention = seen
@@ -301,6 +365,7 @@ class SlotRun:
         try:
             plain = self.model(input_ids=ids).logits[0].float()
             alone = self.model(input_ids=ids[:, 1:3]).logits[0, -1].float()
+            self.splits = self._record is None and self._decoder is not None and type(self._head) is torch.nn.Linear
             if self.splits:
                 hidden = self._decoder(input_ids=ids)[0][0]
                 self.splits = bool(torch.equal(self._head(hidden).float(), plain))
@@ -373,9 +438,10 @@ def _cache(place: _Place, layers: int, max_length: int) -> Any:
                 values[rows, :, place.positions] = value_states.transpose(1, 2)
             return keys[:, :, : place.length], values[:, :, : place.length]
 
-        def resize(self, slots: int, room: int) -> None:
+        def resize(self, slots: int, room: int) -> bool:
+            """Whether keys and values lie elsewhere now."""
             if (slots, room) == (self.slots, self.room):
-                return
+                return False
             kept, long = min(slots, self.slots), min(room, self.room)
             self.slots, self.room = slots, room
             if self.is_initialized:
@@ -384,6 +450,7 @@ def _cache(place: _Place, layers: int, max_length: int) -> Any:
                     new = old.new_zeros(slots, old.shape[1], room, old.shape[3])
                     new[:kept, :, :long] = old[:kept, :, :long]
                     setattr(self, name, new)
+            return self.is_initialized
 
         def move(self, source: int, target: int, length: int) -> None:
             self.keys[target, :, :length] = self.keys[source, :, :length]
