@@ -20,6 +20,8 @@ ENGINES: Final[Mapping[str, str]] = {
     "ours, made tools alone": "#7fb2e5",
     "xgrammar": "#b5402f",
     "llguidance": "#2f8f5b",
+    "glrmask": "#c79a00",
+    "maskforge": "#7a5195",
 }
 """Colours of the engines that are compared, the same in every figure."""
 FEWEST: Final = 1.5  # decades of an axis below which the places in between need labels, too

@@ -23,6 +23,8 @@ PACKAGES = (
     "tiktoken",
     "xgrammar",
     "llguidance",
+    "glrmask",
+    "maskforge",
     "outlines-core",
     "lm-format-enforcer",
 )

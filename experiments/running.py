@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PRESET", "Result", "run"]
 
 TITLE_WIDTH: Final = 90
-ENGINES_SHOWN: Final = ("Python", "maskscope", "xgrammar", "llguidance", "outlines")
+ENGINES_SHOWN: Final = ("Python", "maskscope", "xgrammar", "llguidance", "glrmask", "maskforge", "outlines")
 PRESET: Final = "MASKSCOPE_PRESET"
 """The environment variable that names the preset of runs that name none; without it they are "quick"."""
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from experiments import ablation, generation, gpu
+from experiments import ablation, datasets, generation, gpu
 from experiments.claims import judge
 from experiments.ledger import Ledger
+from experiments.measurement import measure
 from experiments.registry import CATALOGUE, find_experiment
 from experiments.running import PRESET, run
 from experiments.sweep import run_sweep
+from workbench.peers.ours import OurConstraint, Ours
 
 
 def test_smoke_is_small_and_needs_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,3 +118,39 @@ def test_generation_writes_the_same_at_every_step(ledger: Ledger) -> None:
     assert table["texts"].tolist() == ["as at first"] * 2
     assert all(0 < share < 100 for share in table["masks, % of the time"])
     assert [bar.name for bar in generation.plot(frame).data] == ["first visits", "seen states"]
+
+
+def test_a_peers_kernel_is_compiled_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from experiments import replay
+
+    called: list[str] = []
+    monkeypatch.setattr(replay, "peer_kernel", lambda name: lambda logits, bits: called.append(f"{len(logits)} rows"))
+    monkeypatch.setattr(replay, "_batch_fill", lambda name: lambda matchers, bits: called.append("fill"))
+    info = datasets.open_tokenizer("demo").info
+    texts = [replay.Text((5, 6, 7), 1)] * 3
+    with torch.inference_mode():
+        loop = replay.PeerReplay("peer", replay.tiny_llama(info.vocab_size, info.stop_token_ids[0]), info, texts)
+        loop.warm_up(SimpleNamespace(matcher=None))
+    assert called == ["fill", "3 rows"]
+
+
+def test_an_engine_is_in_use_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mask is written while the constraint that owns its row is there."""
+    gone: list[bool] = []
+    told: list[int] = []
+
+    class Small(OurConstraint):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            fill = self.fill
+            self.fill = lambda: (told.append(len(gone)), fill())[1]
+            weakref.finalize(self, gone.append, True)
+
+    monkeypatch.setattr("workbench.peers.ours.OurConstraint", Small)
+    engine = Ours(datasets.open_tokenizer("demo"))
+    measured = measure(engine, lambda: engine.compile_schema('{"const": 1}'), [("1", True)], in_use=True)
+    assert measured["cold"][0]["accepted"]
+    assert len(told) > 1
+    assert told[0] == 0

@@ -33,7 +33,8 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         "-e",
-        help="ours, xgrammar, llguidance, outlines; or ours with options: ours:parser=fsm,jit=all. Again for each.",
+        help="ours, xgrammar, llguidance, glrmask, maskforge, outlines; or ours with options: "
+        "ours:parser=fsm,jit=all. Again for each.",
         show_default=False,
     ),
 ]

@@ -253,8 +253,8 @@ def compare(
     """The masks of engines, grammars or places beside each other; the first side is what the others are held against.
 
     grammars: one or more, whatever `workbench.languages.Source.of` takes (text, a dict, a file, a pydantic model, a
-    `Grammar`), or a `Session`, whose text and tokenizer are then taken, too, unless given.  engines: names ("ours",
-    "xgrammar", "llguidance", "outlines"), `Options` of ours, or `Engine` objects; by default ours alone where several
+    `Grammar`), or a `Session`, whose text and tokenizer are then taken, too, unless given.  engines: names (those
+    of `workbench.peers.catalogue.ENGINES`), `Options` of ours, or `Engine` objects; by default ours alone where several
     grammars or texts are compared, else ours and xgrammar and llguidance where they are installed.  text: what was
     read before the mask; `texts`: several such places instead.  language: of grammars that are text, guessed if None.
 

@@ -25,7 +25,7 @@ from visualizers.glyphs import glyph
 from workbench.comparing.grammars import compile_for
 from workbench.languages import Source
 from workbench.peers.base import Constraint, Engine, NotRunError, RefusedError
-from workbench.peers.catalogue import ENGINES, installed, make_engine
+from workbench.peers.catalogue import ENGINES, SERVED, installed, make_engine
 from workbench.peers.ours import OurConstraint, Ours
 from workbench.tokenizers import Tokenizer
 
@@ -126,11 +126,10 @@ def common_ids(tokenizer: Tokenizer) -> Common:
 def open_engines(specs: Sequence[EngineSpec] | None, tokenizer: Tokenizer) -> list[tuple[str, Engine | Missing]]:
     """Label and engine of each; None stands for ours and the servers' engines that are installed.
 
-    outlines-core is opened only by name: it compiles some schemas for minutes, and cannot be interrupted.
     Raises `ValueError` for a name that is none.
     """
     if specs is None:
-        specs = [name for name in installed() if name != "outlines"]
+        specs = [name for name in installed() if name in SERVED]
     made = [_open_one(spec, tokenizer) for spec in specs]
     labels = [label for label, _ in made]
     return [

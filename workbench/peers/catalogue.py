@@ -11,15 +11,20 @@ from workbench.peers.base import Engine
 from workbench.peers.errors import NotRunError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["ENGINES", "installed", "make_engine", "package_of", "settings_of"]
+__all__ = ["ENGINES", "SERVED", "installed", "make_engine", "package_of", "settings_of"]
 
 ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
     "ours": ("workbench.peers.ours", "Ours", "kernels_core"),
     "xgrammar": ("workbench.peers.xgrammar_engine", "XGrammar", "xgrammar"),
     "llguidance": ("workbench.peers.llguidance_engine", "LLGuidance", "llguidance"),
+    "glrmask": ("workbench.peers.glrmask_engine", "GLRMask", "glrmask"),
+    "maskforge": ("workbench.peers.maskforge_engine", "MaskForge", "maskforge"),
     "outlines": ("workbench.peers.outlines_engine", "OutlinesCore", "outlines_core"),
 }
 """Name -> module and class of its adapter, and the package that it adapts."""
+SERVED: Final = ("ours", "xgrammar", "llguidance")
+"""Those that servers use.  The others are asked by name alone: they compile some schemas for seconds or minutes, and
+cannot be interrupted."""
 
 
 def installed() -> list[str]:

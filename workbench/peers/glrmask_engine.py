@@ -1,0 +1,69 @@
+"""glrmask, through its public Python API: a grammar, then one of the vocabulary's stop tokens.
+
+Its default compiles an automaton over parser stacks whose edges carry masks, ahead of the first token, or walks the
+vocabulary where that would be too large.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import metadata
+from typing import Any
+
+import glrmask
+
+from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["GLRMask"]
+
+
+class GLRMaskConstraint(Constraint):
+    """`glrmask.ConstraintState`.  A refused token ends a state for good, so a reset starts another."""
+
+    def __init__(self, engine: Engine, compiled: Any) -> None:
+        self.compiled = compiled
+        self.bitmask = engine.new_bitmask()[0]
+        self.reset()
+
+    def reset(self) -> None:
+        self.matcher = self.compiled.start()
+        self.fill = partial(self.matcher.fill_mask, self.bitmask)
+        self.accept = self.matcher.commit_token
+
+    def takes(self, token: int) -> bool:
+        return bool(self.matcher.copy().commit_token(token))
+
+
+class GLRMask(Engine):
+    """One `Vocab`; nothing is shared between grammars."""
+
+    name = "glrmask"
+    settings = 'its defaults (MaskStrategy.AUTO); JSON with ", " and ": " and no other white space'
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(tokenizer)
+        control = self.control_ids()
+        tokens = enumerate(tokenizer.info.decoded_vocab)
+        self.vocab = glrmask.Vocab.from_id_to_bytes({token: data for token, data in tokens if token not in control})
+        self.stop = glrmask.TokenSet(self.stop_token_ids)
+
+    def forget(self) -> None:
+        """There is nothing to forget."""
+
+    @property
+    def version(self) -> str:
+        return metadata.version("glrmask")
+
+    def compile_schema(self, schema: str) -> Constraint:
+        return self._compile(glrmask.Grammar.from_json_schema, schema)
+
+    def compile_lark(self, grammar: str) -> Constraint:
+        return self._compile(glrmask.Grammar.from_lark, grammar)
+
+    def _compile(self, read: Any, text: str) -> Constraint:
+        try:
+            whole = glrmask.Expr.sequence(read(text), self.stop)
+            return GLRMaskConstraint(self, glrmask.Grammar.from_expr(whole).compile(self.vocab))
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise RefusedError(str(error)) from error
