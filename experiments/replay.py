@@ -128,8 +128,8 @@ class PeerReplay(Replay):
         self._fill_all = _batch_fill(name)
 
     def warm_up(self, constraint: Any) -> None:
-        """One mask by the call for batches, and the kernel on all rows: what these make once, as llguidance compiles its
-        kernel, is no part of a text's first step."""
+        """One mask by the call for batches, and the kernel on all rows: what these make once (llguidance compiles a
+        kernel) is no part of a text's first step."""
         self._fill_all([constraint.matcher], self._bits[:1])
         logits = torch.zeros(len(self.texts), self.info.vocab_size, device=self._device)
         self._kernel(logits, self._bits.to(self._device))
