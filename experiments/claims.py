@@ -42,7 +42,7 @@ __all__ = [
 
 FEWEST: Final = 5
 """Independent units without which nothing is called held; an interval of fewer says nothing."""
-RESAMPLES: Final = 1000
+RESAMPLES: Final = 2000
 LEVEL: Final = 0.95
 
 Word = Literal["held", "refuted", "undecided"]
@@ -69,15 +69,22 @@ class Effect:
         return self.of(np.arange(self.units))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Of this level: the exact one, or by the percentile bootstrap over the units, always with the same draws."""
+        """Of this level: the exact one, or by the bootstrap over the units, always with the same draws.
+
+        Percentiles of few units are too close together: of 10 they hold the truth 90 times of 100, not 95.  They are
+        taken further out, by Student's t for so many units (Hesterberg, arXiv 1411.5279, "expanded percentile").  Of
+        10 units or more the interval then covers a mean of alike numbers, a median or a geometric mean 93 to 96 times
+        of 100; a mean that few large numbers make is covered less (88 times, where the logarithms spread by 0.7).
+        """
         if self.exact is not None:
             return self.exact(level)
+        tail = stats.norm.cdf(stats.t.ppf((1 - level) / 2, self.units - 1) * np.sqrt(self.units / (self.units - 1)))
         with np.errstate(divide="ignore", invalid="ignore"):
             found = stats.bootstrap(
                 (np.arange(self.units),),
                 self.of,
                 n_resamples=RESAMPLES,
-                confidence_level=level,
+                confidence_level=float(1 - 2 * tail),
                 method="percentile",
                 vectorized=False,
                 rng=np.random.default_rng(0),

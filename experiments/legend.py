@@ -103,7 +103,11 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     # on a device
     ("device", "where the model and its logits are"),
     ("type", "of the logits"),
-    (r"(?:lists|rows), % more|ours, % more", "added to the free step of the same batch"),
+    ("model alone, ms", "the model's pass of a step, on the device's own clock"),
+    (r"free, ms", "a step without a grammar, the middle one"),
+    (r"[a-z]+, % more", "added to the free step of the same text, the middle of all steps"),
+    (r"[a-z]+, 99th of 100, ms", "the step that one of a hundred exceeds"),
+    ("steps", "how many were measured"),
     ("bytes a step|most", "for masks, of this batch: the mean of the steps, and the greatest"),
     ("as rows of bits", "bytes that a step would send if each row's mask were sent"),
     (rf"(?:auto|torch) .*, {_UNIT}", "one call of this kernel for all rows"),
