@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import pickle
 from pathlib import Path
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+pydantic = pytest.importorskip("pydantic")
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import DeadEndError, GrammarSyntaxError, TokenizerError  # noqa: E402
-from workbench import Session, Source  # noqa: E402
+from workbench import Session, Source, compare, probability, replay  # noqa: E402
 from workbench.generation import (  # noqa: E402
     GrammarLogitsProcessor,
     LanguageModel,
@@ -34,6 +36,42 @@ pair  ::= "\"" [a-zé]{1,3} "\":" value
 value ::= [0-9]{1,3} | "true" | "null" | "[" (value ("," value){0,2})? "]" | root
 """
 BOUNDED = r"""root ::= "<" [^>]{1,6} ">" [0-9]{2,4}"""
+
+
+class Answer(pydantic.BaseModel):
+    """What a model may be asked for."""
+
+    ok: bool
+
+
+SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]
+
+
+@pytest.mark.parametrize("kind", ["text", "dict", "path", "model", "tools", "source", "Grammar", "CompiledGrammar"])
+def test_every_verb_takes_whatever_describes_an_output(tiny: LanguageModel, kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text(json.dumps(SCHEMA))
+    what = {
+        "text": json.dumps(SCHEMA),
+        "dict": SCHEMA,
+        "path": file,
+        "model": Answer,
+        "tools": TOOLS,
+        "source": Source.of(SCHEMA),
+        "Grammar": Grammar.from_json_schema(SCHEMA),
+        "CompiledGrammar": tiny.compiler.compile_json_schema(SCHEMA),
+    }[kind]
+    answer = '{"ok": true}'
+    made = generate(tiny, "fox", what, seed=1, max_tokens=120)
+    assert made.constrained
+    if made.complete and kind != "tools":
+        assert json.loads(made.text).keys() >= {"ok"}
+    assert GrammarLogitsProcessor(what, tokenizer=tiny.tokenizer) is not None
+    assert Session(what, tiny.tokenizer).read(answer).ok
+    assert compare(what, what, tokenizer=tiny.tokenizer).agree
+    assert replay(answer.encode(), what, tiny.tokenizer).died is None
+    assert probability(tiny, "fox", what, max_tokens=3, max_forwards=2) is not None
 
 
 @pytest.mark.parametrize("grammar", [PAIRS, BOUNDED])

@@ -21,8 +21,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from kernels_core import CompiledGrammar, Grammar, TokenizerInfo
-from kernels_core.errors import MaskscopeError
+from kernels_core import CancelToken, CompiledGrammar, Grammar, GrammarCompiler, TokenizerInfo
+from kernels_core.errors import MaskscopeError, TokenizerError
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.templates import model_templates
@@ -35,7 +35,7 @@ from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source"]
+__all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source", "compile_output"]
 
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
@@ -265,9 +265,29 @@ class Source:
         try:
             return _MAKERS[self.language](self, tokenizer_info)
         except MaskscopeError as error:
-            if not getattr(error, "__notes__", None):
-                for mistake in self.mistakes(error)[:5]:
-                    error.add_note(f"{self.title}, {mistake}")
+            self._note(error)
+            raise
+
+    def _note(self, error: MaskscopeError) -> None:
+        if not getattr(error, "__notes__", None):
+            for mistake in self.mistakes(error)[:5]:
+                error.add_note(f"{self.title}, {mistake}")
+
+    def compile(self, compiler: GrammarCompiler, *, cancel: CancelToken | None = None) -> CompiledGrammar:
+        """The grammar, compiled; what `compiler` remembers is found by the text.  `cancel` may call it off.
+
+        Raises as `grammar` does, and `BudgetExceededError` beyond the compiler's limits.
+        """
+        try:
+            if self.language == "tools":
+                return compiler.compile_structural_tag(self.tool_tag.tag, cancel=cancel)
+            options: dict[str, Any] = dict(self.options)
+            if "predicates" in options or {"plain_integers", "trailing_skip"} & set(options):
+                return compiler.compile_grammar(self.grammar(compiler.tokenizer_info), cancel=cancel)
+            compile_it: Callable[..., CompiledGrammar] = getattr(compiler, _COMPILERS[self.language])
+            return compile_it(self.text, **options, cancel=cancel)
+        except MaskscopeError as error:
+            self._note(error)
             raise
 
     def mistakes(self, error: Exception) -> tuple[Mistake, ...]:
@@ -287,6 +307,28 @@ class Source:
         except MaskscopeError as error:
             return self.mistakes(error)
         return ()
+
+
+def compile_output(
+    anything: object, compiler: GrammarCompiler, language: str | None = None, *, for_a_model: bool = False
+) -> CompiledGrammar:
+    """Whatever describes an output (`Source.of`), compiled by `compiler`; for_a_model: as `Source.for_a_model` has it.
+
+    A `Grammar` stays as it was made.  A `CompiledGrammar` is handed back; `TokenizerError` where it was compiled for
+    another vocabulary.
+    """
+    if isinstance(anything, CompiledGrammar):
+        theirs, ours = anything.tokenizer_info, compiler.tokenizer_info
+        if theirs.fingerprint != ours.fingerprint and theirs.decoded_vocab != ours.decoded_vocab:
+            raise TokenizerError(
+                f"the grammar was compiled for another vocabulary ({theirs!r}) than this one ({ours!r}); "
+                "compile it for that, or pass the Grammar itself"
+            )
+        return anything
+    if isinstance(anything, Grammar):
+        return compiler.compile_grammar(anything)
+    source = Source.of(anything, language)
+    return (source.for_a_model() if for_a_model else source).compile(compiler)
 
 
 def _ebnf(source: Source, info: TokenizerInfo | None) -> Grammar:
@@ -315,6 +357,13 @@ def _tools(source: Source, info: TokenizerInfo | None) -> Grammar:
     return Grammar.from_structural_tag(source.tool_tag.tag, tokenizer_info=info)
 
 
+_COMPILERS: Final = {
+    "ebnf": "compile_grammar",
+    "lark": "compile_lark",
+    "regex": "compile_regex",
+    "json_schema": "compile_json_schema",
+    "structural_tag": "compile_structural_tag",
+}
 _MAKERS: Final[dict[str, Callable[[Source, TokenizerInfo | None], Grammar]]] = {
     "ebnf": _ebnf,
     "lark": _lark,
