@@ -4,7 +4,7 @@ For each run: the verdicts on its claims with the paper's numbers, the figure (p
 tables with a legend of their heads, and where the numbers come from.  Static figures are drawn by the same plotly in a
 headless Chromium.
 
-Read on: `ledger.py` (`runs`), `report.py` (the same as Markdown), `legend.py`.
+Read on: `ledger.py` (`runs`), `report.py` (the same as Markdown), `columns.py` (what heads mean).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from experiments.claims import ClaimVerdict
+from experiments.columns import finished
 from experiments.ledger import Ledger
-from experiments.legend import meanings
 from experiments.registry import find_experiment
-from experiments.report import CLAIMS_CAPTION, provenance, show
+from experiments.report import provenance, show
 from experiments.running import Result
 from experiments.trial import NotRunError
 from workbench.cli.doctor import find_chromium
@@ -112,9 +112,8 @@ class Section:
     def __init__(self, name: str, result: Result) -> None:
         self.name, self.result = name, result
         self.verdicts = result.verdicts()
-        self.tables = {caption: table for caption, table in result.tables().items() if caption != CLAIMS_CAPTION}
-        ran = bool((result.frame["status"] == "ok").any())
-        self.figure: go.Figure | None = result.plot() if ran else None
+        self.tables = result.tables()
+        self.figure: go.Figure | None = result.plot() if len(finished(result.frame)) else None
 
 
 def sections(ledger: Ledger) -> list[Section]:
@@ -187,10 +186,9 @@ def _claims(verdicts: Sequence[ClaimVerdict]) -> str:
         units = f"<br><small>n = {one.units:,} {html.escape(one.unit)}</small>" if one.units else ""
         why = f"<br><small>{_prose(one.why)}</small>" if one.why else ""
         differs = f"<br><small>{_prose(claim.differs)}</small>" if claim.differs else ""
-        bound = ("always " if claim.always else "") + claim.bound
         cells = (
             f'<span class="light"></span><span class="word">{one.word}</span>{why}',
-            f"{_prose(claim.text)}<br><small>{_prose(claim.what)}, must be {bound}</small>",
+            f"{_prose(claim.text)}<br><small>{_prose(claim.what)}, must be {claim.bound}</small>",
             f"{show(one.size) or '–'}{interval}{units}",
             f"{_prose(claim.paper) or '–'}{differs}",
         )
@@ -205,11 +203,11 @@ def _table(table: pd.DataFrame) -> str:
     """A table, and what its heads mean."""
     if table.empty:
         return "<p class=soft>Nothing was measured.</p>"
-    known = meanings(str(head) for head in table.columns)
+    known: dict[str, str] = table.attrs.get("help", {})
     kinds = ["number" if _counts(table.iloc[:, at]) else "text" for at in range(table.shape[1])]
     heads = []
     for head, kind in zip(map(str, table.columns), kinds, strict=True):
-        title = f' title="{html.escape(known[head.strip()])}"' if head.strip() in known else ""
+        title = f' title="{html.escape(known[head])}"' if head in known else ""
         heads.append(f'<th class="{kind}"{title}>{html.escape(head)}</th>')
     rows = [
         "".join(f'<td class="{kind}">{html.escape(show(cell))}</td>' for cell, kind in zip(row, kinds, strict=True))
