@@ -1,6 +1,7 @@
 """A seeded sample of MaskBench's schemas with their instances, with a ratchet for each of its folders.
 
-All of them, in a quarter of an hour: `python -m tests.json_schema.judge_schemas --ratchet tests/json_schema/ratchet.toml`.
+All of them, in a quarter of an hour:
+`python -m tests.json_schema.judge_schemas --ratchet tests/json_schema/ratchet.toml`.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def test_the_end_does_not_wait_for_the_whole_answer() -> None:
 
 
 def test_help_has_an_example_and_every_limit() -> None:
-    done = CliRunner().invoke(app, ["serve", "--help"], terminal_width=200)
+    done = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"})
     assert "Example" in done.stdout
     told = {field.name: field.name.replace("_", "-") for field in fields(Limits)}
     assert [name for name in told.values() if f"--{name}" not in done.stdout] == []

@@ -29,7 +29,7 @@ from kernels_core.grammar.templates import model_templates
 from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, path_of
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
-from workbench.languages.positions import JsonText, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, read_json
 from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_KEYS, ToolTag, tag_of_tools
 
 if TYPE_CHECKING:
@@ -287,8 +287,18 @@ class Source:
             compile_it: Callable[..., CompiledGrammar] = getattr(compiler, _COMPILERS[self.language])
             return compile_it(self.text, **options, cancel=cancel)
         except MaskscopeError as error:
+            if self.is_json and not isinstance(error, JsonSyntaxError):
+                self._check_json()
             self._note(error)
             raise
+
+    def _check_json(self) -> None:
+        """Raise what is wrong with a text that is no JSON, with the cure."""
+        try:
+            _ = self.json
+        except JsonSyntaxError as error:
+            self._note(error)
+            raise error from None
 
     def mistakes(self, error: Exception) -> tuple[Mistake, ...]:
         """Where in the text `error`, raised by `grammar` or by compiling it, finds fault; at least one place."""
