@@ -16,16 +16,16 @@ from experiments.columns import Table
 
 __all__ = ["BLUE", "ENGINES", "GREEN", "RED", "YELLOW", "Draw", "bars", "label_decades", "lines"]
 
-BLUE, RED, GREEN, YELLOW = "#2f6db5", "#b5402f", "#2f8f5b", "#c79a00"
 ENGINES: Final[Mapping[str, str]] = {
-    "ours": BLUE,
+    "ours": "#2f6db5",
     "ours, all logits": "#7fb2e5",
     "ours, grammars remembered": "#7fb2e5",
     "ours, made tools alone": "#7fb2e5",
-    "xgrammar": RED,
-    "llguidance": GREEN,
+    "xgrammar": "#b5402f",
+    "llguidance": "#2f8f5b",
 }
 """Colours of the engines that are compared, the same in every figure."""
+BLUE, RED, GREEN, YELLOW = "#2f6db5", "#b5402f", "#2f8f5b", "#c79a00"
 FEWEST: Final = 1.5  # decades of an axis below which the places in between need labels, too
 
 Draw = Callable[[pd.DataFrame], go.Figure]
