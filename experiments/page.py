@@ -9,6 +9,7 @@ Read on: `report.html` (the template), `report.py` (the same as Markdown), `colu
 
 from __future__ import annotations
 
+import html
 import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,6 @@ import jinja2
 import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
-from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from experiments.claims import ClaimVerdict, Word
@@ -118,9 +118,9 @@ def _counts(column: pd.Series) -> bool:
     return bool(cells) and all(re.fullmatch(r"[≥≤<>~ ]*[-+]?[\d,.]+(?:e[-+]?\d+)?", text) for text in cells)
 
 
-def _prose(text: str) -> Markup:
-    """Text of docstrings and claims: what stands between backticks is code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+def _prose(text: str) -> str:
+    """Text of docstrings and claims as HTML: what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _anchor(name: str) -> str:

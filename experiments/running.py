@@ -118,7 +118,7 @@ def run(
         chosen = preset or os.environ.get(PRESET) or "quick"
         if chosen not in PRESETS:
             raise ValueError(f"no preset {chosen!r}; known: {', '.join(PRESETS)}")
-        grid = experiment.module.grid(chosen)
+        grid = experiment.grid(chosen)
     if ledger is None:
         with Ledger(":memory:") as passing:
             return run(name, preset, ledger=passing, executor=executor, grid=grid, progress=progress)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import AsJson
+from workbench.cli.common import AsJson, say_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,12 +32,20 @@ DEFAULT_LEDGER = Path("experiments.sqlite")
 
 
 @app.command("list")
-def list_all() -> None:
-    """Every experiment: its source, what is claimed, and what would refute it."""
+def list_all(as_json: AsJson = False) -> None:
+    """Every experiment: its source, its options, what is claimed, and what would refute it."""
     from rich.console import Console
 
     from experiments.registry import list_experiments
 
+    if as_json:
+        listed = [
+            {name: getattr(one, name) for name in ("name", "title", "source", "claim", "refuted_by", "options")}
+            | {"claims": [{"text": claim.text, "number": claim.what, "must be": claim.bound} for claim in one.claims]}
+            for one in list_experiments()
+        ]
+        say_json(listed)
+        return
     console = Console()
     for found in list_experiments():
         console.print(f"[bold]{found.name}[/]  {found.title}.")
@@ -131,7 +138,7 @@ def run(
     except NotRunError as error:
         console.print(f"not run: {error}", style="yellow")
         if as_json:
-            typer.echo(json.dumps({"not run": str(error)}))
+            say_json({"not run": str(error)})
         raise typer.Exit(0) from None
     except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
@@ -167,7 +174,7 @@ def run(
         console.print(f"Interrupted. What was measured is in {ledger}; run the same command to go on.", style="yellow")
         raise typer.Exit(130) from None
     if as_json:
-        typer.echo(json.dumps({"claims": rows_of(result.claims()), "trials": rows_of(frame)}, indent=1))
+        say_json({"claims": rows_of(result.claims()), "trials": rows_of(frame)})
     never = any(one.claim.always and one.word == "refuted" for one in result.verdicts())
     raise typer.Exit(int(never or (frame["status"] == "error").any()))
 
@@ -193,16 +200,20 @@ def _place(part: str | None) -> tuple[int, int]:
 def show_history(
     name: Annotated[str, typer.Argument(help="An experiment, or the section of its runs.")],
     ledger: LedgerOption = DEFAULT_LEDGER,
+    as_json: AsJson = False,
 ) -> None:
     """What became of each claim, run after run, with the commits."""
     from rich.console import Console
 
     from experiments.history import history
-    from experiments.report import print_tables
+    from experiments.report import print_tables, rows_of
 
     found = history(ledger, name)
     if found.empty:
         raise typer.BadParameter(f"no run of {name} was kept beside {ledger}: experiment run {name}")
+    if as_json:
+        say_json(rows_of(found))
+        return
     print_tables({f"Runs of {name}": found}, Console(width=None if sys.stdout.isatty() else 200))
 
 

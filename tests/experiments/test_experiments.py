@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from pathlib import Path
@@ -286,6 +287,9 @@ def test_experiment_list_names_them_all() -> None:
     assert done.exit_code == 0
     assert all(name in done.output for name in CATALOGUE)
     assert done.output.count("refuted by") == len(CATALOGUE)
+    told = json.loads(CliRunner().invoke(app, ["experiment", "list", "--json"]).stdout)
+    assert [one["name"] for one in told] == list(CATALOGUE)
+    assert next(one["options"]["turn"] for one in told if one["name"] == "masks") == 1
 
 
 @pytest.mark.long
