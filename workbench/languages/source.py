@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source", "compile_output"]
 
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
+_WITH_TOKENS: Final = ("lark", "structural_tag")  # languages that write tokens by their text
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
 
 
@@ -263,7 +264,13 @@ class Source:
         Raises what the engine raises, a `MaskscopeError`, with a note for each mistake that says line and column.
         """
         try:
-            return _MAKERS[self.language](self, tokenizer_info)
+            if self.is_json:
+                _ = self.json
+            if self.language == "tools":
+                return Grammar.from_structural_tag(self.tool_tag.tag, tokenizer_info=tokenizer_info)
+            info = {"tokenizer_info": tokenizer_info} if self.language in _WITH_TOKENS else {}
+            read: Callable[..., Grammar] = getattr(Grammar, f"from_{self.language}")
+            return read(self.text, **info, **self.options)
         except MaskscopeError as error:
             self._note(error)
             raise
@@ -284,7 +291,9 @@ class Source:
             options: dict[str, Any] = dict(self.options)
             if "predicates" in options or {"plain_integers", "trailing_skip"} & set(options):
                 return compiler.compile_grammar(self.grammar(compiler.tokenizer_info), cancel=cancel)
-            compile_it: Callable[..., CompiledGrammar] = getattr(compiler, _COMPILERS[self.language])
+            compile_it: Callable[..., CompiledGrammar] = getattr(
+                compiler, f"compile_{'grammar' if self.language == 'ebnf' else self.language}"
+            )
             return compile_it(self.text, **options, cancel=cancel)
         except MaskscopeError as error:
             if self.is_json and not isinstance(error, JsonSyntaxError):
@@ -339,46 +348,3 @@ def compile_output(
         return compiler.compile_grammar(anything)
     source = Source.of(anything, language)
     return (source.for_a_model() if for_a_model else source).compile(compiler)
-
-
-def _ebnf(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_ebnf(source.text, **source.options)
-
-
-def _lark(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_lark(source.text, tokenizer_info=info, **source.options)
-
-
-def _regex(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_regex(source.text, **source.options)
-
-
-def _json_schema(source: Source, info: TokenizerInfo | None) -> Grammar:
-    _ = source.json
-    return Grammar.from_json_schema(source.text, **source.options)
-
-
-def _structural_tag(source: Source, info: TokenizerInfo | None) -> Grammar:
-    _ = source.json
-    return Grammar.from_structural_tag(source.text, tokenizer_info=info, **source.options)
-
-
-def _tools(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_structural_tag(source.tool_tag.tag, tokenizer_info=info)
-
-
-_COMPILERS: Final = {
-    "ebnf": "compile_grammar",
-    "lark": "compile_lark",
-    "regex": "compile_regex",
-    "json_schema": "compile_json_schema",
-    "structural_tag": "compile_structural_tag",
-}
-_MAKERS: Final[dict[str, Callable[[Source, TokenizerInfo | None], Grammar]]] = {
-    "ebnf": _ebnf,
-    "lark": _lark,
-    "regex": _regex,
-    "json_schema": _json_schema,
-    "structural_tag": _structural_tag,
-    "tools": _tools,
-}
