@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -223,19 +225,12 @@ def merge(
     ledger: LedgerOption = DEFAULT_LEDGER,
 ) -> None:
     """Take the trials of other ledgers into this one; of those that both hold, the one that went better stays."""
-    from experiments.ledger import Ledger, LedgerError
-
-    try:
-        with Ledger(ledger) as book:
-            for path in others:
-                added, replaced, left, unlike = book.merge(path)
-                typer.echo(f"{path}: {added:,} trials added, {replaced:,} replaced, {left:,} known already")
-                if unlike:
-                    typer.echo(
-                        f"{unlike:,} trials failed on one machine and went well on the other: only the latter stays"
-                    )
-    except LedgerError as error:
-        raise typer.BadParameter(str(error)) from None
+    with _opened(ledger, new=True) as book:
+        for path in others:
+            added, replaced, left, unlike = book.merge(path)
+            typer.echo(f"{path}: {added:,} trials added, {replaced:,} replaced, {left:,} known already")
+            if unlike:
+                typer.echo(f"{unlike:,} trials failed on one machine and went well on the other: only the latter stays")
 
 
 @app.command("export")
@@ -245,15 +240,8 @@ def export(
     ledger: LedgerOption = DEFAULT_LEDGER,
 ) -> None:
     """Write all rows of a sweep to a file."""
-    from experiments.ledger import Ledger, LedgerError
-
-    if not ledger.is_file():
-        raise typer.BadParameter(f"no ledger {ledger}: run an experiment first")
-    try:
-        with Ledger(ledger) as book:
-            typer.echo(book.export(name, out))
-    except LedgerError as error:
-        raise typer.BadParameter(str(error)) from None
+    with _opened(ledger) as book:
+        typer.echo(book.export(name, out))
 
 
 @app.command("report")
@@ -265,17 +253,11 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page of all runs in the ledger: verdicts, figures, tables, the paper beside them; no network."""
-    from experiments.ledger import Ledger, LedgerError
     from experiments.page import page, sections, write_figures
     from experiments.trial import NotRunError
 
-    if not ledger.is_file():
-        raise typer.BadParameter(f"no ledger {ledger}: run an experiment first")
-    try:
-        with Ledger(ledger) as book:
-            found = sections(book)
-    except LedgerError as error:
-        raise typer.BadParameter(str(error)) from None
+    with _opened(ledger) as book:
+        found = sections(book)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page(found))
     typer.echo(out)
@@ -285,6 +267,20 @@ def report(
                 typer.echo(path)
         except NotRunError as error:
             raise typer.BadParameter(str(error)) from None
+
+
+@contextmanager
+def _opened(path: Path, *, new: bool = False) -> Iterator[Ledger]:
+    """The ledger, which is made where it may be `new`; what is wrong with it ends the command."""
+    from experiments.ledger import Ledger, LedgerError
+
+    if not new and not path.is_file():
+        raise typer.BadParameter(f"no ledger {path}: run an experiment first")
+    try:
+        with Ledger(path) as book:
+            yield book
+    except LedgerError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], section: str | None) -> None:
