@@ -90,7 +90,7 @@ def test_constrained_text_is_in_the_language(tiny: LanguageModel, grammar: str, 
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"temperature": 0}, {"top_k": 3}, {"top_p": 0.5}, {"top_k": 1, "temperature": 2}]
+    "options", [{}, {"temperature": 0}, {"top_k": 3}, {"top_p": 0.5}, {"min_p": 0.3}, {"top_k": 1, "temperature": 2}]
 )
 def test_every_setting_respects_the_grammar(tiny: LanguageModel, options: dict[str, float]) -> None:
     result = generate(tiny, "dog", BOUNDED, seed=1, **options)  # type: ignore[arg-type]
@@ -233,6 +233,14 @@ def test_every_verb_takes_what_describes_an_output(tiny: LanguageModel, tmp_path
         masks = [GrammarLogitsProcessor(form, tokenizer=tiny.tokenizer) for form in forms]
         scores = torch.zeros(1, tiny.tokenizer.info.vocab_size)
         assert len({str(mask(torch.zeros(1, 1, dtype=torch.long), scores).tolist()) for mask in masks}) == 1
+
+
+def test_only_tokens_that_are_likely_enough_are_drawn(tiny: LanguageModel) -> None:
+    drawn = [generate(tiny, "fox", PAIRS, seed=seed, min_p=1.0, max_tokens=20) for seed in range(3)]
+    assert {made.tokens for made in drawn} == {generate(tiny, "fox", PAIRS, temperature=0, max_tokens=20).tokens}
+    assert drawn[0].settings["min_p"] == 1.0
+    with pytest.raises(ValueError, match="min_p"):
+        generate(tiny, "fox", min_p=2.0)
 
 
 def test_grammars_in_every_form(tiny: LanguageModel) -> None:

@@ -64,6 +64,7 @@ class TokenStream:
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
+        min_p: float | None = None,
         frequency_penalty: float = 0.0,
         presence_penalty: float = 0.0,
         repetition_penalty: float = 1.0,
@@ -86,6 +87,7 @@ class TokenStream:
             temperature,
             top_k,
             top_p,
+            min_p,
             frequency_penalty=frequency_penalty,
             presence_penalty=presence_penalty,
             repetition_penalty=repetition_penalty,
@@ -156,6 +158,7 @@ class TokenStream:
                 "temperature": self._sampling.temperature,
                 "top_k": self._sampling.top_k,
                 "top_p": self._sampling.top_p,
+                **({} if self._sampling.min_p is None else {"min_p": self._sampling.min_p}),
                 **self._sampling.penalties,
                 "seed": self._seed,
                 "max_tokens": self._max_tokens,
@@ -516,6 +519,7 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
     frequency_penalty: float = 0.0,
     presence_penalty: float = 0.0,
     repetition_penalty: float = 1.0,
@@ -545,7 +549,7 @@ def generate(
         of `Grammar.from_json_schema`.
     max_tokens
         Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.
-    temperature, top_k, top_p
+    temperature, top_k, top_p, min_p
         `Sampling`; temperature 0 is greedy.
     frequency_penalty, presence_penalty, repetition_penalty
         What was said becomes less likely, as OpenAI's API (the first two) and vLLM (the third, which counts the prompt,
@@ -595,6 +599,7 @@ def generate(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
+        min_p=min_p,
         frequency_penalty=frequency_penalty,
         presence_penalty=presence_penalty,
         repetition_penalty=repetition_penalty,
