@@ -87,14 +87,14 @@ ModelOption = Annotated[
     str, typer.Option("--model", "-m", help="demo, smollm2, a folder, a cached name, or random:...")
 ]
 TextArgument = Annotated[
-    str | None, typer.Argument(metavar="[TEXT]", help="A text, or - for standard input.", show_default=False)
+    str | None, typer.Argument(metavar="TEXT", help="A text, or - for standard input.", show_default=False)
 ]
 TextFile = Annotated[
     str | None,
     typer.Option("--text-file", "-f", help="The text from a file, without its last line end.", show_default=False),
 ]
 TextsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts; - is standard input.", show_default=False)
+    list[str] | None, typer.Argument(metavar="TEXT", help="Texts; - is standard input.", show_default=False)
 ]
 TextFiles = Annotated[
     list[str] | None,
@@ -212,7 +212,7 @@ def mistake_data(mistake: Mistake) -> dict[str, Any]:
 def read_texts(
     source: str, texts: list[str] | None, files: list[str] | None, *, exact: bool, as_json: bool
 ) -> list[tuple[str, bytes]]:
-    """What TEXT and `--text-file` give, with names: where there is one of them, it is the text itself or its file.
+    """What TEXT and `--text-file` give, each with its name.
 
     A file, and standard input, has no line end at its end unless it is `exact`: an editor puts one there that nobody
     means.
