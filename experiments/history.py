@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
+import plotly.graph_objects as go
 
 from experiments.claims import ClaimVerdict
 from experiments.columns import Column, explained
 
-__all__ = ["history", "keep_run"]
+__all__ = ["draw_history", "history", "keep_run"]
 
 COLUMNS: Final = (
     Column("what", "number", help="the number that decides a claim"),
@@ -57,6 +58,16 @@ def history(ledger: Path, section: str) -> pd.DataFrame:
         if one["what"] == what
     ]
     return explained(rows, COLUMNS)
+
+
+def draw_history(found: pd.DataFrame) -> go.Figure:
+    """A line for each number of `history`, over the runs."""
+    figure = go.Figure()
+    for what, runs in found.groupby("number", sort=False):
+        where = runs["day"] + ", " + runs["commit"].str.slice(0, 10)
+        figure.add_scatter(x=where, y=runs["ours"], name=str(what), mode="lines+markers", text=runs["verdict"])
+    figure.update_xaxes(title="day and commit of the run")
+    return figure.update_layout(yaxis_title="ours", template="plotly_white")
 
 
 def _folder(ledger: Path, section: str) -> Path:

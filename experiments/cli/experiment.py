@@ -202,17 +202,20 @@ def _place(part: str | None) -> tuple[int, int]:
 def show_history(
     name: Annotated[str, typer.Argument(help="An experiment, or the section of its runs.")],
     ledger: LedgerOption = DEFAULT_LEDGER,
+    out: Annotated[Path | None, typer.Option("--out", help="Draw the numbers over the commits (.html).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """What became of each claim, run after run, with the commits."""
     from rich.console import Console
 
-    from experiments.history import history
+    from experiments.history import draw_history, history
     from experiments.report import print_tables, rows_of
 
     found = history(ledger, name)
     if found.empty:
         raise typer.BadParameter(f"no run of {name} was kept beside {ledger}: experiment run {name}")
+    if out is not None:
+        draw_history(found).write_html(out, include_plotlyjs=True)
     if as_json:
         say_json(rows_of(found))
         return

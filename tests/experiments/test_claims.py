@@ -151,8 +151,10 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "Published: 0 (table 1)" in text
     (kept,) = (tmp_path / "l_runs" / "reuse").iterdir()
     (kept.parent / "2000.json").write_text(kept.read_text().replace('"undecided"', '"held"'))
-    told = CliRunner().invoke(app, ["experiment", "history", "reuse", "--ledger", str(tmp_path / "l.sqlite")])
+    drawn, words = tmp_path / "history.html", ["experiment", "history", "reuse", "--ledger", str(tmp_path / "l.sqlite")]
+    told = CliRunner().invoke(app, [*words, "--out", str(drawn)])
     assert told.exit_code == 0, told.output
+    assert "whole grammars known before" in drawn.read_text()
     rows = history(tmp_path / "l.sqlite", "reuse")
     assert rows["verdict"].tolist() == ["held", "undecided"] * len(reuse.CLAIMS)
     absent = CliRunner().invoke(app, ["experiment", "history", "nonesuch", "--ledger", str(tmp_path / "l.sqlite")])
