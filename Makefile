@@ -95,7 +95,7 @@ pages: $(VENV)/.stamp
 
 .PHONY: bench
 bench: build ## time compiling, masks and token steps beside the peers that are installed
-	$(PY) -m workbench bench masks $(ARGS)
+	$(PY) -m workbench experiment run masks --fresh --executor processes:1 --timeout 120 $(ARGS)
 
 .PHONY: docs
 docs: build ## write the pages and the API reference to build/docs

@@ -18,30 +18,30 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from experiments import datasets, variants
-from experiments.claims import Claim, Effect, ratio
-from experiments.measurement import samples, verdicts
-from experiments.pairs import Together, together
+from experiments.claims import Claim, Effect
+from experiments.columns import Column, Table
+from experiments.measurement import REFUSED, samples
+from experiments.pairs import Together, over, together
 from experiments.report import show
 from experiments.tails import describe
 from experiments.trial import NotRunError, Params
-from experiments.variants import CASE
+from experiments.variants import CASE, by_variant, verdicts_of
 from kernels_core import Options
 
 __all__ = [
     "BASELINE",
     "CLAIMS",
     "STEPS",
+    "TABLES",
     "AblationStep",
     "grid",
     "options_at",
     "plot",
-    "tables",
     "trial",
     "usable_steps",
 ]
@@ -64,8 +64,6 @@ class AblationStep:
 
 
 BASELINE: Final = "baseline"
-GAIN: Final = "before / now"
-"""Head of what the step before took over what this one takes: above 1 the step pays."""
 PAPER: Final = {"+ JIT": "8.1", "+ cross-grammar cache": "1.1", "+ repetition compression": "99.6"}
 """Table 4's gains in preprocessing."""
 STEPS: Final = (
@@ -141,36 +139,20 @@ def trial(params: Params) -> dict[str, Any]:
     return {"options": changes, **variants.measure_variant(params, changes)}
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The paper's two columns on the schemas and tokens that all steps managed, with tails; what each step managed by
-    itself where that is something else; verdicts."""
-    frame = variants.by_variant(frame, "step")
-    common, own = (_ladder(samples(frame, CASE, common=shared)) for shared in (True, False))
-    found = {
-        "Mechanisms, one after the other, refused schemas at least as slow as their refusal": _censored(frame),
-        "Mechanisms, one after the other, on common schemas": common,
-    }
-    if not own.equals(common):
-        found["Each step on the schemas it took"] = own
-    return found | {"Verdicts": verdicts(frame).rename(columns={"engine": "step"})}
-
-
-def _censored(frame: pd.DataFrame) -> pd.DataFrame:
+def _censored(trials: pd.DataFrame) -> list[dict[str, object]]:
     """Preprocessing on all schemas that some step took; averages with censored values in them are lower bounds."""
-    steps = [step for step in (BASELINE, *(step.name for step in STEPS)) if (frame["engine"] == step).any()]
-    all_steps = together(frame, CASE, steps)
-    if all_steps is None:
-        return pd.DataFrame()
+    steps = [step for step in (BASELINE, *(step.name for step in STEPS)) if (trials["step"] == step).any()]
+    all_steps = together(by_variant(trials, "step"), CASE, steps)
     tried = all_steps.by_any
     rows: list[dict[str, object]] = []
     for before, step in zip([None, *steps], steps, strict=False):
+        if not tried.any():
+            break
         spent, took = all_steps.compile[step][tried] / 1000, all_steps.took[step][tried]
-        row: dict[str, object] = {"step": step, "preprocessing, ms": _bounded(spent.mean(), bool(took.all()), ">= ")}
-        gain = "" if before is None else _gain(all_steps, before, step)
-        row |= {GAIN: gain, f"paper, {GAIN}": PAPER.get(step, "")}
-        row |= {"median, ms": float(np.median(spent)), "schemas": int(tried.sum()), "refused": int((~took).sum())}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        row: dict[str, object] = {"step": step, "compile": _bounded(spent.mean(), bool(took.all()), ">= ")}
+        row |= {"gain": "" if before is None else _gain(all_steps, before, step), "paper": PAPER.get(step, "")}
+        rows.append(row | {"median": np.median(spent), "schemas": tried.sum(), "refused": (~took).sum()})
+    return rows
 
 
 def _gain(steps: Together, before: str, after: str) -> str:
@@ -187,39 +169,72 @@ def _bounded(value: float, exact: bool, sign: str) -> str:
     return show(float(value)) if exact else sign + show(float(value))
 
 
-def _ladder(times: Mapping[str, Mapping[str, npt.NDArray[np.int64]]]) -> pd.DataFrame:
+def _ladder(trials: pd.DataFrame, *, common: bool = True) -> pd.DataFrame:
+    times = samples(by_variant(trials, "step"), CASE, common=common)
+    steps = [BASELINE, *(step.name for step in STEPS)]
     rows: list[dict[str, object]] = []
-    before: tuple[float, float] | None = None
-    for step in [BASELINE, *(step.name for step in STEPS)]:
-        if step not in times["compile"] or step not in times["mask"]:
-            continue
+    for step in (step for step in steps if step in times["compile"] and step in times["mask"]):
         compiling, mask = describe(times["compile"][step]), describe(times["mask"][step])
-        now = compiling["avg"], mask["avg"]
-        gains = (float("nan"), float("nan")) if before is None else (before[0] / now[0], before[1] / now[1])
-        before = now
-        rows.append(
-            {
-                "step": step,
-                "preprocessing, ms": compiling["avg"] / 1000,
-                GAIN: gains[0],
-                "mask, us": mask["avg"],
-                f"{GAIN} ": gains[1],
-                "preprocessing p90, ms": compiling["p90"] / 1000,
-                "mask p50, us": mask["p50"],
-                "mask p99, us": mask["p99"],
-                "schemas": compiling["n"],
-                "masks": mask["n"],
-            }
-        )
-    return pd.DataFrame(rows)
+        row: dict[str, object] = {"step": step, "compile": compiling["avg"] / 1000, "mask": mask["avg"]}
+        row |= {"compile p90": compiling["p90"] / 1000, "mask p50": mask["p50"], "mask p99": mask["p99"]}
+        rows.append(row | {"schemas": compiling["n"], "masks": mask["n"]})
+    ladder = pd.DataFrame(rows)
+    for now, gain in (("compile", "gain"), ("mask", "mask gain")):
+        if len(ladder):
+            ladder[gain] = ladder[now].shift() / ladder[now]
+    return ladder
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _ladders(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    common, own = (_ladder(trials, common=shared) for shared in (True, False))
+    found = {"Mechanisms, one after the other, on common schemas": common}
+    return found if own.equals(common) else found | {"Each step on the schemas it took": own}
+
+
+STEP: Final = Column("step", help="what was switched on, everything above it being on")
+COMPILE: Final = Column("compile", "preprocessing", "ms", "compiling, and masks made ahead of time; >= where refused")
+GAIN: Final = Column("gain", "before / now", help="preprocessing of the row before over this one's; above 1 it pays")
+SCHEMAS: Final = Column("schemas", help="how many")
+TABLES: Final = (
+    Table(
+        "Mechanisms, one after the other, refused schemas at least as slow as their refusal",
+        (
+            STEP,
+            COMPILE,
+            GAIN,
+            Column("paper", "paper, before / now", help="the paper's number for the same"),
+            Column("median", "median", "ms", "of preprocessing"),
+            SCHEMAS,
+            REFUSED,
+        ),
+        rows=_censored,
+    ),
+    Table(
+        "",
+        (
+            STEP,
+            COMPILE,
+            GAIN,
+            Column("mask", "mask", "us", "making one mask, on average"),
+            Column("mask gain", "before / now, mask", help="a mask of the row before over this one's; above 1 it pays"),
+            Column("compile p90", "preprocessing p90", "ms", "90 % of the schemas take at most this"),
+            Column("mask p50", "mask p50", "us", "half of the masks take at most this"),
+            Column("mask p99", "mask p99", "us", "99 % of the masks take at most this"),
+            SCHEMAS,
+            Column("masks", help="how many"),
+        ),
+        rows=_ladders,
+    ),
+    verdicts_of("step"),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Preprocessing (milliseconds) above, one mask (microseconds) below, by step, both logarithmic."""
-    steps = _ladder(samples(variants.by_variant(frame, "step"), CASE, common=True))
+    steps = _ladder(trials)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     for row, (column, name, unit) in enumerate(
-        (("preprocessing, ms", "preprocessing a grammar", "ms"), ("mask, us", "one mask", "us")), start=1
+        (("compile", "preprocessing a grammar", "ms"), ("mask", "one mask", "us")), start=1
     ):
         figure.add_bar(x=steps["step"], y=steps[column], name=f"{name}, average", row=row, col=1)
         figure.update_yaxes(type="log", title=f"{name},<br>average, {unit}", row=row, col=1)
@@ -231,19 +246,12 @@ def _times_less(after: str, what: str) -> Callable[[pd.DataFrame], Effect | None
     """The step before over the step `after`: "compile" over all schemas, refused ones censored; "mask" over tokens that
     both took; "both": preprocessing and all masks of the schemas that both took, together."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
+    def effect(trials: pd.DataFrame) -> Effect | None:
         names = [BASELINE, *usable_steps()]
-        before = names[names.index(after) - 1] if after in names else ""
-        both = together(variants.by_variant(frame, "step"), CASE, [before, after])
-        if both is None or not both.by_any.any():
+        if after not in names:
             return None
-        inputs = np.flatnonzero(both.by_any if what == "compile" else both.by_all)
-        spent = {}
-        for name in (before, after):
-            compiling = both.compile[name][inputs]
-            masks = np.array([both.mask[name][at].sum() for at in inputs])
-            spent[name] = {"compile": compiling, "mask": masks, "both": compiling + masks}[what]
-        return ratio(spent[before], spent[after], "schemas")
+        before, found = names[names.index(after) - 1], by_variant(trials, "step")
+        return over(found, CASE, before, after, "schemas", what=what, censored=what == "compile")
 
     return effect
 

@@ -28,14 +28,15 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, mean, share, worst
+from experiments.columns import Column, Table, where
 from experiments.datasets import has_tools
 from experiments.demo_model.tools import OPEN
+from experiments.figures import BLUE, GREEN, YELLOW, bars
 from experiments.trial import NotRunError, Params
 
-__all__ = ["CLAIMS", "MODEL", "WAYS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "MODEL", "TABLES", "WAYS", "grid", "plot", "trial"]
 
 MODEL: Final = "MASKSCOPE_MODEL"
 """The environment variable that names the model; without it the demo model."""
@@ -51,8 +52,9 @@ PROMPT_SEED: Final = 3_000  # training used another
 LONGEST: Final = {"demo": {"constrained": 1_000, "structural tag": 400}, "bfcl": {"constrained": 300}}
 FREE: Final = 250
 FLAGS: Final = ("asked", "called", "valid", "right", "cut")
-RATES: Final = {"called": "call rate, %", "valid": "valid rate, %", "right": "right-argument rate, %"}
-QUIET: Final = "no call where none is asked, %"
+RATES: Final = {"called": "call rate", "valid": "valid rate", "right": "right-argument rate"}
+QUIET: Final = "no call where none is asked"
+PAPER_HEADS: Final = ("right without", "valid without", "right with", "valid with")
 PAPER: Final = (
     ("Llama-3.2-1B", 6.07, 22.07, 32.84, 100.0),
     ("Llama-3.2-3B", 33.12, 40.70, 77.75, 100.0),
@@ -128,83 +130,103 @@ def judged(
     }
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Rates by way and source, and the paper's."""
-    done = frame[frame["status"] == "ok"]
-    rows = []
-    for row in done.to_dict("records"):
-        asked = np.array(row["asked"], dtype=bool)
-        called = np.array(row["called"], dtype=bool)
-        told: dict[str, Any] = {"source": row["source"], "way": row["way"], "model": row["model"]}
-        told |= {label: _percent(row[name], asked) for name, label in RATES.items()}
-        told["valid of those that call, %"] = _percent(row["valid"], asked & called)
-        told[QUIET] = _percent(~called, ~asked)
-        told["cut short, %"] = _percent(row["cut"], np.ones_like(asked))
-        rows.append(told | {"prompts": len(asked), "of them to be called": int(asked.sum())})
-    heads = ["model", "right without, %", "valid without, %", "right with, %", "valid with, %"]
-    return {"Answers, by way": pd.DataFrame(rows), "The paper's table 5": pd.DataFrame(PAPER, columns=heads)}
+def _percent(flag: str, among: Callable[[Any], Any]) -> Callable[[Any], float]:
+    """Of the answers of a trial; among: which of them count, by arrays of the flags."""
+
+    def of(trial: Mapping[str, Any]) -> float:
+        flags = {name: np.array(trial[name], dtype=bool) for name in FLAGS}
+        chosen = flags[flag][among(flags)]
+        return float(100 * chosen.mean()) if chosen.size else float("nan")
+
+    return of
 
 
-def _percent(flags: object, among: object) -> float:
-    chosen = np.asarray(flags, dtype=float)[np.asarray(among, dtype=bool)]
-    return float(100 * chosen.mean()) if chosen.size else float("nan")
+def _quiet_rate(trial: Mapping[str, Any]) -> float:
+    return 100 - _percent("called", lambda flags: ~flags["asked"])(trial)
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
-    """Call, valid and right-argument rates by way, and how often nothing is called where nothing is to be."""
-    rows = tables(frame)["Answers, by way"]
-    figure = go.Figure()
-    colours = ("#c79a00", "#2f8f5b", "#2f6db5", "#8a94a3")
-    for label, colour in zip((*RATES.values(), QUIET), colours, strict=True):
-        figure.add_bar(
-            x=[rows["source"], rows["way"]], y=rows[label], name=label.removesuffix(", %"), marker_color=colour
-        )
-    figure.update_layout(barmode="group")
-    figure.update_xaxes(title="source of the requests, and way to answer")
-    figure.update_yaxes(title="answers, %", range=[0, 100])
-    return figure
+ANSWERS: Final = Table(
+    "Answers, by way",
+    (
+        Column("source", help="whose requests: the demo's, or the leaderboard's"),
+        Column("way", help="how the model is to answer"),
+        Column("model", help="which model answers"),
+        *(
+            Column(name, head, "%", "share of the requests that ask for a call", _percent(name, lambda f: f["asked"]))
+            for name, head in RATES.items()
+        ),
+        Column(
+            "valid of calls",
+            "valid of those that call",
+            "%",
+            "share of the answers with a call whose calls can all be run",
+            _percent("valid", lambda flags: flags["asked"] & flags["called"]),
+        ),
+        Column("quiet", QUIET, "%", "share of the answers to requests that no tool is for", _quiet_rate),
+        Column("cut", "cut short", "%", "share of all answers", _percent("cut", lambda flags: flags["asked"] | True)),
+        Column("prompts", help="how many requests", of=lambda trial: len(trial["asked"])),
+        Column("asked", "of them to be called", "", "requests that ask for a call", lambda trial: sum(trial["asked"])),
+    ),
+)
+TABLES: Final = (
+    ANSWERS,
+    Table(
+        "The paper's table 5",
+        (
+            Column("model", help="which model answers"),
+            *(
+                Column(head, head, "%", "share of the answers, without constraints and with them")
+                for head in PAPER_HEADS
+            ),
+        ),
+        rows=lambda trials: [dict(zip(("model", *PAPER_HEADS), row, strict=True)) for row in PAPER],
+    ),
+)
+plot = bars(
+    ANSWERS,
+    ("source", "way"),
+    dict(zip((*RATES, "quiet"), (YELLOW, GREEN, BLUE, "#8a94a3"), strict=True)),
+    x="source of the requests, and way to answer",
+    title="answers, %",
+    range=[0, 100],
+)
 
 
-def _flags(frame: pd.DataFrame, way: str, *, source: str | None = None) -> Mapping[str, Any]:
+def _flags(trials: pd.DataFrame, way: str, **source: str) -> Mapping[str, Any]:
     """Each flag of all requests of a way, of one source or of all, as arrays of 0 and 1."""
-    rows = frame[(frame["status"] == "ok") & (frame["way"] == way)]
-    rows = rows if source is None else rows[rows["source"] == source]
+    rows = where(trials, way=way, **source)
     return {name: np.array([flag for flags in rows[name] for flag in flags], dtype=bool) for name in FLAGS}
 
 
-def _broken(way: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _broken(way: str) -> Callable[[pd.DataFrame], Effect]:
     """Answers with a call that cannot be run, of those that were not cut short."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        flags = _flags(frame, way)
-        wrong = (flags["called"] & ~flags["valid"])[~flags["cut"]]
-        if way == "constrained":
-            wrong = ~flags["valid"][~flags["cut"]]
-        return worst(wrong, "answers") if wrong.size else None
+    def effect(trials: pd.DataFrame) -> Effect:
+        flags = _flags(trials, way)
+        wrong = ~flags["valid"] & (flags["called"] | (way == "constrained"))
+        return worst(wrong[~flags["cut"]], "answers")
 
     return effect
 
 
-def _quiet(frame: pd.DataFrame) -> Effect | None:
+def _quiet(trials: pd.DataFrame) -> Effect | None:
     """Of the demo's requests that no tool is for and that are left alone without constraints: those still left alone
     behind a structural tag."""
-    free, bound = (_flags(frame, one, source="demo") for one in (WAYS[0], "structural tag"))
+    free, bound = (_flags(trials, one, source="demo") for one in (WAYS[0], "structural tag"))
     if free["called"].size != bound["called"].size:
         return None
-    among = ~free["asked"] & ~free["called"]
-    return share(~bound["called"][among], "requests") if among.any() else None
+    return share(~bound["called"][~free["asked"] & ~free["called"]], "requests")
 
 
 def _more(way: str, name: str, *, asked: bool | None) -> Callable[[pd.DataFrame], Effect | None]:
     """Percentage points above unconstrained answers, request by request, of the demo's requests."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        free, bound = (_flags(frame, one, source="demo") for one in (WAYS[0], way))
+    def effect(trials: pd.DataFrame) -> Effect | None:
+        free, bound = (_flags(trials, one, source="demo") for one in (WAYS[0], way))
         if free[name].size != bound[name].size:
             return None
         among = np.ones_like(free["asked"]) if asked is None else free["asked"] == asked
-        gained = bound[name][among].astype(float) - free[name][among]
-        return mean(100 * gained, "requests") if gained.size else None
+        return mean(100 * (bound[name][among].astype(float) - free[name][among]), "requests")
 
     return effect
 

@@ -25,6 +25,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from experiments.columns import Column, explained, finished
+
 __all__ = [
     "FEWEST",
     "Claim",
@@ -96,9 +98,9 @@ class Effect:
 class Claim:
     """One sentence that numbers can refute.
 
-    what: the number in a few words, with its unit.  effect: computes it from the experiment's frame; None where the
-    trials that it needs were not run.  at_most, at_least: the bound, one of the two.  always: of every unit.
-    paper: the paper's number, and where it stands.  differs: a sentence on why ours is another.
+    what: the number in a few words, with its unit.  effect: computes it from the finished trials; None, or an effect
+    without units, where those that it needs were not run.  at_most, at_least: the bound, one of the two.
+    always: of every unit.  paper: the paper's number, and where it stands.  differs: a sentence on why ours is another.
     """
 
     text: str
@@ -121,7 +123,8 @@ class Claim:
     @property
     def bound(self) -> str:
         """The bound in words."""
-        return f"at most {self.at_most:.3g}" if self.at_most is not None else f"at least {self.at_least:.3g}"
+        bound = f"at most {self.at_most:.3g}" if self.at_most is not None else f"at least {self.at_least:.3g}"
+        return f"always {bound}" if self.always else bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +147,10 @@ class ClaimVerdict:
 
 def judge(claims: Sequence[Claim], frame: pd.DataFrame) -> list[ClaimVerdict]:
     """A verdict on each claim from one row a trial (`Ledger.frame`)."""
-    if not (frame["status"] == "ok").any():
+    done = finished(frame)
+    if done.empty:
         return [ClaimVerdict(claim, "undecided", why="nothing was measured") for claim in claims]
-    return [_judge(claim, claim.effect(frame)) for claim in claims]
+    return [_judge(claim, claim.effect(done)) for claim in claims]
 
 
 def _judge(claim: Claim, effect: Effect | None) -> ClaimVerdict:
@@ -169,22 +173,34 @@ def _judge(claim: Claim, effect: Effect | None) -> ClaimVerdict:
 
 def verdict_table(verdicts: Sequence[ClaimVerdict]) -> pd.DataFrame:
     """One row a claim, for reading."""
-    return pd.DataFrame(
-        [
-            {
-                "claim": one.claim.text,
-                "verdict": str(one),
-                "number": one.claim.what,
-                "ours": one.size,
-                "95 %": "" if np.isnan(one.low) else f"{_short(one.low)} to {_short(one.high)}",
-                "n": f"{one.units:,} {one.unit}" if one.units else "",
-                "must be": ("always " if one.claim.always else "") + one.claim.bound,
-                "paper": one.claim.paper,
-                "why they differ": one.claim.differs,
-            }
-            for one in verdicts
-        ]
-    )
+    rows = [
+        {
+            "claim": one.claim.text,
+            "verdict": str(one),
+            "number": one.claim.what,
+            "ours": one.size,
+            "interval": "" if np.isnan(one.low) else f"{_short(one.low)} to {_short(one.high)}",
+            "n": f"{one.units:,} {one.unit}" if one.units else "",
+            "bound": one.claim.bound,
+            "paper": one.claim.paper,
+            "differs": one.claim.differs,
+        }
+        for one in verdicts
+    ]
+    return explained(rows, COLUMNS)
+
+
+COLUMNS: Final = (
+    Column("claim", help="what should come out"),
+    Column("verdict", help="held, refuted or undecided (a number on one side of its bound, with its interval, or not)"),
+    Column("number", help="the number that decides"),
+    Column("ours", help="as measured here"),
+    Column("interval", "95 %", help="the interval of the number, bootstrapped over the units of n"),
+    Column("n", help="how many independent units it was measured on"),
+    Column("bound", "must be", help="the bound of the claim; always: no unit may be beyond it"),
+    Column("paper", help="the paper's number for the same"),
+    Column("differs", "why they differ", help="why ours is not the paper's"),
+)
 
 
 def _short(number: float) -> str:

@@ -18,21 +18,23 @@ from functools import cache
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-import plotly.graph_objects as go
 
 from experiments import datasets, reuse
 from experiments.claims import Claim, Effect, ratio
+from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
-from experiments.figures import ENGINES as ENGINE_COLOURS
+from experiments.figures import ENGINES as COLOURS
+from experiments.figures import lines
 from experiments.measurement import rotate
-from experiments.tails import OURS
+from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
 from experiments.walk import quiet
 from workbench.peers.base import Engine, RefusedError
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "ENGINES", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "ENGINES", "TABLES", "grid", "plot", "trial"]
 
 REMEMBERING: Final = "ours, grammars remembered"
 ENGINES: Final = (OURS, REMEMBERING, "xgrammar", "llguidance")
@@ -82,60 +84,71 @@ def _open(name: str, vocabulary: str) -> Engine:
     return _remembering(vocabulary) if name == REMEMBERING else warm
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """By number of tools, setting and engine: the first request, and the others."""
-    done = frame[frame["status"] == "ok"]
-    rows: list[dict[str, object]] = []
-    for (size, setting, engine), group in done.groupby(["tools", "setting", "engine"], sort=False):
-        later = np.concatenate([np.asarray(spent[1:], dtype=float) for spent in group["compile_ns"]]) / 1e6
-        row: dict[str, object] = {"tools": size, "setting": setting, "engine": engine}
-        row["first request, ms"] = float(np.mean([spent[0] for spent in group["compile_ns"] if spent])) / 1e6
-        row |= {"later ones, average, ms": later.mean() if later.size else float("nan")}
-        high = np.quantile(later, 0.99, method="higher") if later.size else float("nan")
-        rows.append(row | {"p99, ms": float(high), "n": later.size, "refused": int(group["refused"].sum())})
-    return {"Compiling a request": pd.DataFrame(rows)}
+def _later(trials: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Milliseconds of all requests but the first of each trial."""
+    return np.array([spent / 1e6 for one in trials["compile_ns"] for spent in one[1:]])
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
-    """Average compile time of later requests by number of tools; dashes: static."""
-    rows = tables(frame)["Compiling a request"]
-    figure = go.Figure()
-    for (engine, setting), group in rows.groupby(["engine", "setting"], sort=False):
-        figure.add_scatter(
-            x=group["tools"],
-            y=group["later ones, average, ms"],
-            name=f"{engine}, {setting}",
-            mode="lines+markers",
-            line={"color": ENGINE_COLOURS[str(engine)], "dash": "dash" if setting == "static" else "solid"},
-        )
-    figure.update_xaxes(title="tools in a request")
-    figure.update_yaxes(title="compiling, ms", type="log")
-    return figure
+REQUESTS: Final = Table(
+    "Compiling a request",
+    (
+        Column("tools", help="how many tools a request has"),
+        Column("setting", help="static: the same tools in every request; dynamic: drawn anew"),
+        ENGINE,
+        Column(
+            "first",
+            "first request",
+            "ms",
+            "compiling the first request of a process",
+            lambda trials: float(np.mean([spent[0] for spent in trials["compile_ns"] if spent])) / 1e6,
+        ),
+        Column(
+            "later",
+            "later ones, average",
+            "ms",
+            "compiling one of the others",
+            lambda trials: later.mean() if (later := _later(trials)).size else float("nan"),
+        ),
+        Column(
+            "p99", "p99", "ms", "99 % of the others take at most this", lambda trials: quantile(_later(trials), 0.99)
+        ),
+        Column("n", help="how many other requests were compiled", of=lambda trials: _later(trials).size),
+        Column("refused", help="requests that it refused", of=lambda trials: int(trials["refused"].sum())),
+    ),
+    by=("tools", "setting", "engine"),
+)
+TABLES: Final = (REQUESTS,)
+plot = lines(
+    REQUESTS,
+    "tools",
+    "later",
+    ("engine", "setting"),
+    lambda engine, setting: {"color": COLOURS[engine], "dash": "dash" if setting == "static" else "solid"},
+    xaxis={"title": "tools in a request"},
+    yaxis={"title": "compiling, ms", "type": "log"},
+)
 
 
-def _means(frame: pd.DataFrame, engine: str, setting: str, size: int) -> dict[int, float]:
+def _means(trials: pd.DataFrame, engine: str, setting: str, size: int) -> dict[int, float]:
     """Average compile time by seed, without the first request."""
-    rows = frame[(frame["status"] == "ok") & (frame["engine"] == engine) & (frame["setting"] == setting)]
-    rows = rows[rows["tools"] == size].to_dict("records")
+    rows = where(trials, engine=engine, setting=setting, tools=size).to_dict("records")
     return {row["seed"]: float(np.mean(row["compile_ns"][1:])) for row in rows if len(row["compile_ns"]) > 1}
 
 
+MOST, FEWEST = reuse.SIZES[-1], reuse.SIZES[0]
+
+
 def _over(
-    above: tuple[str, str], below: tuple[str, str], size: int = reuse.SIZES[-1]
-) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        first, second = (_means(frame, engine, setting, size) for engine, setting in (above, below))
+    above: tuple[str, str], below: tuple[str, str], sizes: tuple[int, int] = (MOST, MOST)
+) -> Callable[[pd.DataFrame], Effect]:
+    """The average request of an engine in a setting over another's, draw by draw; sizes: the numbers of tools."""
+
+    def effect(trials: pd.DataFrame) -> Effect:
+        first, second = (_means(trials, *one, size) for one, size in zip((above, below), sizes, strict=True))
         seeds = sorted(first.keys() & second.keys())
-        return ratio([first[seed] for seed in seeds], [second[seed] for seed in seeds], "draws") if seeds else None
+        return ratio([first[seed] for seed in seeds], [second[seed] for seed in seeds], "draws")
 
     return effect
-
-
-def _rise(frame: pd.DataFrame) -> Effect | None:
-    """Average dynamic request of the most tools over that of the fewest, draw by draw."""
-    many, few = (_means(frame, REMEMBERING, "dynamic", size) for size in (reuse.SIZES[-1], reuse.SIZES[0]))
-    seeds = sorted(many.keys() & few.keys())
-    return ratio([many[seed] for seed in seeds], [few[seed] for seed in seeds], "draws") if seeds else None
 
 
 CLAIMS: Final = (
@@ -154,7 +167,7 @@ CLAIMS: Final = (
     Claim(
         text="Dynamic requests of 50 tools take at most five times as long as those of 5 tools.",
         what="compile, dynamic, 50 tools / 5 tools, ours with a cache of grammars",
-        effect=_rise,
+        effect=_over((REMEMBERING, "dynamic"), (REMEMBERING, "dynamic"), (MOST, FEWEST)),
         at_most=5.0,
         paper="much more gently with the number of tools than XGrammar (figure 6, without numbers)",
     ),

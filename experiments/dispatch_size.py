@@ -19,7 +19,7 @@ beginnings of calls of real tools.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from string import ascii_lowercase, digits
@@ -32,11 +32,13 @@ from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, slope, worst
+from experiments.columns import Column, Table, where
+from experiments.figures import BLUE, GREEN, RED, YELLOW
 from experiments.trial import Params
 from experiments.walk import quiet
 from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 
-__all__ = ["CLAIMS", "Node", "automaton", "grid", "plain_grammar", "plot", "tables", "tag_grammar", "trial"]
+__all__ = ["CLAIMS", "TABLES", "Node", "automaton", "grid", "plain_grammar", "plot", "tag_grammar", "trial"]
 
 SIZES: Final = (5, 20, 50, 100)
 EXTENT: Final = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:3], 2), "full": (SIZES, 5)}
@@ -53,18 +55,10 @@ PAPER: Final = {
 }
 """Table 2: total length of tags, states, edges, size of the EBNF, by number of tags."""
 # Of the figure: unit, its place in `PAPER`, and what is counted in it, with a colour.
-PANELS: Final[Sequence[tuple[str, int, Sequence[tuple[str, str]]]]] = (
-    ("states", 1, (("AC states", "#2f6db5"),)),
-    ("edges", 2, (("AC edges", "#2f8f5b"),)),
-    (
-        "symbols of the grammar",
-        3,
-        (
-            ("EBNF, symbols", "#b5402f"),
-            ("with failure links, symbols", "#c79a00"),
-            ("TagDispatch, nodes", "#8a5fb0"),
-        ),
-    ),
+PANELS: Final[Sequence[tuple[str, int, Mapping[str, str]]]] = (
+    ("states", 1, {"ac_states": BLUE}),
+    ("edges", 2, {"ac_edges": GREEN}),
+    ("symbols of the grammar", 3, {"symbols": RED, "linked": YELLOW, "nodes": "#8a5fb0"}),
 )
 WHOLE: Final = Options(lazy_lowering=False, max_compile_ms=0, max_fill_ms=0)
 
@@ -236,63 +230,102 @@ def _takes(compiled: Any, text: str) -> bool:
     return bool(matcher.accept_string(text)) and matcher.is_completed()
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Sizes with the paper's beside them, averages over the draws; then what both cost."""
-    done = frame[frame["status"] == "ok"]
-    sizes: list[dict[str, object]] = []
-    costs: list[dict[str, object]] = []
-    for (kind, count), group in done.groupby(["kind", "tags"], sort=False):
-        mean = group.mean(numeric_only=True)
-        where = {"kind": kind, "tags": count}
-        paper = PAPER.get(int(count), (np.nan,) * 4) if kind == "random" else (np.nan,) * 4
-        sizes.append(
-            {
-                **where,
-                "total length": mean["length"],
-                "AC states": mean["ac_states"],
-                "paper, states": paper[1],
-                "AC edges": mean["ac_edges"],
-                "paper, edges": paper[2],
-                "EBNF, symbols": mean["symbols"],
-                "paper, size of the EBNF": paper[3],
-                "EBNF, characters": mean["characters"],
-                "with failure links, symbols": mean["linked_symbols"],
-                "texts wrong with failure links, %": 100 * group["linked_disagree"].sum() / group["texts"].sum(),
-                "TagDispatch, nodes": 2.0 * float(count) + 1,  # itself, and a tag and a content each
-                "its states": mean["dispatch_states"],
-                "texts that differ": int(group["disagree"].sum()),
-            }
-        )
-        times = {
-            f"{what}, {name}, ms": mean[f"{key}_{column}"] / 1e6
-            for what, column in (("compile", "compile_ns"), ("first mask", "first_mask_ns"))
-            for name, key in (("plain", "plain"), ("TagDispatch", "dispatch"))
-        }
-        costs.append({**where, **times, "rules, plain": mean["plain_rules"], "states, plain": mean["plain_states"]})
-    return {
-        "Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch": pd.DataFrame(sizes),
-        "What both cost in our engine, everything lowered at once": pd.DataFrame(costs),
-    }
+def _mean(key: str, divisor: float = 1) -> Callable[[pd.DataFrame], float]:
+    return lambda sets: float(sets[key].mean()) / divisor
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _paper(place: int) -> Callable[[pd.DataFrame], float]:
+    def of(sets: pd.DataFrame) -> float:
+        kind, count = sets["kind"].iloc[0], int(sets["tags"].iloc[0])
+        return PAPER[count][place] if kind == "random" and count in PAPER else float("nan")
+
+    return of
+
+
+def _wrong(sets: pd.DataFrame) -> float:
+    return float(100 * sets["linked_disagree"].sum() / sets["texts"].sum())
+
+
+KEYS: Final = (
+    Column("kind", help="random tags, or the beginnings of calls of real tools"),
+    Column("tags", help="how many"),
+)
+OF_AC: Final = "of the Aho-Corasick automaton; edges: of its trie, and failure links"
+PAPERS: Final = "the paper's number for the same"
+WRITTEN: Final = "size of the written grammar"
+SIZES_TABLE: Final = Table(
+    "Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch",
+    (
+        *KEYS,
+        Column("length", "total length", "", "characters of all tags", _mean("length")),
+        Column("ac_states", "AC states", "", OF_AC, _mean("ac_states")),
+        Column("paper_states", "paper, states", "", PAPERS, _paper(1)),
+        Column("ac_edges", "AC edges", "", OF_AC, _mean("ac_edges")),
+        Column("paper_edges", "paper, edges", "", PAPERS, _paper(2)),
+        Column("symbols", "EBNF", "symbols", WRITTEN, _mean("symbols")),
+        Column("paper_size", "paper, size of the EBNF", "", PAPERS, _paper(3)),
+        Column("characters", "EBNF", "characters", WRITTEN, _mean("characters")),
+        Column("linked", "with failure links", "symbols", WRITTEN, _mean("linked_symbols")),
+        Column("wrong", "texts wrong with failure links", "%", "that the short grammar takes wrongly", _wrong),
+        Column(
+            "nodes",
+            "TagDispatch",
+            "nodes",
+            "of the grammar as one TagDispatch, as written: itself, and a tag and a content each",
+            lambda sets: 2.0 * float(sets["tags"].iloc[0]) + 1,
+        ),
+        Column("states", "its states", "", "states of its automaton", _mean("dispatch_states")),
+        Column(
+            "differ",
+            "texts that differ",
+            "",
+            "that one of the two alone takes; 0 is right",
+            lambda sets: int(sets["disagree"].sum()),
+        ),
+    ),
+    by=("kind", "tags"),
+)
+TABLES: Final = (
+    SIZES_TABLE,
+    Table(
+        "What both cost in our engine, everything lowered at once",
+        (
+            *KEYS,
+            *(
+                Column(f"{key} {column}", f"{what}, {name}", "ms", said, _mean(f"{key}_{column}", 1e6))
+                for what, column, said in (
+                    ("compile", "compile_ns", "from the text of the grammar to something that can be asked for masks"),
+                    ("first mask", "first_mask_ns", "making the first mask, without compiling"),
+                )
+                for name, key in (("plain", "plain"), ("TagDispatch", "dispatch"))
+            ),
+            *(
+                Column(key, f"{key}, plain", "", "of the plain grammar in our engine", _mean(f"plain_{key}"))
+                for key in ("rules", "states")
+            ),
+        ),
+        by=("kind", "tags"),
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Sizes by number of tags, with the paper's: states, edges, and the grammars, each on axes of its own."""
-    rows = tables(frame)["Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch"]
+    rows = SIZES_TABLE.cells(trials)
+    labels = {column.key: column.label for column in SIZES_TABLE.columns}
     figure = make_subplots(rows=1, cols=len(PANELS), horizontal_spacing=0.09)
     for at, (unit, place, columns) in enumerate(PANELS, start=1):
-        for column, colour in columns:
+        for key, colour in columns.items():
             for kind, dash in (("random", "solid"), ("tools", "dash")):
-                some = rows[rows["kind"] == kind]
-                line = {"color": colour, "dash": dash}
-                figure.add_scatter(
-                    x=some["tags"], y=some[column], name=f"{column}, {kind} tags", line=line, row=1, col=at
-                )
+                some, line = where(rows, kind=kind), {"color": colour, "dash": dash}
+                named = f"{labels[key]}, {kind} tags"
+                figure.add_scatter(x=some["tags"], y=some[key], name=named, line=line, row=1, col=at)
         figure.add_scatter(
             x=list(PAPER),
             y=[row[place] for row in PAPER.values()],
             name=f"the paper: {unit}",
             mode="markers",
-            marker={"symbol": "star", "size": 11, "color": columns[0][1]},
+            marker={"symbol": "star", "size": 11, "color": next(iter(columns.values()))},
             row=1,
             col=at,
         )
@@ -303,40 +336,23 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _disagree(frame: pd.DataFrame) -> Effect | None:
-    done = frame[frame["status"] == "ok"]
-    return worst(done["disagree"], "sets of tags") if len(done) else None
-
-
-def _growth(kind: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _growth(kind: str) -> Callable[[pd.DataFrame], Effect]:
     """The exponent with which symbols grow with automaton states, draw by draw."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        done = frame[(frame["status"] == "ok") & (frame["kind"] == kind)]
-        slopes = [slope(group["ac_states"], group["symbols"]) for _, group in done.groupby("seed")]
-        return mean(slopes, "draws") if slopes else None
+    def effect(trials: pd.DataFrame) -> Effect:
+        draws = where(trials, kind=kind).groupby("seed")
+        return mean([slope(group["ac_states"], group["symbols"]) for _, group in draws], "draws")
 
     return effect
 
 
-def _costs(*columns: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _costs(*columns: str) -> Callable[[pd.DataFrame], Effect]:
     """Time of TagDispatch over that of the plain grammar: the geometric mean over the sets."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        done = frame[frame["status"] == "ok"]
-        above, below = (sum(done[f"{name}_{column}"] for column in columns) for name in ("dispatch", "plain"))
-        logs = np.log(np.asarray(above / below, dtype=float)) if len(done) else np.empty(0)
-        return (
-            Effect(len(logs), "sets of tags", lambda chosen: float(np.exp(logs[chosen].mean()))) if len(logs) else None
-        )
-
-    return effect
-
-
-def _states(column: str, over: str) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        done = frame[frame["status"] == "ok"]
-        return worst(done[column] / done[over], "sets of tags") if len(done) else None
+    def effect(trials: pd.DataFrame) -> Effect:
+        above, below = (sum(trials[f"{name}_{column}"] for column in columns) for name in ("dispatch", "plain"))
+        logs = np.log(np.asarray(above / below, dtype=float))
+        return Effect(len(logs), "sets of tags", lambda chosen: float(np.exp(logs[chosen].mean())))
 
     return effect
 
@@ -345,7 +361,7 @@ CLAIMS: Final = (
     Claim(
         text="The plain grammar and TagDispatch take the same texts.",
         what="sampled texts of a set of tags that only one of the two takes",
-        effect=_disagree,
+        effect=lambda sets: worst(sets["disagree"], "sets of tags"),
         at_most=0,
         always=True,
     ),
@@ -383,7 +399,7 @@ CLAIMS: Final = (
     Claim(
         text="The automaton of TagDispatch is at most a tenth larger than Aho and Corasick's, contents included.",
         what="states of TagDispatch / states of the Aho-Corasick automaton",
-        effect=_states("dispatch_states", "ac_states"),
+        effect=lambda sets: worst(sets["dispatch_states"] / sets["ac_states"], "sets of tags"),
         at_most=1.1,
         always=True,
     ),

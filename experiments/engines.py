@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -10,9 +11,16 @@ from experiments.datasets import open_tokenizer
 from workbench.peers.base import Engine
 from workbench.peers.catalogue import ENGINES, make_engine
 
-__all__ = ["WARM_UP", "open_engine"]
+__all__ = ["WARM_UP", "named_once", "open_engine"]
 
 WARM_UP: Final = '{"type": "object", "properties": {"warm": {"const": "up"}}, "additionalProperties": false}'
+
+
+def named_once(names: Sequence[str]) -> Sequence[str]:
+    """`names`, if each is an engine's and stands there once; `ValueError` otherwise."""
+    if not names or len(set(names)) != len(names) or not set(names) <= set(ENGINES):
+        raise ValueError(f"engines={','.join(names)}: name each engine once, of {', '.join(ENGINES)}")
+    return names
 
 
 @cache

@@ -24,18 +24,19 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, worst
+from experiments.columns import Column, Table, where
 from experiments.datasets import CaseName, load_case
+from experiments.figures import GREEN, RED, YELLOW, bars
 from experiments.grammar_set import GRAMMARS
 from experiments.table6 import Definitions, Item
 from experiments.trial import NotRunError, Params
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import MaskscopeError
 
-__all__ = ["CLAIMS", "OPTIONS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "OPTIONS", "TABLES", "grid", "plot", "trial"]
 
 OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "engine": {},
@@ -51,9 +52,13 @@ EXTENT: Final[Mapping[str, tuple[int, int, int | None]]] = {
 }
 COUNTS: Final = ("accepted", "uncertain", "rejected")
 LARGE: Final = {
-    "large_uncertain": "uncertain, large vocabulary, %",
-    "large_looked_ahead": "uncertain after lookahead, large vocabulary, %",
+    "large_uncertain": ("uncertain, large vocabulary", "share of the tokens at a state"),
+    "large_looked_ahead": (
+        "uncertain after lookahead, large vocabulary",
+        "share that is left when those are dropped whose rest no caller can take",
+    ),
 }
+DIFFERENT: Final = "differences between the two ways; 0 is right"
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
@@ -182,48 +187,53 @@ def _compared(definitions: Definitions, matcher: GrammarMatcher, text: bytes, id
     return total + Counter(masks_differ=int((possible != mask).any()))
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """What was compared and what differed, by options and kind of grammar."""
-    done = frame[frame["status"] == "ok"]
-    kind = done["file"].str.startswith("grammar:").map({True: "other grammars", False: "schemas"})
-    rows: list[dict[str, object]] = []
-    for (options, source), group in done.groupby(["options", kind.rename("source")], sort=False):
-        sums = group[[*COUNTS, *_FIXED]].sum()
-        row: dict[str, object] = {"options": options, "source": source}
-        row |= {"grammars": len(group), "places": sums["compared"], "states": sums["states"]}
-        row |= {"tokens compared": sums["decisions"]}
-        row |= {f"{name}, %": 100 * sums[name] / sums["decisions"] for name in COUNTS}
-        for name, head in LARGE.items():
-            row[head] = 100 * sums[name] / max(sums["large_decisions"], 1)
-        row |= {"in another set": sums["misplaced"], "uncertain, judged otherwise": sums["misjudged"]}
-        rows.append(row | {"masks that differ": sums["masks_differ"]})
-    return {"The definitions of table 6 against the engine": pd.DataFrame(rows)}
+def _sum(key: str, over: str = "", times: float = 1) -> Callable[[pd.DataFrame], float]:
+    """The sum of a metric over the grammars, or a share of another's."""
+    return lambda trials: times * trials[key].sum() / max(trials[over].sum(), 1) if over else trials[key].sum()
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
-    """How the tokens of a state divide, by options, over all states compared."""
-    rows = tables(frame)["The definitions of table 6 against the engine"]
-    figure = go.Figure()
-    names = [f"{row['options']}, {row['source']}" for row in rows.to_dict("records")]
-    for name, colour in zip(COUNTS, ("#2f8f5b", "#c79a00", "#b5402f"), strict=True):
-        figure.add_bar(x=names, y=rows[f"{name}, %"], name=name, marker_color=colour)
-    figure.update_layout(barmode="stack")
-    figure.update_yaxes(title="tokens at a state, %", range=[0, 100])
-    return figure
+def _with_source(trials: pd.DataFrame) -> pd.DataFrame:
+    grammars = trials["file"].str.startswith("grammar:")
+    return trials.assign(source=grammars.map({True: "other grammars", False: "schemas"}))
 
 
-def _never(column: str) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        done = frame[frame["status"] == "ok"]
-        return worst(done[column], "pairs of a grammar and options") if len(done) else None
+COMPARED: Final = Table(
+    "The definitions of table 6 against the engine",
+    (
+        Column("options", help="engine: as it is by default; plain: as the paper's"),
+        Column("source", help="schemas, or grammars of other languages"),
+        Column("grammars", help="how many", of=len),
+        Column("places", "places", "", "of their texts", _sum("compared")),
+        Column("states", "states", "", "at these places", _sum("states")),
+        Column("decisions", "tokens compared", "", "a token at a state, each", _sum("decisions")),
+        *(Column(name, name, "%", "share of the tokens at a state", _sum(name, "decisions", 100)) for name in COUNTS),
+        *(Column(key, head, "%", said, _sum(key, "large_decisions", 100)) for key, (head, said) in LARGE.items()),
+        Column("misplaced", "in another set", "", DIFFERENT, _sum("misplaced")),
+        Column("misjudged", "uncertain, judged otherwise", "", DIFFERENT, _sum("misjudged")),
+        Column("masks_differ", "masks that differ", "", DIFFERENT, _sum("masks_differ")),
+    ),
+    by=("options", "source"),
+    named=_with_source,
+)
+TABLES: Final = (COMPARED,)
+plot = bars(
+    COMPARED,
+    ("options", "source"),
+    dict(zip(COUNTS, (GREEN, YELLOW, RED), strict=True)),
+    stacked=True,
+    title="tokens at a state, %",
+    range=[0, 100],
+)
 
-    return effect
+
+def _never(column: str) -> Callable[[pd.DataFrame], Effect]:
+    return lambda trials: worst(trials[column], "pairs of a grammar and options")
 
 
-def _uncertain(frame: pd.DataFrame) -> Effect | None:
-    done = frame[(frame["status"] == "ok") & (frame["options"] == "engine")]
+def _uncertain(trials: pd.DataFrame) -> Effect:
+    done = where(trials, options="engine")
     done = done[done["large_decisions"] > 0]
-    return mean(100 * done["large_looked_ahead"] / done["large_decisions"], "grammars") if len(done) else None
+    return mean(100 * done["large_looked_ahead"] / done["large_decisions"], "grammars")
 
 
 CLAIMS: Final = (

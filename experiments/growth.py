@@ -29,13 +29,15 @@ from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, ratio, slope
+from experiments.columns import Column, Table, where
+from experiments.figures import BLUE, RED
 from experiments.synthetic_schemas import WORDS, make_case
 from experiments.trial import Params
 from experiments.walk import quiet, walk
 from kernels_core import Options, TokenizerInfo
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "METRICS", "SERIES", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "METRICS", "SERIES", "TABLES", "grid", "plot", "trial"]
 
 LARGE: Final = "tekken"
 COMPILES: Final = 3
@@ -47,6 +49,12 @@ METRICS: Final[Mapping[str, str]] = {
     "step_us": "mask and accept, average of a token, us",
     "held_bytes": "held by the grammar, bytes",
 }
+MEANT: Final[Mapping[str, str]] = {
+    "compile_us": "from the schema to something that can be asked for masks",
+    "step_us": "taking a token, its mask as well",
+    "held_bytes": "what the engine itself counts",
+}
+EXPONENT: Final = "slope of log(cost) over log(size) over the largest sizes: 1 linear, 0 constant"
 # By preset: repetitions, and how many of a series' sizes, the smallest first.
 EXTENT: Final = {"smoke": (1, 2), "quick": (5, 3), "full": (10, 6)}
 EAGER: Final = {"lazy_lowering": False}
@@ -189,21 +197,14 @@ def _with_vocabulary(engine: Ours, count: int, text: str) -> tuple[Ours, list[in
     return Ours(tokenizer, engine.options), list(text.encode())
 
 
-def exponents(frame: pd.DataFrame) -> pd.DataFrame:
+def exponents(trials: pd.DataFrame) -> pd.DataFrame:
     """One row a series, metric and repetition: the exponent over the largest sizes."""
-    done = frame[frame["status"] == "ok"]
     rows = []
-    for (series, repetition), group in done.groupby(["series", "repetition"], sort=False):
+    for (series, repetition), group in trials.groupby(["series", "repetition"], sort=False):
         top = group.sort_values("size").tail(LAST)
         for metric in METRICS:
-            rows.append(
-                {
-                    "series": series,
-                    "metric": metric,
-                    "repetition": repetition,
-                    "exponent": slope(top["size"], top[metric]) if len(top) > 1 else float("nan"),
-                }
-            )
+            exponent = slope(top["size"], top[metric]) if len(top) > 1 else float("nan")
+            rows.append({"series": series, "metric": metric, "repetition": repetition, "exponent": exponent})
     return pd.DataFrame(rows, columns=["series", "metric", "repetition", "exponent"])
 
 
@@ -217,30 +218,53 @@ def named(exponent: float) -> str:
     return "quadratic or worse"
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Exponents (averages over the repetitions) and their names, then the medians of what they are fitted to."""
-    done = frame[frame["status"] == "ok"]
-    fitted = exponents(frame).groupby(["series", "metric"], sort=False)["exponent"].mean()
-    rows: list[dict[str, object]] = []
-    for name in dict.fromkeys(done["series"]):
-        row: dict[str, object] = {"series": name, "size in": SERIES[name].unit}
-        for metric, label in METRICS.items():
-            exponent = round(float(fitted[name, metric]), 3)
-            short = label.partition(",")[0]
-            row |= {f"{short}, exponent": exponent, f"{short} is": named(exponent)}
-        rows.append(row)
-    middle = done.groupby(["series", "size"], sort=False)[list(METRICS)].median().reset_index()
-    return {
-        "How cost grows over the three largest sizes, averages over the repetitions": pd.DataFrame(rows),
-        "What was measured, medians over the repetitions": middle.rename(columns=METRICS),
-    }
+def _fitted(metric: str) -> Callable[[pd.DataFrame], float]:
+    """The average exponent of a series."""
+    return lambda trials: round(float(where(exponents(trials), metric=metric)["exponent"].mean()), 3)
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _named(metric: str) -> Callable[[pd.DataFrame], str]:
+    return lambda trials: named(_fitted(metric)(trials))
+
+
+def _middle(metric: str) -> Callable[[pd.DataFrame], float]:
+    return lambda trials: float(trials[metric].median())
+
+
+SHORT: Final = {metric: label.partition(",")[0] for metric, label in METRICS.items()}
+TABLES: Final = (
+    Table(
+        "How cost grows over the three largest sizes, averages over the repetitions",
+        (
+            Column("series", help="what gets larger"),
+            Column("unit", "size in", help="what its size counts", of=lambda some: SERIES[some["series"].iloc[0]].unit),
+            *(
+                column
+                for metric, short in SHORT.items()
+                for column in (
+                    Column(metric, f"{short}, exponent", "", EXPONENT, _fitted(metric)),
+                    Column(f"{metric} is", f"{short} is", "", "what growth with it is called", _named(metric)),
+                )
+            ),
+        ),
+        by=("series",),
+    ),
+    Table(
+        "What was measured, medians over the repetitions",
+        (
+            Column("series", help="what gets larger"),
+            Column("size", help="how large, in the unit of the series"),
+            *(Column(metric, label, "", MEANT[metric], _middle(metric)) for metric, label in METRICS.items()),
+        ),
+        by=("series", "size"),
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Compiling, and a token, by size: one panel a series, both axes logarithmic, so that slopes are exponents."""
-    done = frame[frame["status"] == "ok"]
-    fitted = exponents(frame).groupby(["series", "metric"], sort=False)["exponent"].mean()
-    names = list(dict.fromkeys(done["series"]))
+    fitted = exponents(trials).groupby(["series", "metric"], sort=False)["exponent"].mean()
+    names = list(dict.fromkeys(trials["series"]))
     across = min(PANELS_ACROSS, max(len(names), 1))
     down = max(-(-len(names) // across), 1)
     titles = [
@@ -252,8 +276,8 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     )
     for at, name in enumerate(names):
         place = {"row": at // across + 1, "col": at % across + 1}
-        group = done[done["series"] == name]
-        for metric, label, colour in (("compile_us", "compile", "#2f6db5"), ("step_us", "a token", "#b5402f")):
+        group = where(trials, series=name)
+        for metric, label, colour in (("compile_us", "compile", BLUE), ("step_us", "a token", RED)):
             middle = group.groupby("size")[metric].median()
             style = {"name": label, "legendgroup": label, "showlegend": at == 0, "line": {"color": colour}}
             figure.add_scatter(x=middle.index, y=middle, mode="lines+markers", **style, **place)
@@ -265,26 +289,20 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _exponent(series: str, metric: str) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        found = exponents(frame)
-        found = found[(found["series"] == series) & (found["metric"] == metric)]["exponent"].dropna()
-        return mean(found, "repetitions") if len(found) else None
-
-    return effect
+def _exponent(series: str, metric: str) -> Callable[[pd.DataFrame], Effect]:
+    return lambda trials: mean(
+        where(exponents(trials), series=series, metric=metric)["exponent"].dropna(), "repetitions"
+    )
 
 
-def _copies_over_compression(frame: pd.DataFrame) -> Effect | None:
+def _copies_over_compression(trials: pd.DataFrame) -> Effect | None:
     """Compile time of plain copies over that of compression, at the largest bound of both, repetition by repetition."""
-    done = frame[frame["status"] == "ok"]
     copies, compressed = (
-        done[done["series"] == name].pivot(index="size", columns="repetition", values="compile_us")
+        where(trials, series=name).pivot(index="size", columns="repetition", values="compile_us")
         for name in ("bounds, copies", "bounds, compression")
     )
     common = copies.index.intersection(compressed.index)
-    if common.empty:
-        return None
-    return ratio(copies.loc[common.max()], compressed.loc[common.max()], "repetitions")
+    return ratio(copies.loc[common.max()], compressed.loc[common.max()], "repetitions") if len(common) else None
 
 
 CLAIMS: Final = (
@@ -299,7 +317,7 @@ CLAIMS: Final = (
     *(
         Claim(
             text=text,
-            what=f"exponent of {METRICS[metric].partition(',')[0]} in {SERIES[series].unit}",
+            what=f"exponent of {SHORT[metric]} in {SERIES[series].unit}",
             effect=_exponent(series, metric),
             paper=paper,
             at_most=at_most,

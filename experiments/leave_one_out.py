@@ -38,6 +38,7 @@ import plotly.graph_objects as go
 
 from experiments import datasets, variants
 from experiments.claims import FEWEST, Claim, Effect, worst
+from experiments.columns import Column, Table
 from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
 from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
@@ -49,7 +50,7 @@ from kernels_core import GrammarCompiler, Options
 from workbench.peers.base import Constraint, RefusedError
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "METRICS", "SIDES", "WORKLOADS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "METRICS", "SIDES", "TABLES", "WORKLOADS", "grid", "plot", "trial"]
 
 # By preset: vocabularies, repetitions, schemas, tokens of each text, sets of tools and tools in each.
 EXTENT: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
@@ -61,10 +62,6 @@ WORKLOADS: Final = ("schemas", "tools", "grammars")
 SIDES: Final = ("with", "without")
 CALLS: Final = 8  # texts of one set of tools
 WORTH: Final = 1.05
-GAIN: Final = "times slower without"
-ERROR: Final = "nothing left out, off by"
-MOST: Final = "most anywhere"
-WORTH_TABLE: Final = "What each mechanism buys where that is clearest"
 BUDGETS: Final = {"max_compile_ms": 20_000, "max_fill_ms": 10_000}
 
 Times = npt.NDArray[np.float64]
@@ -281,10 +278,9 @@ def _least_times(work: Sequence[Mapping[str, Any]]) -> dict[str, list[Times]]:
     return found
 
 
-def _pairs(frame: pd.DataFrame) -> Iterator[tuple[str, str, str, Mapping[str, Pair]]]:
+def _pairs(trials: pd.DataFrame) -> Iterator[tuple[str, str, str, Mapping[str, Pair]]]:
     """(vocabulary, workload, mechanism, times by name) of everything that was measured."""
-    done = frame[frame["status"] == "ok"]
-    for vocabulary, rows in done.groupby("vocabulary", sort=False):
+    for vocabulary, rows in trials.groupby("vocabulary", sort=False):
         groups = {name: group.to_dict("records") for name, group in rows.groupby("left_out", sort=False)}
         for workload in WORKLOADS:
             for name in (name for name in _names() if name in groups):
@@ -308,23 +304,29 @@ Cell = tuple[str, str, str]
 """Vocabulary, workload and metric."""
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """What each mechanism buys at most, with its lines; then all times, by vocabulary and workload; then verdicts."""
-    cells: dict[str, dict[Cell, Effect]] = {}
+def _times(trials: pd.DataFrame) -> dict[str, list[dict[str, object]]]:
+    """Of each vocabulary and workload, by caption."""
     parts: dict[str, list[dict[str, object]]] = {}
-    for vocabulary, workload, name, pairs in _pairs(frame):
-        rows = parts.setdefault(f"{vocabulary}, {workload}: times with each mechanism left out", [])
-        effects = {metric: pairs[source].effect(metric) for metric, source in METRICS.items()}
-        rows.append({"left out": name, **_times(pairs)} | {f"x {metric}": one.size for metric, one in effects.items()})
-        cells.setdefault(name, {}).update({(vocabulary, workload, metric): effects[metric] for metric in COUNTS})
-    return {
-        WORTH_TABLE: _worth(cells),
-        **{caption: pd.DataFrame(rows) for caption, rows in parts.items()},
-        "Texts": _taken(frame),
-    }
+    for vocabulary, workload, name, pairs in _pairs(trials):
+        row: dict[str, object] = {"left_out": name}
+        for metric, source in METRICS.items():
+            times = pairs[source].without
+            spent = _statistic(metric, np.concatenate(times)) if times else float("nan")
+            row |= {metric: spent / 1000 if metric == "compile" else spent}
+            row |= {f"x {metric}": pairs[source].effect(metric).size}
+        parts.setdefault(f"{vocabulary}, {workload}: times with each mechanism left out", []).append(row)
+    return parts
 
 
-def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> pd.DataFrame:
+def _worth_of(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    cells: dict[str, dict[Cell, Effect]] = {}
+    for vocabulary, workload, name, pairs in _pairs(trials):
+        for metric in COUNTS:
+            cells.setdefault(name, {})[vocabulary, workload, metric] = pairs[METRICS[metric]].effect(metric)
+    return _worth(cells)
+
+
+def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> list[dict[str, Any]]:
     """Each mechanism where the lower end of what it buys is farthest beyond what leaving nothing out shows.
 
     Intervals are wider than 95 %: so much that all the places that are looked at count as one look.
@@ -338,7 +340,7 @@ def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> pd.DataFrame:
     ends = {cell: effect.interval(level) for cell, effect in enough.get(NOTHING, {}).items()}
     # Where nothing was left out one side may seem slower than the other, or quicker.
     error = {cell: max(high, 1 / low) for cell, (low, high) in ends.items()}
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for name, found in enough.items():
         known = {cell: effect for cell, effect in found.items() if cell in error}
         if not known:
@@ -350,71 +352,96 @@ def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> pd.DataFrame:
             cell = max(known, key=lambda one: known[one].size / error[one])
         gain, (low, high) = known[cell].size, beyond.get(cell) or known[cell].interval(level)
         vocabulary, workload, metric = cell
-        row: dict[str, object] = {"mechanism": name, "lines": find_mechanism(name).lines(), GAIN: gain}
-        row |= {
-            "at least": low,
-            "at most": high,
-            ERROR: error[cell],
-            "there": f"{metric}, {workload}, {vocabulary}",
-            MOST: max(effect.size for effect in known.values()),
-        }
-        clear = low > error[cell]
-        few = float(str(row[MOST])) < WORTH
-        row["worth it"] = "yes" if clear and gain >= WORTH else f"below {WORTH}" if few else "within the error"
+        most = max(effect.size for effect in known.values())
+        row = {"mechanism": name, "lines": find_mechanism(name).lines(), "gain": gain, "low": low, "high": high}
+        row |= {"error": error[cell], "there": f"{metric}, {workload}, {vocabulary}", "most": most}
+        clear = low > error[cell] and gain >= WORTH
+        row["worth"] = "yes" if clear else f"below {WORTH}" if most < WORTH else "within the error"
         rows.append(row)
-    rows.sort(key=lambda row: float(str(row[GAIN])))
-    return pd.DataFrame(
-        rows, columns=["mechanism", "lines", GAIN, "at least", "at most", ERROR, "there", MOST, "worth it"]
-    )
+    return sorted(rows, key=lambda row: float(row["gain"]))
 
 
-def _times(pairs: Mapping[str, Pair]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for metric, source in METRICS.items():
-        times = pairs[source].without
-        value = _statistic(metric, np.concatenate(times)) if times else float("nan")
-        found[f"{metric}, ms" if metric == "compile" else f"{metric}, us"] = (
-            value / 1000 if metric == "compile" else value
-        )
-    return found
-
-
-def _taken(frame: pd.DataFrame) -> pd.DataFrame:
+def _taken(trials: pd.DataFrame) -> pd.DataFrame:
     """Inputs refused and tokens taken: with everything on, and where leaving a mechanism out changed either."""
     rows: list[dict[str, object]] = []
-    for row in frame[frame["status"] == "ok"].to_dict("records"):
+    for row in trials.to_dict("records"):
         for workload in WORKLOADS:
             both = [row[side][workload] for side in SIDES]
             for side, one in zip((NOTHING, row["left_out"]), both, strict=True):
                 if side == NOTHING or one["taken"] != both[0]["taken"]:
-                    where = {"left out": side, "vocabulary": row["vocabulary"], "workload": workload}
+                    there = {"left_out": side, "vocabulary": row["vocabulary"], "workload": workload}
                     refused = sum(spent is None for spent in one["compile"])
                     tokens = sum(map(sum, one["taken"]))
-                    rows.append(where | {"inputs": len(one["taken"]), "refused": refused, "tokens": tokens})
+                    rows.append(there | {"inputs": len(one["taken"]), "refused": refused, "tokens": tokens})
     return pd.DataFrame(rows).drop_duplicates()
+
+
+LEFT_OUT: Final = Column("left_out", "left out", help="the mechanism that was left out")
+WORTH_TABLE: Final = Table(
+    "What each mechanism buys where that is clearest",
+    (
+        Column("mechanism", help="what was left out"),
+        Column("lines", help="of code that would go with it"),
+        Column("gain", "times slower without", help="without / with, where the gain is clearest of the error"),
+        Column("low", "at least", help="the lower end of its interval; all the places looked at count as one look"),
+        Column("high", "at most", help="the upper end of that interval"),
+        Column(
+            "error",
+            "nothing left out, off by",
+            help="how far from 1 that interval reaches without a mechanism left out",
+        ),
+        Column("there", help="where the gain is"),
+        Column("most", "most anywhere", help="the greatest ratio of all places, however uncertain"),
+        Column("worth", "worth it", help="whether the gain is clear, and large enough"),
+    ),
+    rows=_worth_of,
+)
+TABLES: Final = (
+    WORTH_TABLE,
+    Table(
+        "",
+        (
+            LEFT_OUT,
+            *(Column(one, one, "ms" if one == "compile" else "us", "without the mechanism") for one in METRICS),
+            *(Column(f"x {one}", help="without the mechanism / with it; above 1 it pays") for one in METRICS),
+        ),
+        rows=_times,
+    ),
+    Table(
+        "Texts",
+        (
+            LEFT_OUT,
+            Column("vocabulary", help="whose tokens"),
+            Column("workload", help="what was compiled"),
+            Column("inputs", help="that were tried"),
+            Column("refused", help="inputs that were refused"),
+            Column("tokens", help="that were taken"),
+        ),
+        rows=_taken,
+    ),
+)
 
 
 def _names() -> list[str]:
     return [NOTHING, *(mechanism.name for mechanism in MECHANISMS)]
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def plot(trials: pd.DataFrame) -> go.Figure:
     """The greatest gain of each mechanism anywhere, greatest first, with its lines of code."""
-    worth = tables(frame)[WORTH_TABLE]
-    gains = worth[GAIN]
+    worth = WORTH_TABLE.cells(trials)
     figure = go.Figure()
     figure.add_scatter(
-        x=gains,
+        x=worth["gain"],
         y=[f"{name} ({lines:,})" for name, lines in zip(worth["mechanism"], worth["lines"], strict=True)],
         text=worth["there"],
         hovertemplate="%{y}: %{x:.3g} times, %{text}<extra></extra>",
         mode="markers",
-        marker={"size": 9, "color": ["#2f8f5b" if word == "yes" else "#8a94a3" for word in worth["worth it"]]},
+        marker={"size": 9, "color": ["#2f8f5b" if word == "yes" else "#8a94a3" for word in worth["worth"]]},
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": worth["at most"] - gains,
-            "arrayminus": gains - worth["at least"],
+            "array": worth["high"] - worth["gain"],
+            "arrayminus": worth["gain"] - worth["low"],
             "thickness": 1,
             "color": "#8a94a3",  # readable on light and dark pages; by itself it is black
         },
@@ -426,13 +453,12 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _least(column: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], Effect | None]:
+def _least(of: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], Effect | None]:
     """The least of all mechanisms; "nothing" is none."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        found = tables(frame)[WORTH_TABLE]
-        found = found[found["mechanism"] != NOTHING]
-        return worst(column(found), "mechanisms", least=True) if len(found) else None
+    def effect(trials: pd.DataFrame) -> Effect | None:
+        found = WORTH_TABLE.cells(trials)
+        return worst(of(found[found["mechanism"] != NOTHING]), "mechanisms", least=True) if len(found) else None
 
     return effect
 
@@ -441,14 +467,14 @@ CLAIMS: Final = (
     Claim(
         text="Every mechanism that is kept buys 5 % somewhere.",
         what="the smallest of the mechanisms' greatest ratios anywhere, without / with",
-        effect=_least(lambda found: found[MOST]),
+        effect=_least(lambda found: found["most"]),
         at_least=WORTH,
         always=True,
     ),
     Claim(
         text="Somewhere every mechanism buys more than leaving nothing out shows at the same place.",
         what="the smallest of: lower end of the gain's interval / what nothing is off by there",
-        effect=_least(lambda found: found["at least"] / found[ERROR]),
+        effect=_least(lambda found: found["low"] / found["error"]),
         at_least=1.0,
         always=True,
     ),

@@ -193,9 +193,7 @@ class Ledger:
         if path.resolve() == self.path.resolve():
             raise LedgerError(f"{path} cannot be merged with itself")
         with Ledger(path) as other:
-            machines = other._db.execute("SELECT digest, description FROM machine").fetchall()
-            trials = other._db.execute(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trial ORDER BY id").fetchall()
-            runs = other._db.execute("SELECT section, sweep, command, keys FROM run").fetchall()
+            machines, trials, runs = other.contents()
         known = {
             (sweep, key): status
             for sweep, key, status in self._db.execute("SELECT sweep, params_hash, status FROM trial")
@@ -213,6 +211,14 @@ class Ledger:
                 added, replaced = added + (ours is None), replaced + (ours is not None)
             self._db.executemany("INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?)", runs)
         return Merged(added, replaced, len(trials) - added - replaced, unlike)
+
+    def contents(self) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]], list[tuple[str, str, str, str]]]:
+        """All machines, trials (`TRIAL_COLUMNS`) and runs, as they are in the file."""
+        return (
+            self._db.execute("SELECT digest, description FROM machine").fetchall(),
+            self._db.execute(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trial ORDER BY id").fetchall(),
+            self._db.execute("SELECT section, sweep, command, keys FROM run").fetchall(),
+        )
 
     # -- reading --------------------------------------------------------------------------------------------------
 

@@ -23,33 +23,61 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, share, worst
+from experiments.columns import Column, Table, where
 from experiments.datasets import CaseName, find_cases, load_case
-from experiments.engines import open_engine
+from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
-from experiments.measurement import FLOOR, measure, measure_floor, mistakes, rotate, samples, verdicts
+from experiments.measurement import (
+    FLOOR,
+    MISTAKES,
+    VERDICTS,
+    measure,
+    measure_floor,
+    mistakes,
+    rotate,
+    samples,
+    verdicts,
+)
 from experiments.pairs import best_peer, together
-from experiments.tails import OURS, compare
+from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
 
-__all__ = ["CLAIMS", "DEFAULT_ENGINES", "QUICK_CASES", "QUICK_TOKENS", "grid", "grid_of", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "DEFAULT_ENGINES", "TABLES", "grid", "grid_of", "plot", "trial"]
 
 DEFAULT_ENGINES: Final = ("ours", "xgrammar", "llguidance")
-QUICK_CASES: Final = 15
-QUICK_TOKENS: Final = 200
-EXTENT: Final = {"smoke": (1, 20), "quick": (QUICK_CASES, QUICK_TOKENS), "full": (None, None)}
+EXTENT: Final = {"smoke": (1, 20), "quick": (15, 200), "full": (None, None)}
 CASE: Final = ("file", "index")
 TIMES_SHOWN: Final = ("mask", "mask, seen before", "compile")
+JUDGED: Final = "schemas with all their texts judged"
 DASHES: Final = {"mask": "solid", "mask, seen before": "dot", "compile": "dash"}
 
 
-def grid(preset: str, limit: int | None = None) -> list[Params]:
+def grid(
+    preset: str,
+    limit: int | None = None,
+    *,
+    paths: Sequence[str] = (),
+    engines: Sequence[str] = DEFAULT_ENGINES,
+    vocabulary: str = "",
+    max_tokens: int | None = None,
+    in_use: bool = False,
+    turn: int = 1,
+) -> list[Params]:
     """Quick: 15 schemas, 200 tokens of each instance.  Full: everything in the data folder.
 
-    limit: take that many schemas, evenly spread, whatever the preset takes.
+    limit: take that many schemas, evenly spread, whatever the preset takes.  paths: folders, .json, .jsonl or .jsonl.gz
+    files, or synthetic:SEED.  vocabulary: tekken, llama3, or a tokenizer's path.  The others: see `grid_of`.
     """
-    names, vocabulary = datasets.defaults(preset)
+    names, usual = datasets.defaults(preset)
     cases, tokens = EXTENT[preset]
-    return grid_of(find_cases(names, limit or cases), vocabulary=vocabulary, max_tokens=tokens)
+    return grid_of(
+        find_cases(list(paths) or names, limit or cases),
+        engines=named_once(engines),
+        vocabulary=vocabulary or usual,
+        max_tokens=max_tokens or tokens,
+        in_use=in_use,
+        turn=turn,
+    )
 
 
 def grid_of(
@@ -96,20 +124,27 @@ def trial(params: Params) -> dict[str, Any]:
     return {"id": case.id} | measured
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Times on the common subset and each engine's own, in microseconds, then verdicts."""
-    found = {
-        "The same schemas and tokens for all engines, us": compare(samples(frame, CASE, common=True)),
-        "All that each engine took, us": compare(samples(frame, CASE, common=False)),
-        "Verdicts": verdicts(frame),
-    }
-    wrong = mistakes(frame, CASE)
-    return found | ({"Wrong verdicts, the first of them": wrong} if len(wrong) else {})
+def _times(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    captions = {True: "The same schemas and tokens for all engines, us", False: "All that each engine took, us"}
+    return {caption: compare(samples(trials, CASE, common=common)) for common, caption in captions.items()}
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _wrong(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    wrong = mistakes(trials, CASE)
+    return {"Wrong verdicts, the first of them": wrong} if len(wrong) else {}
+
+
+PLACE: Final = (Column("file", help="where the schema is"), Column("index", help="its place in the file"))
+TABLES: Final = (
+    Table("", TIMES, rows=_times),
+    Table("Verdicts", VERDICTS, rows=verdicts, unfinished=True),
+    Table("", (ENGINE, *PLACE, *MISTAKES), rows=_wrong),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """How slow the slowest share of calls is, common subset; both axes logarithmic."""
-    times = samples(frame, CASE, common=True)
+    times = samples(trials, CASE, common=True)
     figure = go.Figure()
     ranks = 1 - np.logspace(0, -4, 161)
     for metric in TIMES_SHOWN:
@@ -129,26 +164,19 @@ def plot(frame: pd.DataFrame) -> go.Figure:
 
 
 def _beside(share: float | None, what: str) -> Callable[[pd.DataFrame], Effect | None]:
-    return lambda frame: best_peer(together(frame, CASE), share, what, "schemas")
+    return lambda trials: best_peer(together(trials, CASE), share, what, "schemas")
 
 
-def _within_a_millisecond(frame: pd.DataFrame) -> Effect | None:
+def _within_a_millisecond(trials: pd.DataFrame) -> Effect:
     """Of all schemas that were tried: one that was refused was not compiled."""
-    ours = together(frame, CASE, [OURS])
-    return None if ours is None else share((ours.compile[OURS] <= 1000) & ours.took[OURS], "schemas")
+    ours = together(trials, CASE, [OURS])
+    return share((ours.compile[OURS] <= 1000) & ours.took[OURS], "schemas")
 
 
-def _share_of_compiled(wrong: bool) -> Callable[[pd.DataFrame], Effect | None]:
+def _compiled(trials: pd.DataFrame, accepted: bool) -> list[bool]:
     """Of the schemas that ours took: those of which it accepts an invalid text, or else refuses a valid one."""
-
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        rows = frame[(frame["engine"] == OURS) & (frame["status"] == "ok")].to_dict("records")
-        flags = [_is_wrong(row, wrong) for row in rows if row["compiled"] and _is_judged(row)]
-        if not flags:
-            return None
-        return (worst if wrong else share)(np.array(flags, dtype=float), "schemas with all their texts judged")
-
-    return effect
+    rows = where(trials, engine=OURS).to_dict("records")
+    return [_is_wrong(row, accepted) for row in rows if row["compiled"] and _is_judged(row)]
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:
@@ -160,10 +188,10 @@ def _is_wrong(row: Mapping[str, Any], accepted: bool) -> bool:
     return any(one["accepted"] == accepted != right for right, one in zip(row["valid"], row["cold"], strict=True))
 
 
-def _right_beside_peers(frame: pd.DataFrame) -> Effect | None:
+def _right_beside_peers(trials: pd.DataFrame) -> Effect | None:
     """Percentage points of all schemas that ours takes and judges rightly, above the best peer's."""
     right: dict[str, dict[object, bool]] = {}
-    for row in frame[(frame["engine"] != FLOOR) & (frame["status"] == "ok")].to_dict("records"):
+    for row in trials[trials["engine"] != FLOOR].to_dict("records"):
         taken = row["compiled"] is True and _is_judged(row) and not _is_wrong(row, True) and not _is_wrong(row, False)
         right.setdefault(row["engine"], {})[tuple(row[key] for key in CASE)] = taken
     if OURS not in right or len(right) < 2:
@@ -182,14 +210,14 @@ CLAIMS: Final = (
     Claim(
         text="Our engine accepts no invalid text.",
         what="schemas that ours compiled, with an invalid text that it accepts",
-        effect=_share_of_compiled(True),
+        effect=lambda trials: worst(_compiled(trials, True), JUDGED),
         at_most=0.0,
         always=True,
     ),
     Claim(
         text="Of few schemas it refuses a valid text.",
         what="share of the schemas that ours compiled, with a valid text that it refuses",
-        effect=_share_of_compiled(False),
+        effect=lambda trials: share(_compiled(trials, False), JUDGED),
         at_most=0.05,
         differs='Members of a closed object come in the schema\'s order unless `order="any"` allows others',
     ),

@@ -15,10 +15,24 @@ import numpy.typing as npt
 import pandas as pd
 
 from experiments import datasets
+from experiments.columns import Column, finished
+from experiments.tails import ENGINE
 from experiments.walk import clock_floor, copy_floor, quiet, walk
 from workbench.peers.base import Constraint, Engine, RefusedError
 
-__all__ = ["FLOOR", "METRICS", "measure", "measure_floor", "mistakes", "rotate", "samples", "verdicts"]
+__all__ = [
+    "FLOOR",
+    "METRICS",
+    "MISTAKES",
+    "REFUSED",
+    "VERDICTS",
+    "measure",
+    "measure_floor",
+    "mistakes",
+    "rotate",
+    "samples",
+    "verdicts",
+]
 
 REPEAT: Final = "repeat"
 """The parameter that tells one pass over the grid from another (`registry.repeated`); the first has none."""
@@ -34,15 +48,34 @@ METRICS: Final = (
     "mask + accept",
 )
 SMALL_SCHEMA: Final = '{"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}'
-COUNTS: Final = (
-    "valid refused",
-    "invalid accepted",
-    "unjudged",
-    "engine errors",
-    "mask too narrow",
-    "mask too wide",
-    "tokens",
+COUNTED: Final = (
+    Column("valid refused", help="valid texts that it refused; blank where none was tried"),
+    Column("invalid accepted", help="invalid texts that it accepted; blank where none was tried"),
+    Column("unjudged", help="texts that were cut short, so that nothing is known of their end"),
+    Column("engine errors", help="texts on which the engine failed while reading"),
+    Column("mask too narrow", help="tokens that its mask forbids although it accepts them"),
+    Column("mask too wide", help="tokens that its mask allows although it then refuses them"),
+    Column("tokens", help="tokens that were taken"),
 )
+COUNTS: Final = tuple(column.key for column in COUNTED)
+VERDICTS: Final = (
+    ENGINE,
+    Column("inputs", help="inputs that were tried"),
+    Column("compiled", help="inputs that the engine took"),
+    Column("refused", help="inputs that it refused by its own word"),
+    Column("failed", help="crash, time limit or other error while compiling"),
+    Column("not run", help="inputs that were not tried, because something is not installed or not built"),
+    Column("wrong inputs", help="inputs with at least one wrong verdict on a text"),
+    *COUNTED,
+)
+"""Of the table that `verdicts` gives."""
+REFUSED: Final = Column("refused", help="inputs that it refused by its own word")
+MISTAKES: Final = (
+    Column("text", help="number of the text among those of its input"),
+    Column("verdict", help="what the text is, and what the engine said"),
+    Column("taken", help="tokens taken, of those of the text"),
+)
+"""Of the table that `mistakes` gives, behind the engine and the names of the input."""
 
 Times = npt.NDArray[np.int64]
 Case = tuple[object, ...]
@@ -143,7 +176,7 @@ def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[s
         metric: {engine: np.asarray(times, dtype=np.int64) for engine, times in by_engine.items() if times}
         for metric, by_engine in found.items()
     }
-    floor = frame[(frame["engine"] == FLOOR) & (frame["status"] == "ok")]
+    floor = finished(frame[frame["engine"] == FLOOR])
     if len(floor):
         arrays["numpy copies one mask"] = {FLOOR: np.asarray(floor["copy_ns"].iloc[0], dtype=np.int64)}
         arrays["reading the clock"] = {FLOOR: np.asarray(floor["clock_ns"].iloc[0], dtype=np.int64)}
@@ -151,17 +184,13 @@ def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[s
 
 
 def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row an engine: what it took, what it refused, and where it was wrong.
+    """One row an engine, by the keys of `VERDICTS`: what it took, what it refused, and where it was wrong.
 
-    `inputs`: tried.  `refused`: by its own word.  `failed`: crash, time limit, other error.  `valid refused`,
-    `invalid accepted`: wrong verdicts, missing where there was no such text; inputs with at least one are
-    `wrong inputs`.  `unjudged`: texts cut short.
-    `engine errors`: texts at which the engine failed.  `mask too narrow`, `mask too wide`: tokens on which mask and
-    accept disagree (`walk.py`).  `report.LEGEND` says the same under the table.
+    Mask and accept disagree as `walk.py` says.
     """
     rows = []
     for engine, group in frame[frame["engine"] != FLOOR].groupby("engine", sort=False):
-        done = group[group["status"] == "ok"].to_dict("records")
+        done = finished(group).to_dict("records")
         compiled = [row for row in done if row["compiled"]]
         counts = pd.DataFrame([_count(row["valid"], row["cold"]) for row in compiled], columns=list(COUNTS))
         by_status = {
@@ -183,7 +212,7 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
 def mistakes(frame: pd.DataFrame, keys: Sequence[str], most: int = 20) -> pd.DataFrame:
     """The first `most` wrong verdicts: engine, input, number of the text, what it is, how many tokens were taken."""
     rows: list[dict[str, Any]] = []
-    done = frame[(frame["engine"] != FLOOR) & (frame["status"] == "ok")]
+    done = finished(frame[frame["engine"] != FLOOR])
     for row in done.to_dict("records"):
         if not row["compiled"]:
             continue
@@ -216,7 +245,7 @@ def _count(valid: Sequence[bool], cold: Sequence[Mapping[str, Any]]) -> dict[str
 def _compiled(frame: pd.DataFrame, keys: Sequence[str]) -> dict[str, dict[Case, dict[str, Any]]]:
     """Rows of compiled inputs by engine and input."""
     found: dict[str, dict[Case, dict[str, Any]]] = {}
-    done = frame[(frame["engine"] != FLOOR) & (frame["status"] == "ok")]
+    done = finished(frame[frame["engine"] != FLOOR])
     for row in done.to_dict("records"):
         cases = found.setdefault(str(row["engine"]), {})
         if row["compiled"] is True:

@@ -22,20 +22,20 @@ from random import Random
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, worst
+from experiments.columns import Column, Table, where
 from experiments.datasets import CaseName, load_case
 from experiments.trial import Params
 from experiments.walk import walk
 from kernels_core import Options
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "grid", "plot", "resident_bytes", "tables", "trial"]
+__all__ = ["CLAIMS", "TABLES", "grid", "plot", "resident_bytes", "trial"]
 
 SAMPLES: Final = 50
 TOKENS_OF_A_SCHEMA: Final = 40
@@ -50,6 +50,7 @@ EXTENT: Final = {
 BUDGETS: Final = {"schemas": "pool_bytes", "states": "max_bytes"}
 UNITS: Final = {"schemas": "schemas", "steps": "steps of a text", "states": "texts of new states"}
 COLOURS: Final = {"schemas": "#2f6db5", "steps": "#2f8f5b", "states": "#b5402f"}
+EACH: Final = "growth of the process for each schema, step or text"
 LONG_RUN: Final = 5_000  # schemas
 LONG_TEXT: Final = '["the quick river", {"under": [1, 2.5e3, null]}, true, "near an old harbour"], '
 
@@ -148,41 +149,52 @@ def resident_bytes() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Growth in the first and in the second half, and what the engine held at most."""
-    rows: list[dict[str, object]] = []
-    for row in frame[frame["status"] == "ok"].to_dict("records"):
-        first, second = _slopes(np.array(row["at"]), np.array(row["resident"]))
-        held = row["pool"] if row["way"] == "schemas" else row["held"]
-        rows.append(
-            {
-                "way": row["way"],
-                "count": row["count"],
-                "budget, MB": row[BUDGETS[row["way"]]] / 1e6 if row["way"] in BUDGETS else float("nan"),
-                "held at most, MB": max(held) / 1e6,
-                "held at the end, MB": held[-1] / 1e6,
-                "resident at the end, MB": row["resident"][-1] / 1e6,
-                "bytes each, first half": first,
-                "bytes each, second half": second,
-                "bytes each, last quarter": _late(row),
-            }
-        )
-    return {"Memory": pd.DataFrame(rows)}
-
-
-def _slopes(at: npt.NDArray[np.int64], resident: npt.NDArray[np.int64]) -> tuple[float, float]:
+def _slopes(trial: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes for each schema, step or text, in the first half and in the second."""
+    at, resident = trial["at"], trial["resident"]
     middle = len(at) // 2
     first = (resident[middle] - resident[0]) / (at[middle] - at[0])
-    return float(first), float((resident[-1] - resident[middle]) / (at[-1] - at[middle]))
+    return first, (resident[-1] - resident[middle]) / (at[-1] - at[middle])
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _late(row: Mapping[str, Any]) -> float:
+    """Bytes for each schema, step or text that the process grew by in the last quarter."""
+    start = 3 * len(row["at"]) // 4
+    return float((row["resident"][-1] - row["resident"][start]) / max(row["at"][-1] - row["at"][start], 1))
+
+
+def _held(trial: Mapping[str, Any]) -> list[int]:
+    return list(trial["pool"] if trial["way"] == "schemas" else trial["held"])
+
+
+def _budget(trial: Mapping[str, Any]) -> float:
+    return trial[BUDGETS[trial["way"]]] / 1e6 if trial["way"] in BUDGETS else float("nan")
+
+
+TABLES: Final = (
+    Table(
+        "Memory",
+        (
+            Column("way", help="schemas: compiled and dropped; steps: of one text; states: texts that are never alike"),
+            Column("count", help="how many schemas, steps or texts"),
+            Column("budget", "budget", "MB", "what the engine may hold; blank: not bounded here", _budget),
+            Column("most", "held at most", "MB", "what the engine itself counts", lambda one: max(_held(one)) / 1e6),
+            Column("end", "held at the end", "MB", "what the engine itself counts", lambda one: _held(one)[-1] / 1e6),
+            Column("rss", "resident at the end", "MB", "of the whole process", lambda one: one["resident"][-1] / 1e6),
+            Column("first", "bytes each, first half", "", EACH, lambda one: _slopes(one)[0]),
+            Column("second", "bytes each, second half", "", EACH, lambda one: _slopes(one)[1]),
+            Column("late", "bytes each, last quarter", "", EACH, _late),
+        ),
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """What the process grew by since the first sample, and what the engine holds, in percent of its budget, along the
     way; a colour for each way to use memory, a line for each run."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     shown: set[str] = set()
-    for row in frame[frame["status"] == "ok"].to_dict("records"):
+    for row in trials.to_dict("records"):
         done = [100 * number / row["count"] for number in row["at"]]
         grown = (np.array(row["resident"]) - row["resident"][0]) / 1e6
         name = f"{row['count']:,} {UNITS[row['way']]}"
@@ -190,8 +202,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
         style |= {"line": {"color": COLOURS[row["way"]]}, "opacity": 0.75, "mode": "lines"}
         figure.add_scatter(x=done, y=grown, row=1, col=1, **style)
         if row["way"] in BUDGETS:
-            held = row["pool"] if row["way"] == "schemas" else row["held"]
-            part = 100 * np.array(held) / row[BUDGETS[row["way"]]]
+            part = 100 * np.array(_held(row)) / row[BUDGETS[row["way"]]]
             figure.add_scatter(x=done, y=part, row=2, col=1, **style | {"showlegend": False})
         shown.add(name)
     figure.update_xaxes(title="done, %", row=2, col=1)
@@ -201,37 +212,29 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _over_budget(way: str, held: str) -> Callable[[pd.DataFrame], Effect | None]:
-    """The most that was held, over the budget, run by run; None where nothing had to be dropped: a budget that was
-    never reached says nothing."""
+def _over_budget(way: str, held: str) -> Callable[[pd.DataFrame], Effect]:
+    """The most that was held, over the budget, run by run, of runs that had to drop something: a budget that was never
+    reached says nothing."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        done = frame[(frame["status"] == "ok") & (frame["way"] == way)]
-        full = [row for row in done.to_dict("records") if row["evictions" if way == "schemas" else "renewals"] > 0]
-        return worst([max(row[held]) / row[BUDGETS[way]] for row in full], "runs") if full else None
+    def effect(trials: pd.DataFrame) -> Effect:
+        rows = where(trials, way=way).to_dict("records")
+        full = [row for row in rows if row["evictions" if way == "schemas" else "renewals"] > 0]
+        return worst([max(row[held]) / row[BUDGETS[way]] for row in full], "runs")
 
     return effect
 
 
-def _growth(frame: pd.DataFrame) -> Effect | None:
+def _growth(trials: pd.DataFrame) -> Effect:
     """Bytes a step in the second half of the long text."""
-    done = frame[(frame["status"] == "ok") & (frame["way"] == "steps")]
-    slopes = [_slopes(np.array(row["at"]), np.array(row["resident"])) for row in done.to_dict("records")]
-    return worst([second for _, second in slopes], "runs") if slopes else None
+    rows = where(trials, way="steps").to_dict("records")
+    return worst([_slopes(row)[1] for row in rows], "runs")
 
 
-def _levelled(frame: pd.DataFrame) -> Effect | None:
-    """Bytes a schema that the process grew by over the last quarter of them; None of short runs, in which the heap
+def _levelled(trials: pd.DataFrame) -> Effect:
+    """Bytes a schema that the process grew by over the last quarter of them; not of short runs, in which the heap
     itself still grows."""
-    done = frame[(frame["status"] == "ok") & (frame["way"] == "schemas") & (frame["count"] >= LONG_RUN)]
-    late = [_late(row) for row in done.to_dict("records")]
-    return worst(late, "runs") if late else None
-
-
-def _late(row: Mapping[str, Any]) -> float:
-    """Bytes for each schema, step or text that the process grew by in the last quarter."""
-    start = 3 * len(row["at"]) // 4
-    return float((row["resident"][-1] - row["resident"][start]) / max(row["at"][-1] - row["at"][start], 1))
+    rows = where(trials, way="schemas").to_dict("records")
+    return worst([_late(row) for row in rows if row["count"] >= LONG_RUN], "runs")
 
 
 CLAIMS: Final = (

@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from experiments.claims import Effect
+from experiments.claims import Effect, ratio
+from experiments.columns import finished
 from experiments.measurement import FLOOR
 from experiments.tails import OURS
 
-__all__ = ["Pooled", "Together", "best_peer", "together"]
+__all__ = ["Pooled", "Together", "best_peer", "over", "together"]
 
 Times = npt.NDArray[np.float64]
 
@@ -58,25 +59,24 @@ class Together:
         return [times for times in self.mask[engine] if times.size]
 
 
-def together(frame: pd.DataFrame, keys: Sequence[str], engines: Sequence[str] | None = None) -> Together | None:
-    """Inputs (named by `keys`) that were tried in all `engines` (default: all in the frame); None where there are none.
+def together(frame: pd.DataFrame, keys: Sequence[str], engines: Sequence[str] | None = None) -> Together:
+    """Inputs (named by `keys`) that were tried in all `engines` (default: all in the frame).
 
     Repetitions (a column `repeat`) of one input count as one: the least time of each call.
     """
-    done = frame[(frame["status"] == "ok") & (frame["engine"] != FLOOR)]
+    done = finished(frame[frame["engine"] != FLOOR])
     names = list(engines or done["engine"].unique())
     rows: dict[str, dict[tuple[object, ...], list[dict[str, Any]]]] = {name: {} for name in names}
     for row in done.to_dict("records"):
         if row["engine"] in rows:
             rows[row["engine"]].setdefault(tuple(row[key] for key in keys), []).append(row)
     tried = [case for case in rows[names[0]] if all(case in rows[name] for name in names)] if names else []
-    if not tried:
-        return None
     compiled = {
         name: np.array([min(one["compile_ns"] for one in rows[name][case]) for case in tried]) / 1e3 for name in names
     }
     took = {
-        name: np.array([all(one["compiled"] is True for one in rows[name][case]) for case in tried]) for name in names
+        name: np.array([all(one["compiled"] is True for one in rows[name][case]) for case in tried], dtype=bool)
+        for name in names
     }
     mask: dict[str, list[Times]] = {name: [] for name in names}
     for number, case in enumerate(tried):
@@ -134,11 +134,29 @@ class Pooled:
             look *= 2
 
 
-def best_peer(together: Together | None, share: float | None, what: str, unit: str) -> Effect | None:
+def over(
+    frame: pd.DataFrame, keys: Sequence[str], above: str, below: str, unit: str, *, what: str, censored: bool = False
+) -> Effect:
+    """What the engine `above` needed over what `below` did, for the inputs that both took.
+
+    what: "compile", "mask" (all masks of an input), or "both" together.  censored: also for inputs that one refused,
+    with what was spent until then.
+    """
+    both = together(frame, keys, [above, below])
+    inputs = np.flatnonzero(both.by_any if censored else both.by_all)
+    spent = {}
+    for name in (above, below):
+        masks = np.array([both.mask[name][at].sum() for at in inputs])
+        compiling = both.compile[name][inputs]
+        spent[name] = {"compile": compiling, "mask": masks, "both": compiling + masks}[what]
+    return ratio(spent[above], spent[below], unit)
+
+
+def best_peer(together: Together, share: float | None, what: str, unit: str) -> Effect | None:
     """Ours over the best peer's: the quantile `share` of "compile" or "mask" times (None: their mean), of each peer by
     itself.  None where ours or all peers are missing.
     """
-    if together is None or OURS not in together.compile or len(together.compile) < 2:
+    if OURS not in together.compile or len(together.compile) < 2 or not len(together):
         return None
     if what == "compile":
         keep = together.by_all

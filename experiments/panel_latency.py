@@ -25,6 +25,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, worst
+from experiments.columns import Column, Table
 from experiments.lab import open_notebook, run_all, serving, write_notebook
 from experiments.synthetic_schemas import NOUNS, VERBS, make_wide
 from experiments.trial import NotRunError, Params
@@ -33,7 +34,7 @@ from workbench.cli.doctor import find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["CASES", "CLAIMS", "grid", "plot", "tables", "trial"]
+__all__ = ["CASES", "CLAIMS", "TABLES", "grid", "plot", "trial"]
 
 STEPS: Final = {"smoke": 3, "quick": 10, "full": 60}
 SIZE: Final = {"width": 1440, "height": 900}
@@ -194,34 +195,53 @@ def _step(page: Page, key: str) -> float:
     return round(float(page.evaluate("() => window.timed")), 1)
 
 
-def _rows(frame: pd.DataFrame) -> pd.DataFrame:
+def _steps(trials: pd.DataFrame) -> pd.DataFrame:
     """One row a step: case, direction, ms."""
-    done = frame[frame["status"] == "ok"]
     rows = [
         {"case": row["case"], "step": step, "ms": value}
-        for _, row in done.iterrows()
-        for step, column in (("to a new place", "forward_ms"), ("back to a place seen", "back_ms"))
-        for value in row[column]
+        for row in trials.to_dict("records")
+        for step, key in (("to a new place", "forward_ms"), ("back to a place seen", "back_ms"))
+        for value in row[key]
     ]
     return pd.DataFrame(rows, columns=["case", "step", "ms"])
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Median, 90 % quantile and maximum of each case in milliseconds, and the time to open it."""
-    rows = _rows(frame)
-    grouped = rows.groupby(["case", "step"], sort=False)["ms"]
-    found = grouped.agg(n="count", median="median", p90=lambda ms: ms.quantile(0.9), max="max").reset_index()
-    found["within 60 / 120"] = ((found["median"] <= LIMITS["p50"]) & (found["p90"] <= LIMITS["p90"])).map(
-        {True: "yes", False: "no"}
-    )
-    done = frame[frame["status"] == "ok"]
-    opened = pd.DataFrame({"case": done["case"], "panels in sight": done["panels"], "explore, ms": done["open_ms"]})
-    return {"From the key to all panels painted, ms": found, "Opening": opened.reset_index(drop=True)}
+def _within(steps: pd.DataFrame) -> str:
+    kept = steps["ms"].median() <= LIMITS["p50"] and steps["ms"].quantile(0.9) <= LIMITS["p90"]
+    return "yes" if kept else "no"
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+CASE: Final = Column("case", help="what was opened")
+PAINTED: Final = Table(
+    "From the key to all panels painted, ms",
+    (
+        CASE,
+        Column("step", help="where the key leads"),
+        Column("n", help="how many steps", of=len),
+        Column("median", help="half of the steps take at most this", of=lambda steps: steps["ms"].median()),
+        Column("p90", help="90 % of the steps take at most this", of=lambda steps: steps["ms"].quantile(0.9)),
+        Column("max", help="the slowest step", of=lambda steps: steps["ms"].max()),
+        Column("within", "within 60 / 120", help="whether median and p90 are within these", of=_within),
+    ),
+    by=("case", "step"),
+    named=_steps,
+)
+TABLES: Final = (
+    PAINTED,
+    Table(
+        "Opening",
+        (
+            CASE,
+            Column("panels", "panels in sight", help="how many"),
+            Column("open_ms", "explore", "ms", "opening the explorer"),
+        ),
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Each case's steps as boxes, in milliseconds."""
-    rows = _rows(frame)
+    rows = _steps(trials)
     figure = go.Figure()
     for step, part in rows.groupby("step", sort=False):
         figure.add_trace(go.Box(x=part["case"], y=part["ms"], name=f"{step} (n = {len(part)})", boxpoints="outliers"))
@@ -230,28 +250,27 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _of_cases(frame: pd.DataFrame, column: str) -> Effect | None:
-    values = tables(frame)["From the key to all panels painted, ms"][column]
-    return worst(values, "cases, forward and back") if len(values) else None
+def _of_cases(trials: pd.DataFrame, key: str) -> Effect:
+    return worst(PAINTED.cells(trials)[key], "cases, forward and back")
 
 
-def _returning(frame: pd.DataFrame) -> Effect | None:
-    found = tables(frame)["From the key to all panels painted, ms"].pivot(index="case", columns="step", values="median")
-    return worst(found["back to a place seen"] / found["to a new place"], "cases") if len(found) else None
+def _returning(trials: pd.DataFrame) -> Effect:
+    found = PAINTED.cells(trials).pivot(index="case", columns="step", values="median")
+    return worst(found["back to a place seen"] / found["to a new place"], "cases")
 
 
 CLAIMS: Final = (
     Claim(
         text="In every case half of the steps are painted within 60 ms.",
         what="slowest case: median from key to paint, ms",
-        effect=lambda frame: _of_cases(frame, "median"),
+        effect=lambda trials: _of_cases(trials, "median"),
         at_most=LIMITS["p50"],
         always=True,
     ),
     Claim(
         text="In every case nine steps of ten are painted within 120 ms.",
         what="slowest case: 90 % quantile from key to paint, ms",
-        effect=lambda frame: _of_cases(frame, "p90"),
+        effect=lambda trials: _of_cases(trials, "p90"),
         at_most=LIMITS["p90"],
         always=True,
     ),

@@ -26,14 +26,15 @@ import plotly.graph_objects as go
 
 from experiments import datasets, variants
 from experiments.claims import Claim, Effect
-from experiments.measurement import samples, verdicts
+from experiments.columns import Column, Table
+from experiments.measurement import samples
 from experiments.pairs import together
-from experiments.tails import STATISTICS, describe
+from experiments.tails import TIMES, describe, quantile
 from experiments.trial import NotRunError, Params
-from experiments.variants import CASE
+from experiments.variants import CASE, by_variant, verdicts_of
 from kernels_core import Options
 
-__all__ = ["CLAIMS", "LEVELS", "VARIANTS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "LEVELS", "TABLES", "VARIANTS", "grid", "plot", "trial"]
 
 EARLEY, PUSHDOWN = "earley", "pushdown"
 BARE: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -110,54 +111,76 @@ def trial(params: Params) -> dict[str, Any]:
     return variants.measure_variant(params, _changes(params["parser"]))
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Earley beside the pushdown automaton with the same mechanisms; then all variants by themselves."""
-    frame = variants.by_variant(frame, "parser")
-    own = samples(frame, CASE, common=False)
-    rows = [
-        {"metric": metric, "variant": name, **describe(own[metric][name])}
+def _beside(trials: pd.DataFrame) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for level in (*LEVELS, PUBLISHED):
+        names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
+        both = together(by_variant(trials, "parser"), CASE, names)
+        if not both.by_any.any():
+            continue
+        earley, pushdown = (both.compile[name][both.by_any] / 1e3 for name in names)
+        row: dict[str, object] = {"mechanisms": level, EARLEY: quantile(earley, 0.5), PUSHDOWN: quantile(pushdown, 0.5)}
+        row |= {said: float(np.quantile(earley / pushdown, at)) for said, at in RATIOS.items()}
+        masks = [np.concatenate(found) if (found := both.masks(name)) else np.empty(0) for name in names]
+        row["mask"] = masks[0].mean() / masks[1].mean() if masks[0].size else float("nan")
+        row |= {"all": float(earley.sum() / pushdown.sum()), "schemas": int(both.by_any.sum())}
+        rows.append(row | {f"refused {name.partition(',')[0]}": int((~both.took[name]).sum()) for name in names})
+    return rows
+
+
+def _own(trials: pd.DataFrame) -> list[dict[str, object]]:
+    own = samples(by_variant(trials, "parser"), CASE, common=False)
+    return [
+        {"metric": metric, "engine": name, **describe(own[metric][name])}
         for metric in ("compile", "mask")
         for name in VARIANTS
         if name in own.get(metric, {})
     ]
-    return {
-        "Earley and pushdown automaton with the same mechanisms": _beside(frame),
-        "Each variant on the schemas it took, us": pd.DataFrame(rows, columns=["metric", "variant", "n", *STATISTICS]),
-        "Verdicts": verdicts(frame).rename(columns={"engine": "variant"}),
-    }
 
 
-def _beside(frame: pd.DataFrame) -> pd.DataFrame:
-    rows: list[dict[str, object]] = []
-    for level in (*LEVELS, PUBLISHED):
-        names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
-        both = together(frame, CASE, names)
-        if both is None or not both.by_any.any():
-            continue
-        earley, pushdown = (both.compile[name][both.by_any] / 1e3 for name in names)
-        row: dict[str, object] = {"mechanisms": level}
-        for name, spent in ((EARLEY, earley), (PUSHDOWN, pushdown)):
-            row[f"{name}, median, ms"] = float(np.quantile(spent, 0.5, method="higher"))
-        row |= {f"ratio, {said}": float(np.quantile(earley / pushdown, at)) for said, at in RATIOS.items()}
-        row["all schemas, ratio"] = float(earley.sum() / pushdown.sum())
-        masks = [np.concatenate(found) if (found := both.masks(name)) else np.empty(0) for name in names]
-        row["mask, ratio"] = masks[0].mean() / masks[1].mean() if masks[0].size else float("nan")
-        row |= {"schemas that either took": int(both.by_any.sum())}
-        for name in names:
-            row[f"refused, {name.partition(',')[0]}"] = int((~both.took[name]).sum())
-        rows.append(row)
-    return pd.DataFrame(rows)
+FIRST: Final = "Earley's over the pushdown automaton's; below 1 the first is less"
+TABLES: Final = (
+    Table(
+        "Earley and pushdown automaton with the same mechanisms",
+        (
+            Column("mechanisms", help="what both were given"),
+            *(
+                Column(one, f"{one}, median", "ms", "half of the schemas compile in at most this")
+                for one in (EARLEY, PUSHDOWN)
+            ),
+            *(Column(said, f"ratio, {said}", help=f"of a schema's compile times, {FIRST}") for said in RATIOS),
+            Column("all", "all schemas, ratio", help=f"of the compile times of all schemas, {FIRST}"),
+            Column("mask", "mask, ratio", help=f"of the average masks, {FIRST}"),
+            Column("schemas", "schemas that either took", help="the others say nothing about either"),
+            *(
+                Column(
+                    f"refused {one}",
+                    f"refused, {one}",
+                    help="schemas that this one refused; they count as at least as slow",
+                )
+                for one in (EARLEY, PUSHDOWN)
+            ),
+        ),
+        rows=_beside,
+    ),
+    Table(
+        "Each variant on the schemas it took, us",
+        (TIMES[0], Column("engine", "variant", help="what was switched on or varied"), *TIMES[2:]),
+        rows=_own,
+    ),
+    verdicts_of("parser"),
+)
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Share of schemas compiled within a time, by variant; of all that were tried, so that refused ones stay below."""
-    frame = variants.by_variant(frame, "parser")
+    trials = by_variant(trials, "parser")
     dashes = dict(zip(LEVELS, ("solid", "dash", "dot", "dashdot", "longdash"), strict=True))
     colours = {EARLEY: "#2f6db5", PUSHDOWN: "#b5402f"}
     figure = go.Figure()
-    for name, times in samples(frame, CASE, common=False).get("compile", {}).items():
+    for name, times in samples(trials, CASE, common=False).get("compile", {}).items():
         parser, _, level = name.partition(", ")
-        tried = int(((frame["engine"] == name) & (frame["status"] == "ok")).sum())
+        tried = int((trials["engine"] == name).sum())
         figure.add_scatter(
             x=np.sort(times) / 1e6,
             y=100 * np.arange(1, len(times) + 1) / tried,
@@ -186,14 +209,12 @@ def _is_built(variant: str) -> bool:
     return True
 
 
-def _medians(level: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _medians(level: str) -> Callable[[pd.DataFrame], Effect]:
     """Compile time of Earley over that of the pushdown automaton: the middle ratio of the schemas that one took."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
+    def effect(trials: pd.DataFrame) -> Effect:
         names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
-        both = together(variants.by_variant(frame, "parser"), CASE, names)
-        if both is None or not both.by_any.any():
-            return None
+        both = together(by_variant(trials, "parser"), CASE, names)
         earley, pushdown = (both.compile[name][both.by_any] for name in names)
         return Effect(len(earley), "schemas", lambda at: float(np.median(earley[at] / pushdown[at])))
 

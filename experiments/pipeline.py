@@ -26,7 +26,9 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, ratio
+from experiments.columns import Column, Table
 from experiments.datasets import CaseName, load_case
+from experiments.figures import BLUE, RED, YELLOW, bars
 from experiments.trial import NotRunError, Params
 from experiments.walk import quiet, walk
 from kernels_core import GrammarCompiler, GrammarMatcher, Options
@@ -34,7 +36,7 @@ from kernels_core.errors import MaskscopeError
 from workbench.peers.base import RefusedError
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "STAGES", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "STAGES", "TABLES", "grid", "plot", "trial"]
 
 MODEL_MS: Final = 10.0  # one call of a large model, as the post assumes (5 to 15)
 DRAFT: Final = 4
@@ -156,65 +158,85 @@ def _stages(row: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
     return found
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The staircase over schemas that all stages took (means of a request), and what the automata hold."""
-    done = frame[frame["status"] == "ok"].to_dict("records")
+def _staircase(trials: pd.DataFrame) -> list[dict[str, object]]:
+    """Over schemas that all stages took."""
+    done = trials.to_dict("records")
     whole = [row for row in done if row["calls"]["drafts"] is not None] or done
     rows: list[dict[str, object]] = []
+    tokens = sum(row["tokens"] for row in whole)
     for stage in STAGES:
         times = [stages[stage] for row in whole if stage in (stages := _stages(row))]
-        if not times:
-            continue
-        compiling, masks, model = np.mean(times, axis=0)
-        tokens = sum(row["tokens"] for row in whole)
-        row: dict[str, object] = {"step": stage, "compile, ms": compiling, "masks of a text, ms": masks}
-        row |= {"mask of a token, us": 1e3 * masks * len(whole) / tokens, f"model at {MODEL_MS:g} ms a call, ms": model}
-        rows.append(row | {"a request, ms": compiling + masks + model, "schemas": len(times)})
-    held = [
+        if times:
+            compiling, masks, model = np.mean(times, axis=0)
+            told = {"step": stage, "compile": compiling, "masks": masks, "mask": 1e3 * masks * len(whole) / tokens}
+            rows.append(told | {"model": model, "request": compiling + masks + model, "schemas": len(times)})
+    return rows
+
+
+def _kept(trials: pd.DataFrame) -> list[dict[str, object]]:
+    return [
         {
             "step": stage,
-            "states": np.mean([row["states"][stage] for row in done]),
-            "held, MB": np.mean([row["held_bytes"][stage] for row in done]) / 1e6,
-            "schemas": len(done),
+            "states": np.mean([one[stage] for one in trials["states"]]),
+            "held": np.mean([one[stage] for one in trials["held_bytes"]]) / 1e6,
+            "schemas": len(trials),
         }
         for stage in MASKED
     ]
-    return {"The staircase, means of a request": pd.DataFrame(rows), "What is held": pd.DataFrame(held)}
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+STEP: Final = Column("step", help="what was switched on, everything above it being on")
+SCHEMAS: Final = Column("schemas", help="how many")
+STAIRCASE: Final = Table(
+    "The staircase, means of a request",
+    (
+        STEP,
+        Column("compile", "compile", "ms", "from the schema to something that can be asked for masks"),
+        Column("masks", "masks of a text", "ms", "all masks of one text"),
+        Column("mask", "mask of a token", "us", "making one mask"),
+        Column("model", f"model at {MODEL_MS:g} ms a call", "ms", "the calls of the model that remain"),
+        Column("request", "a request", "ms", "compiling, masks and the model together"),
+        SCHEMAS,
+    ),
+    rows=_staircase,
+)
+TABLES: Final = (
+    STAIRCASE,
+    Table(
+        "What is held",
+        (
+            STEP,
+            Column("states", help="of the automaton"),
+            Column("held", "held", "MB", "what the engine itself counts"),
+            SCHEMAS,
+        ),
+        rows=_kept,
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """A request's time by stage: compiling, masks, the model's calls, and all together; a logarithmic axis."""
-    rows = tables(frame)["The staircase, means of a request"]
-    figure = go.Figure()
-    columns = (("compile, ms", "#b5402f"), ("masks of a text, ms", "#c79a00"), (rows.columns[4], "#2f6db5"))
-    for column, colour in columns:
-        figure.add_bar(x=rows["step"], y=rows[column], name=column.removesuffix(", ms"), marker_color=colour)
-    stairs = {"mode": "lines+markers", "line": {"color": "#7d8794", "shape": "hvh"}}
-    figure.add_scatter(x=rows["step"], y=rows["a request, ms"], name="together", **stairs)
-    figure.update_layout(barmode="group")
-    figure.update_xaxes(title="what a request's steps have")
-    figure.update_yaxes(title="a request, ms", type="log")
-    return figure
+    colours = {"compile": RED, "masks": YELLOW, "model": BLUE}
+    draw = bars(STAIRCASE, ("step",), colours, x="what a request's steps have", title="a request, ms", type="log")
+    figure = draw(trials)
+    rows, line = STAIRCASE.cells(trials), {"color": "#7d8794", "shape": "hvh"}
+    return figure.add_scatter(x=rows["step"], y=rows["request"], name="together", mode="lines+markers", line=line)
 
 
-def _ratio(above: Callable[[Any], float], below: Callable[[Any], float]) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        done = frame[frame["status"] == "ok"].to_dict("records")
-        pairs = [(above(row), below(row)) for row in done if row["calls"]["drafts"] is not None]
-        return ratio([a for a, _ in pairs], [b for _, b in pairs], "schemas") if pairs else None
+def _ratio(above: Callable[[Any], float], below: Callable[[Any], float]) -> Callable[[pd.DataFrame], Effect]:
+    def effect(trials: pd.DataFrame) -> Effect:
+        rows = [row for row in trials.to_dict("records") if row["calls"]["drafts"] is not None]
+        return ratio([above(row) for row in rows], [below(row) for row in rows], "schemas")
 
     return effect
 
 
-def _saved(stage: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _saved(stage: str) -> Callable[[pd.DataFrame], Effect]:
     """Percent of the model's calls that a stage spares, schema by schema."""
-
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        calls = [row["calls"] for row in frame[frame["status"] == "ok"].to_dict("records")]
-        spared = [100 * (1 - one[stage] / one["scan"]) for one in calls if one[stage] is not None]
-        return mean(spared, "schemas") if spared else None
-
-    return effect
+    return lambda trials: mean(
+        [100 * (1 - one[stage] / one["scan"]) for one in trials["calls"] if one[stage] is not None], "schemas"
+    )
 
 
 CLAIMS: Final = (

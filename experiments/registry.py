@@ -1,16 +1,18 @@
 """The catalogue of experiments.
 
-An experiment is a module with
+An experiment is a module that declares
 - a docstring: a first line that says what it is, and the lines `Source:` (table and paper), `Claim:`, `Refuted by:`;
 - `grid(preset) -> list[Params]` for each of `PRESETS`: the trials, as JSON values by name.  "smoke" is seconds, to see
-  that it runs; "quick" is minutes, to see what comes out; "full" is everything.  Where trials go through schemas,
-  `grid(preset, limit=None)`: that many of them, evenly spread, whatever the preset takes;
+  that it runs; "quick" is minutes, to see what comes out; "full" is everything.  More parameters are options, which
+  `experiment run NAME --set OPTION=VALUE` sets; where trials go through schemas, `limit` is how many of them;
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
-- `tables(frame) -> dict[str, DataFrame]`: the result by caption, the paper's table first;
-- `plot(frame) -> plotly.graph_objects.Figure`;
+- `TABLES: Sequence[Table]`: the result, column by column (`columns.py`), the paper's table first;
+- `plot(trials) -> plotly.graph_objects.Figure`, often made by `figures.bars` or `figures.lines`;
 - `CLAIMS: Sequence[Claim]`: what is claimed, as numbers with bounds (`claims.py`).
 
-`frame` is `Ledger.frame`: one row a trial.  Adding one means writing the module and a line in `CATALOGUE`.
+Tables, legends, the results page, the report and the verdicts are made of these.  Figures and claims see the trials
+that were finished, one row each (`Ledger.frame`).  Adding one means writing the module and a line in `CATALOGUE`.
+`e2e`, `generation` and `gpu` have `tables(frame)` in place of `TABLES`, and their heads in `legend.py`.
 Read on: `sweep.py` (running), `report.py` (writing down).
 """
 
@@ -28,6 +30,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments.claims import Claim
+from experiments.columns import Table, finished
+from experiments.legend import meanings
 from experiments.trial import Params
 
 __all__ = [
@@ -41,48 +45,28 @@ __all__ = [
 ]
 
 PRESETS: Final = ("smoke", "quick", "full")
-CATALOGUE: Final[Mapping[str, str]] = {
-    "ablation": "experiments.ablation",
-    "accuracy": "experiments.accuracy",
-    "compile-dynamic": "experiments.compile_dynamic",
-    "dispatch-size": "experiments.dispatch_size",
-    "e2e": "experiments.e2e",
-    "formal": "experiments.formal",
-    "generation": "experiments.generation",
-    "gpu": "experiments.gpu",
-    "growth": "experiments.growth",
-    "leave-one-out": "experiments.leave_one_out",
-    "masks": "experiments.masks",
-    "memory": "experiments.memory",
-    "panel-latency": "experiments.panel_latency",
-    "parsers": "experiments.parsers",
-    "pipeline": "experiments.pipeline",
-    "reuse": "experiments.reuse",
-    "scale": "experiments.scale",
-    "service": "experiments.service",
-    "small-model": "experiments.small_model",
-    "soak": "experiments.soak",
-    "tax": "experiments.tax",
-    "tools": "experiments.tools",
-}
-FUNCTIONS: Final = ("grid", "trial", "tables", "plot")
+CATALOGUE: Final = (
+    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "e2e", "formal", "generation", "gpu", "growth",
+    "leave-one-out", "masks", "memory", "panel-latency", "parsers", "pipeline", "reuse", "scale", "service",
+    "small-model", "soak", "tax", "tools",
+)  # fmt: skip
+"""The module of each has its name, with underscores."""
 STATEMENTS: Final = ("Source", "Claim", "Refuted by")
 
 
 class ExperimentModule(Protocol):
-    """What a module must have to be an experiment."""
+    """What a module must have to be an experiment, beside `TABLES` or `tables`."""
 
     CLAIMS: Sequence[Claim]
 
-    def grid(self, preset: str, **limit: int) -> Sequence[Params]: ...
+    def grid(self, preset: str, **options: Any) -> Sequence[Params]: ...
     def trial(self, params: Params) -> Mapping[str, Any]: ...
-    def tables(self, frame: pd.DataFrame) -> Mapping[str, pd.DataFrame]: ...
-    def plot(self, frame: pd.DataFrame) -> go.Figure: ...
+    def plot(self, trials: pd.DataFrame) -> go.Figure: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One entry of the catalogue.  `module` holds the functions; the rest is read from its docstring."""
+    """One entry of the catalogue.  `module` holds the declarations; the rest is read from its docstring."""
 
     name: str
     module: ExperimentModule
@@ -92,29 +76,58 @@ class Experiment:
     refuted_by: str
 
     @property
-    def takes_limit(self) -> bool:
-        """Whether `grid` takes a `limit`: a number of schemas."""
-        return "limit" in inspect.signature(self.module.grid).parameters
+    def options(self) -> dict[str, Any]:
+        """What `grid` takes beside a preset, with defaults."""
+        return {one.name: one.default for one in list(inspect.signature(self.module.grid).parameters.values())[1:]}
+
+    def grid(self, preset: str, options: Sequence[str] = ()) -> Sequence[Params]:
+        """The trials; options: as `name=value`, a list with commas.  `ValueError` names the known ones."""
+        chosen: dict[str, Any] = {}
+        for option in options:
+            name, _, text = option.partition("=")
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise ValueError(f"{self.name} has no option {name!r}; known: {known}")
+            try:
+                chosen[name] = _read_option(text, self.options[name])
+            except ValueError:
+                raise ValueError(f"{option}: {text!r} is no value of {name}") from None
+        return self.module.grid(preset, **chosen)
 
     @property
     def claims(self) -> Sequence[Claim]:
         """What is judged (`claims.judge`)."""
         return self.module.CLAIMS
 
+    def tables(self, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """The declared tables, by caption; `attrs["help"]` of each says what its heads mean."""
+        declared: Sequence[Table] = getattr(self.module, "TABLES", ())
+        if declared:
+            return {caption: shown for table in declared for caption, shown in table.shown(frame).items()}
+        found: dict[str, pd.DataFrame] = dict(self.module.tables(frame))  # type: ignore[attr-defined]
+        for table in found.values():
+            table.attrs["help"] = meanings(table.columns)
+        return found
+
+    def plot(self, frame: pd.DataFrame) -> go.Figure:
+        """The figure, without its title."""
+        return self.module.plot(finished(frame))
+
     @classmethod
     def of(cls, name: str, module: ModuleType) -> Experiment:
         """Check that `module` is an experiment; `TypeError` says what it lacks."""
-        missing = [function for function in FUNCTIONS if not callable(getattr(module, function, None))]
-        if missing:
-            raise TypeError(f"{module.__name__} is no experiment: it has no {', '.join(missing)}")
+        missing = [function for function in ("grid", "trial", "plot") if not callable(getattr(module, function, None))]
+        tables = getattr(module, "TABLES", ())
+        if not (tables and all(isinstance(table, Table) for table in tables)) and not hasattr(module, "tables"):
+            missing.append("TABLES")
         claims = getattr(module, "CLAIMS", ())
         if not claims or not all(isinstance(claim, Claim) for claim in claims):
-            raise TypeError(f"{module.__name__} is no experiment: CLAIMS must hold at least one `Claim`")
+            missing.append("CLAIMS")
         text = module.__doc__ or ""
         said = {word: _statement(text, word) for word in STATEMENTS}
-        silent = [word for word, sentence in said.items() if not sentence]
-        if silent:
-            raise TypeError(f"{module.__name__}: the docstring has no line that starts with {silent[0] + ':'!r}")
+        missing += [f"line {word + ':'!r} in its docstring" for word, sentence in said.items() if not sentence]
+        if missing:
+            raise TypeError(f"{module.__name__} is no experiment: it has no {', no '.join(missing)}")
         title = text.strip().splitlines()[0].rstrip(".")
         return cls(name, cast(ExperimentModule, module), title, said["Source"], said["Claim"], said["Refuted by"])
 
@@ -122,19 +135,32 @@ class Experiment:
 def find_experiment(name: str) -> Experiment:
     """The experiment called `name`; `KeyError` names the known ones."""
     if name not in CATALOGUE:
-        raise KeyError(f"no experiment {name!r}; known: {', '.join(sorted(CATALOGUE))}")
-    return Experiment.of(name, importlib.import_module(CATALOGUE[name]))
+        raise KeyError(f"no experiment {name!r}; known: {', '.join(CATALOGUE)}")
+    return Experiment.of(name, importlib.import_module(f"experiments.{name.replace('-', '_')}"))
 
 
 def list_experiments() -> list[Experiment]:
     """All experiments, by name."""
-    return [find_experiment(name) for name in sorted(CATALOGUE)]
+    return [find_experiment(name) for name in CATALOGUE]
 
 
 def repeated(grid: Sequence[Params], times: int) -> list[list[Params]]:
     """The grid `times` times, one list for each pass; from the second on its trials have a parameter `repeat`."""
     again: list[list[Params]] = [[{**params, "repeat": number} for params in grid] for number in range(1, times)]
     return [list(grid), *again]
+
+
+def _read_option(text: str, default: Any) -> Any:
+    """A value of the kind that the default is; what has none by default is a number or a text."""
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise ValueError(text)
+        return text == "true"
+    if isinstance(default, tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    if isinstance(default, str):
+        return text
+    return int(text) if default is None or isinstance(default, int) else float(text)
 
 
 def _statement(text: str, word: str) -> str:

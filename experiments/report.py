@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import numbers
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from rich import box
@@ -17,12 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.claims import ClaimVerdict, Word
+from experiments.columns import Column, explained
 from experiments.ledger import Ledger
-from experiments.legend import VERDICT_HEADS
+from experiments.measurement import VERDICTS
 from workbench.peers.catalogue import ENGINES, settings_of
 
 __all__ = [
-    "CLAIMS_CAPTION",
     "FIGURES",
     "RESULTS_FILE",
     "as_markdown",
@@ -30,6 +31,7 @@ __all__ = [
     "print_verdicts",
     "provenance",
     "reasons",
+    "rows_of",
     "show",
     "to_markdown",
     "with_heading",
@@ -39,7 +41,6 @@ __all__ = [
 FIGURES: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "experiments"
 """Where figures of recorded runs are kept, as SVG."""
 RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
-CLAIMS_CAPTION: Final = "Claims"
 LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecided": "⚪"}
 STYLES: Final[Mapping[Word, str]] = {"held": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
 HEADING: Final = f"""# Results
@@ -55,7 +56,7 @@ light for each claim of a section, in order. *Published*: in the paper of XGramm
 its machines, models and data are others, so compare ratios and directions. *Machine*: the cores that the run was given,
 and their processor. *+* behind a commit: with changes that were not committed.
 
-Heads of the tables of verdicts: {"; ".join(f"*{head}*, {meaning}" for head, meaning in VERDICT_HEADS.items())}.
+Heads of the tables of verdicts: {"; ".join(f"*{one.label}*, {one.help}" for one in VERDICTS if one.help)}.
 """
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
@@ -63,7 +64,8 @@ TRIED: Final = ("engine", "step", "parser", "left_out", "form")  # columns that 
 
 
 def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
-    """Print each table under its caption; empty ones say so."""
+    """Print each table under its caption, and what heads mean that were not explained before; empty ones say so."""
+    known: dict[str, str] = {}
     for caption, frame in tables.items():
         if frame.empty:
             console.print(f"{caption}: nothing was measured.\n", style="yellow")
@@ -82,9 +84,11 @@ def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
             style = "bold" if any("ours /" in str(cell) for cell in row[:3]) else None
             table.add_row(*(Text(show(cell)) for cell in row), style=style)
         console.print(table)
-        if VERDICT_HEADS.keys() & set(frame.columns) >= {"engine errors"}:
-            legend = "; ".join(f"{head}: {meaning}" for head, meaning in VERDICT_HEADS.items() if head in frame.columns)
-            console.print(legend + "\n", style="dim")
+        new = {head: said for head, said in frame.attrs.get("help", {}).items() if known.get(head) != said}
+        if new:
+            legend = "; ".join(f"{head}: {said}" for head, said in new.items())
+            console.print(legend + "\n", style="dim", markup=False, highlight=False)
+        known |= new
 
 
 def print_verdicts(verdicts: Sequence[ClaimVerdict], console: Console) -> None:
@@ -97,8 +101,7 @@ def print_verdicts(verdicts: Sequence[ClaimVerdict], console: Console) -> None:
 def _told(one: ClaimVerdict) -> list[str]:
     """Sentences, without their last stop: the number with its interval and bound, the paper's, why they differ."""
     claim = one.claim
-    bound = ("always " if claim.always else "") + claim.bound
-    told = [f"{claim.what[:1].upper()}{claim.what[1:]} must be {bound}"]
+    told = [f"{claim.what[:1].upper()}{claim.what[1:]} must be {claim.bound}"]
     if one.units:
         interval = "" if math.isnan(one.low) else f", 95 % {show(one.low)} to {show(one.high)}"
         told[0] += f"; measured {show(one.size)} (n = {one.units:,} {one.unit}{interval})"
@@ -111,8 +114,7 @@ def as_markdown(tables: Mapping[str, pd.DataFrame], verdicts: Sequence[ClaimVerd
     lines = [f"- {LIGHTS[one.word]} **{one}**: {one.claim.text} " + ". ".join(_told(one)) + "." for one in verdicts]
     parts = ["\n".join(lines)] if lines else []
     for caption, frame in tables.items():
-        if caption != CLAIMS_CAPTION:
-            parts += [f"**{caption}**", "Nothing was measured." if frame.empty else to_markdown(frame)]
+        parts += [f"**{caption}**", "Nothing was measured." if frame.empty else to_markdown(frame)]
     return "\n\n".join(parts)
 
 
@@ -141,6 +143,12 @@ def show(value: object) -> str:
         return f"{number:,.0f}"
     digits = max(0, 2 - math.floor(math.log10(abs(number))))
     return f"{number:.{digits}f}"
+
+
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON has them."""
+    found: list[dict[str, Any]] = json.loads(frame.to_json(orient="records"))
+    return found
 
 
 def provenance(frame: pd.DataFrame, ledger: Ledger, command: str) -> str:
@@ -174,7 +182,13 @@ def reasons(frame: pd.DataFrame) -> pd.DataFrame:
     tried = [name for name in TRIED if name in bad][:1]
     columns = {name: bad[name] for name in [*tried, "status"]} | {"reason": first_lines}
     counted = pd.DataFrame(columns).value_counts().head(SHOWN_REASONS)
-    return counted.rename("trials").reset_index()
+    heads = [
+        *(Column(name, name.replace("_", " "), help="what was tried") for name in tried),
+        Column("status", help="what became of trials"),
+        Column("reason", help="why"),
+        Column("trials", help="how many of them"),
+    ]
+    return explained(counted.rename("trials").reset_index(), heads)
 
 
 def write_section(

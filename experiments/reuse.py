@@ -30,6 +30,8 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean
+from experiments.columns import Column, Table, where
+from experiments.figures import BLUE, GREEN, RED, YELLOW
 from experiments.trial import Params
 from experiments.walk import quiet, walk
 from kernels_core import Grammar, Options
@@ -39,7 +41,7 @@ from kernels_core.automata.tables import FIRST_STATE, EagerTables
 from workbench.peers.ours import Ours, schema_grammar, tag_grammar
 from workbench.peers.toolsets import Tool, ToolSet
 
-__all__ = ["CLAIMS", "WAYS", "grid", "plot", "requests_of", "structures", "tables", "trial"]
+__all__ = ["CLAIMS", "TABLES", "WAYS", "grid", "plot", "requests_of", "structures", "trial"]
 
 POOL: Final = 100
 SIZES: Final = (5, 20, 50)
@@ -177,42 +179,76 @@ def _rate(rows: pd.DataFrame, kind: str, way: str) -> float:
     return float(100 * reused / of) if of else float("nan")
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Reuse rates in percent, the paper's beside them; hits of the caches; compile times as in figure 6."""
-    done = frame[frame["status"] == "ok"]
-    rates: list[dict[str, object]] = []
-    hits: list[dict[str, object]] = []
-    times: list[dict[str, object]] = []
-    for (form, size), group in done.groupby(["form", "tools"], sort=False):
-        where = {"form": form, "tools": size}
-        compiling: dict[str, object] = dict(where)
-        for number, setting in enumerate(SETTINGS):
-            some = group[group["setting"] == setting]
-            if some.empty:
-                continue
-            row: dict[str, object] = {**where, "setting": setting, "grammars, %": _rate(some, "grammars", "before")}
-            row |= {f"rules, {way}, %": _rate(some, "rules", way) for way in WAYS}
-            row |= {"states, before, %": _rate(some, "states", "before")}
-            row |= {"states, earlier request, %": _rate(some, "states", "earlier request")}
-            rates.append(row | {"paper, %": PAPER[size][number] if size in PAPER else float("nan")})
-            asked = some["perfect"].sum() + some["partial"].sum() + some["missed"].sum()
-            told = {f"{kind}, %": 100 * some[kind].sum() / asked for kind in ("perfect", "partial", "missed")}
-            found = 100 * some["pool_found"].sum() / some["pool_asked"].sum()
-            hits.append({**where, "setting": setting, **told, "found in use, just in time, %": found})
-            compiling[f"{setting}, ms"] = some["compile_ns"].explode().astype(float).mean() / 1e6
-        times.append(compiling)
-    return {
-        "Reuse of whole grammars, of rules by four definitions, and of states": pd.DataFrame(rates),
-        "Token sets in the cache: ahead of time as in the paper, and in use": pd.DataFrame(hits),
-        "Compiling a request, average": pd.DataFrame(times),
-    }
+def _rated(kind: str, way: str) -> Callable[[pd.DataFrame], float]:
+    return lambda rows: _rate(rows, kind, way)
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _paper(rows: pd.DataFrame) -> float:
+    known = PAPER.get(int(rows["tools"].iloc[0]))
+    return known[SETTINGS.index(rows["setting"].iloc[0])] if known else float("nan")
+
+
+def _hits(kind: str) -> Callable[[pd.DataFrame], float]:
+    return lambda rows: 100 * rows[kind].sum() / sum(rows[one].sum() for one in ("perfect", "partial", "missed"))
+
+
+def _compiling(setting: str) -> Callable[[pd.DataFrame], float]:
+    return lambda rows: where(rows, setting=setting)["compile_ns"].explode().astype(float).mean() / 1e6
+
+
+KEYS: Final = (
+    Column("form", help="tag: calls in free text; schema: exactly one call as JSON"),
+    Column("tools", help="how many a request has"),
+    Column("setting", help="static: the same tools in every request; dynamic: drawn anew"),
+)
+BY: Final = tuple(column.key for column in KEYS)
+KNOWN: Final = "share that was known before, by this definition"
+TABLES: Final = (
+    Table(
+        "Reuse of whole grammars, of rules by four definitions, and of states",
+        (
+            *KEYS,
+            Column("grammars", "grammars", "%", KNOWN, _rated("grammars", "before")),
+            *(Column(way, f"rules, {way}", "%", KNOWN, _rated("rules", way)) for way in WAYS),
+            *(Column(f"of {way}", f"states, {way}", "%", KNOWN, _rated("states", way)) for way in WAYS[:2]),
+            Column("paper", "paper", "%", "the paper's rate of reused substructures", _paper),
+        ),
+        by=BY,
+    ),
+    Table(
+        "Token sets in the cache: ahead of time as in the paper, and in use",
+        (
+            *KEYS,
+            *(
+                Column(kind, kind, "%", "share of token sets: found, found and filtered, made", _hits(kind))
+                for kind in ("perfect", "partial", "missed")
+            ),
+            Column(
+                "in use",
+                "found in use, just in time",
+                "%",
+                "share of the token sets that were asked for",
+                lambda rows: 100 * rows["pool_found"].sum() / rows["pool_asked"].sum(),
+            ),
+        ),
+        by=BY,
+    ),
+    Table(
+        "Compiling a request, average",
+        (
+            *KEYS[:2],
+            *(Column(one, one, "ms", "compiling one request of this setting", _compiling(one)) for one in SETTINGS),
+        ),
+        by=BY[:2],
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Rules seen before in dynamic requests, by number of tools and definition, with the paper's rate."""
     figure = go.Figure()
-    done = frame[(frame["status"] == "ok") & (frame["setting"] == "dynamic")]
-    for way, colour in zip(WAYS, ("#2f6db5", "#b5402f", "#8a5fb0", "#2f8f5b"), strict=True):
+    done = where(trials, setting="dynamic")
+    for way, colour in zip(WAYS, (BLUE, RED, "#8a5fb0", GREEN), strict=True):
         for form, group in done.groupby("form", sort=False):
             sizes = list(dict.fromkeys(group["tools"]))
             figure.add_scatter(
@@ -228,20 +264,19 @@ def plot(frame: pd.DataFrame) -> go.Figure:
         y=[dynamic for _, dynamic in PAPER.values()],
         name="the paper",
         mode="markers",
-        marker={"symbol": "star", "size": 13, "color": "#c79a00"},
+        marker={"symbol": "star", "size": 13, "color": YELLOW},
     )
     figure.update_xaxes(title="tools in a request")
     figure.update_yaxes(title="rules seen before, %", range=[0, 100])
     return figure
 
 
-def _reused(kind: str, way: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _reused(kind: str, way: str) -> Callable[[pd.DataFrame], Effect]:
     """Percent of dynamic requests, trial by trial."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        rows = frame[(frame["status"] == "ok") & (frame["setting"] == "dynamic")].to_dict("records")
-        rates = [100 * row["reused"][kind][way] / row["of"][kind][way] for row in rows]
-        return mean(rates, "draws of requests") if rates else None
+    def effect(trials: pd.DataFrame) -> Effect:
+        rows = where(trials, setting="dynamic").to_dict("records")
+        return mean([100 * row["reused"][kind][way] / row["of"][kind][way] for row in rows], "draws of requests")
 
     return effect
 

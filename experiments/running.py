@@ -16,10 +16,11 @@ import pandas as pd
 from rich.console import Console
 
 from experiments.claims import ClaimVerdict, judge, verdict_table
+from experiments.columns import finished
 from experiments.figures import label_decades
 from experiments.ledger import Ledger
 from experiments.registry import PRESETS, Experiment, find_experiment
-from experiments.report import CLAIMS_CAPTION, provenance, reasons
+from experiments.report import provenance, reasons
 from experiments.sweep import run_sweep
 from visualizers.mode import get_mode
 
@@ -45,16 +46,18 @@ class Result:
     origin: str = field(default="")
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The experiment's tables by caption; the last ones are the claims, and why trials were not run or failed."""
-        ran = bool((self.frame["status"] == "ok").any())
-        found = dict(self.experiment.module.tables(self.frame)) if ran else {}
+        """The experiment's tables by caption; the last one says why trials were not run or failed."""
+        found = self.experiment.tables(self.frame) if len(finished(self.frame)) else {}
         trouble = reasons(self.frame)
-        found |= {CLAIMS_CAPTION: verdict_table(self.verdicts())}
         return found | ({"Not run, or failed": trouble} if len(trouble) else {})
 
     def verdicts(self) -> list[ClaimVerdict]:
         """What became of each claim of the experiment."""
         return judge(self.experiment.claims, self.frame)
+
+    def claims(self) -> pd.DataFrame:
+        """`verdicts`, one row a claim."""
+        return verdict_table(self.verdicts())
 
     def table(self, number: int = 0) -> pd.DataFrame:
         """One of `tables()`, by its place."""
@@ -62,7 +65,7 @@ class Result:
 
     def plot(self) -> go.Figure:
         """The experiment's figure; over it its name, the number of trials, and seed, machine and versions."""
-        figure = self.experiment.module.plot(self.frame)
+        figure = self.experiment.plot(self.frame)
         label_decades(figure)
         below = {"text": self._in_short(), "font": {"size": 10}}
         # Blanks that do not break keep the number of trials together.
@@ -77,7 +80,7 @@ class Result:
         return "; ".join(part for part in (self._counted(), self._in_short()) if part)
 
     def _counted(self) -> str:
-        done = int((self.frame["status"] == "ok").sum())
+        done = len(finished(self.frame))
         return f"n = {done:,} trial{'' if done == 1 else 's'}"
 
     def _in_short(self) -> str:
@@ -115,7 +118,7 @@ def run(
         chosen = preset or os.environ.get(PRESET) or "quick"
         if chosen not in PRESETS:
             raise ValueError(f"no preset {chosen!r}; known: {', '.join(PRESETS)}")
-        grid = experiment.module.grid(chosen)
+        grid = experiment.grid(chosen)
     if ledger is None:
         with Ledger(":memory:") as passing:
             return run(name, preset, ledger=passing, executor=executor, grid=grid, progress=progress)

@@ -20,23 +20,25 @@ from random import Random
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, mean, ratio, slope
+from experiments.claims import Claim, Effect, mean, slope
+from experiments.columns import Column, Table
 from experiments.engines import open_engine
-from experiments.figures import ENGINES as ENGINE_COLOURS
+from experiments.figures import ENGINES as COLOURS
+from experiments.figures import lines
 from experiments.measurement import measure, rotate
 from experiments.memory import resident_bytes
-from experiments.pairs import together
+from experiments.pairs import over
 from experiments.synthetic_schemas import make_tool
-from experiments.tails import OURS
+from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
 from workbench.peers.ours import OurConstraint
 from workbench.peers.toolsets import Tool, ToolSet
 
-__all__ = ["CLAIMS", "ENGINES", "SIZES", "draw", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "ENGINES", "SIZES", "TABLES", "draw", "grid", "plot", "trial"]
 
 SIZES: Final = (10, 50, 100, 500, 1000, 2000)
 ENGINES: Final = (OURS, "xgrammar", "llguidance")
@@ -44,6 +46,7 @@ EXTENT: Final = {"smoke": (SIZES[:2], 1), "quick": (SIZES[:4], 1), "full": (SIZE
 CALLS: Final = 10
 LAST: Final = 3  # sizes that exponents are fitted to
 ALIKE: Final = "ours, made tools alone"
+BY_GENERATOR: Final = "tools that come from the generator, because the data folder has no more"
 CASE: Final = ("tools", "set")
 
 
@@ -103,92 +106,89 @@ def trial(params: Params) -> dict[str, Any]:
     return found | about | {"grown_bytes": resident_bytes() - before, "held_bytes": held}
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """By engine and number of tools: medians over the sets."""
-    done = frame[(frame["status"] == "ok")]
-    done = done.assign(engine=done["engine"].where(~_alike(done), ALIKE))
-    rows: list[dict[str, object]] = []
-    for (size, engine), group in done.groupby(["tools", "engine"], sort=False):
-        took = group[group["compiled"].astype(bool)]
-        row: dict[str, object] = {
-            "tools": size,
-            "of them made": int(group["from_generator"].median()),
-            "text, kB": group["characters"].median() / 1e3,
-            "engine": engine,
-            "sets": len(group),
-            "refused": len(group) - len(took),
-        }
-        if len(took):
-            masks = np.concatenate([_masks(cold) for cold in took["cold"]])
-            row |= {"compile, ms": took["compile_ns"].median() / 1e6}
-            row |= {"time to first mask, ms": (took["compile_ns"] + took["first_mask_ns"]).median() / 1e6}
-            row |= {"mask, average, us": masks.mean() / 1e3}
-            row |= {"mask p99, us": float(np.quantile(masks, 0.99, method="higher")) / 1e3}
-            row |= {"process grew, MB": took["grown_bytes"].median() / 1e6}
-            row |= {"ours holds, MB": took["held_bytes"].astype(float).median() / 1e6}
-        rows.append(row)
-    return {"Tools in one grammar, medians over the sets": pd.DataFrame(rows)}
+def _named(trials: pd.DataFrame) -> pd.DataFrame:
+    """With another name for our engine where the tools are made alone."""
+    return trials.assign(engine=trials["engine"].where(~_alike(trials), ALIKE))
 
 
-def _alike(frame: pd.DataFrame) -> pd.Series:
+def _alike(trials: pd.DataFrame) -> pd.Series:
     """Which trials have made tools alone."""
-    made = frame["made"] if "made" in frame else pd.Series(False, index=frame.index)
+    made = trials["made"] if "made" in trials else pd.Series(False, index=trials.index)
     return made.fillna(False).astype(bool)
 
 
-def _masks(cold: list[dict[str, Any]]) -> Any:
-    return np.concatenate([np.asarray(one["mask_ns"], dtype=float) for one in cold])
+def _took(sets: pd.DataFrame) -> pd.DataFrame:
+    return sets[sets["compiled"].astype(bool)]
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
-    """Compile times by number of tools."""
-    rows = tables(frame)["Tools in one grammar, medians over the sets"]
-    figure = go.Figure()
-    for engine, group in rows.groupby("engine", sort=False):
-        style = {"mode": "lines+markers", "line": {"color": ENGINE_COLOURS[str(engine)]}}
-        figure.add_scatter(x=group["tools"], y=group["compile, ms"], name=str(engine), **style)
-    figure.update_xaxes(type="log", title="tools", tickvals=list(SIZES))
-    figure.update_yaxes(type="log", title="compiling, ms")
-    return figure
+def _median(name: str, divisor: float) -> Callable[[pd.DataFrame], float]:
+    """Of the sets that the engine took."""
+    return lambda sets: float(_took(sets)[name].astype(float).median()) / divisor
 
 
-def _exponent(*, made: bool) -> Callable[[pd.DataFrame], Effect | None]:
+def _all_masks(sets: pd.DataFrame) -> npt.NDArray[np.float64]:
+    times = [one["mask_ns"] for cold in _took(sets)["cold"] for one in cold]
+    return np.concatenate([[], *times]) / 1e3
+
+
+def _first(sets: pd.DataFrame) -> float:
+    return float((_took(sets)["compile_ns"] + _took(sets)["first_mask_ns"]).median()) / 1e6
+
+
+def _average(sets: pd.DataFrame) -> float:
+    return float(masks.mean()) if (masks := _all_masks(sets)).size else float("nan")
+
+
+COLUMNS: Final = (
+    Column("tools", help="how many are in the grammar"),
+    Column("made", "of them made", "", BY_GENERATOR, lambda sets: int(sets["from_generator"].median())),
+    Column("text", "text", "kB", "of the tools as one structural tag", lambda sets: sets["characters"].median() / 1e3),
+    ENGINE,
+    Column("sets", help="how many", of=len),
+    Column("refused", help="sets that it refused", of=lambda sets: len(sets) - len(_took(sets))),
+    Column("compile", "compile", "ms", "until it can be asked for masks", _median("compile_ns", 1e6)),
+    Column("first", "time to first mask", "ms", "compiling and the first mask", _first),
+    Column("mask", "mask, average", "us", "making one mask", _average),
+    Column(
+        "p99", "mask p99", "us", "99 % of the masks take at most this", lambda sets: quantile(_all_masks(sets), 0.99)
+    ),
+    Column("grew", "process grew", "MB", "memory of the whole process", _median("grown_bytes", 1e6)),
+    Column("held", "ours holds", "MB", "what the engine itself counts", _median("held_bytes", 1e6)),
+)
+TOOLS: Final = Table(
+    "Tools in one grammar, medians over the sets",
+    COLUMNS,
+    by=("tools", "engine"),
+    named=_named,
+)
+TABLES: Final = (TOOLS,)
+plot = lines(
+    TOOLS,
+    "tools",
+    "compile",
+    ("engine",),
+    lambda engine: {"color": COLOURS[engine]},
+    xaxis={"type": "log", "title": "tools", "tickvals": list(SIZES)},
+    yaxis={"type": "log", "title": "compiling, ms"},
+)
+
+
+def _exponent(*, made: bool) -> Callable[[pd.DataFrame], Effect]:
     """The exponent of our compile time over the largest numbers of tools, set by set."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        done = frame[(frame["status"] == "ok") & (frame["engine"] == OURS) & (_alike(frame) == made)]
+    def effect(trials: pd.DataFrame) -> Effect:
+        done = trials[(trials["engine"] == OURS) & (_alike(trials) == made)]
         largest = [group.sort_values("tools").tail(LAST) for _, group in done.groupby("set")]
-        slopes = [slope(some["tools"], some["compile_ns"]) for some in largest if len(some) > 1]
-        return mean(slopes, "sets of tools") if slopes else None
+        return mean([slope(some["tools"], some["compile_ns"]) for some in largest if len(some) > 1], "sets of tools")
 
     return effect
 
 
-def _beside(peer: str, size: int) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        both = together(frame[(frame["tools"] == size) & ~_alike(frame)], CASE, [OURS, peer])
-        if both is None or not both.by_all.any():
-            return None
-        return ratio(both.compile[OURS][both.by_all], both.compile[peer][both.by_all], "sets of tools")
-
-    return effect
-
-
-def _with_masks(peer: str, size: int, *, compiling: bool = True) -> Callable[[pd.DataFrame], Effect | None]:
-    """All masks of the calls, with compiling or without, set by set."""
-
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        both = together(frame[(frame["tools"] == size) & ~_alike(frame)], CASE, [OURS, peer])
-        if both is None or not both.by_all.any():
-            return None
-        inputs = np.flatnonzero(both.by_all)
-        spent = {
-            name: np.array([both.mask[name][at].sum() + compiling * both.compile[name][at] for at in inputs])
-            for name in (OURS, peer)
-        }
-        return ratio(spent[OURS], spent[peer], "sets of tools")
-
-    return effect
+def _beside(peer: str, size: int, what: str = "compile") -> Callable[[pd.DataFrame], Effect]:
+    """Ours over the peer's; "both": compiling and all masks of the calls, "mask": these alone."""
+    return lambda trials: over(
+        trials[(trials["tools"] == size) & ~_alike(trials)], CASE, OURS, peer, "sets of tools", what=what
+    )
 
 
 CLAIMS: Final = (
@@ -216,13 +216,13 @@ CLAIMS: Final = (
     Claim(
         text="With all masks of ten calls, 500 tools still take an eightieth of XGrammar's time.",
         what="compile 500 tools and all masks of ten calls, ours / xgrammar",
-        effect=_with_masks("xgrammar", 500),
+        effect=_beside("xgrammar", 500, "both"),
         at_most=1 / 80,
     ),
     Claim(
         text="Masks beside 500 tools take no longer than XGrammar's, which it has made before.",
         what="average mask beside 500 tools, ours / xgrammar",
-        effect=_with_masks("xgrammar", 500, compiling=False),
+        effect=_beside("xgrammar", 500, "mask"),
         at_most=1.0,
     ),
     *(

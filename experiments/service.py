@@ -14,23 +14,25 @@ cores.  Memory is the server's, by requests answered; its slope is that of the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, mean, worst
 from experiments.clients import ask_all, make_requests, serving
+from experiments.columns import Column, Table
 from experiments.trial import Params
 
-__all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "TABLES", "grid", "plot", "trial"]
 
 # By preset: runs, clients, requests, different ones.
 EXTENT: Final = {"smoke": (1, 4, 24, 16), "quick": (1, 8, 240, 80), "full": (5, 64, 1_600, 320)}
 ROWS: Final = 16
+WRONG: Final = "requests without the answer that had to come"
+ALL: Final = "all clients together"
 COLUMNS: Final = ("kind", "ended", "right", "first_ms", "token_ms", "tokens", "finish", "why")
 
 
@@ -72,10 +74,9 @@ async def _timed(server: Any, requests: Any, clients: int) -> tuple[list[Any], f
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _requests(frame: pd.DataFrame) -> pd.DataFrame:
+def _requests(trials: pd.DataFrame) -> pd.DataFrame:
     """One row a request."""
-    done = frame[frame["status"] == "ok"]
-    rows = [row for outcomes in done["outcomes"] for row in outcomes]
+    rows = [row for outcomes in trials["outcomes"] for row in outcomes]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -85,46 +86,83 @@ def _slope(memory: list[list[int]]) -> float:
     return float(np.polyfit(half[:, 0], half[:, 1], 1)[0]) if len(half) >= 4 else float("nan")
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Latency by kind of request; what became of them; memory by run."""
-    found = _requests(frame)
-    rows = []
-    for kind, group in [("all", found), *found.groupby("kind", sort=False)]:
-        row: dict[str, Any] = {
-            "kind": kind,
-            "requests": len(group),
-            "not right": int((~group["right"].astype(bool)).sum()),
-        }
-        for name, column in (("to the first token", "first_ms"), ("per token", "token_ms")):
-            values = group[column].dropna().astype(float)
-            for label, share in (("p50", 0.5), ("p99", 0.99)):
-                row[f"{name}, {label}, ms"] = float(np.quantile(values, share)) if len(values) else float("nan")
-        cut = 100 * float((group["finish"] == "length").mean())
-        rows.append(row | {"tokens, average": group["tokens"].mean(), "cut off by the limit, %": cut})
-    ends = found.groupby(["kind", "ended", "finish", "why"], sort=False).size().reset_index(name="requests")
-    done = frame[frame["status"] == "ok"]
-    memory = [
-        {
-            "clients": one.clients,
-            "requests": one.requests,
-            "requests a second": one.requests / one.all_seconds,
-            "tokens a second": sum(row[5] for row in one.outcomes) / one.all_seconds,
-            "memory at the end, MB": one.memory[-1][1] / 1e6 if one.memory else float("nan"),
-            "kB a request, second half": _slope(one.memory) / 1e3,
-            "still counted": one.left_over,
-        }
-        for one in done.itertuples()
-    ]
-    return {
-        "Latency over real sockets": pd.DataFrame(rows),
-        "What became of the requests": ends,
-        "Throughput and memory": pd.DataFrame(memory),
-    }
+def _twice(trials: pd.DataFrame) -> pd.DataFrame:
+    """All requests together, and then by kind."""
+    found = _requests(trials)
+    return pd.concat([found.assign(kind="all"), found])
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _part(key: str, share: float) -> Callable[[pd.DataFrame], float]:
+    def of(some: pd.DataFrame) -> float:
+        values = some[key].dropna().astype(float)
+        return float(np.quantile(values, share)) if len(values) else float("nan")
+
+    return of
+
+
+def _cut(some: pd.DataFrame) -> float:
+    return 100 * float((some["finish"] == "length").mean())
+
+
+KIND: Final = Column("kind", help="what was asked for")
+FIRST: Final = "from sending a request to the first of its answer, compiling and waiting included"
+LATER: Final = "from the first token to the last of an answer, for each"
+TABLES: Final = (
+    Table(
+        "Latency over real sockets",
+        (
+            KIND,
+            Column("requests", help="how many", of=len),
+            Column("not right", "", "", WRONG, lambda some: int((~some["right"].astype(bool)).sum())),
+            *(
+                Column(f"{key} {label}", f"{name}, {label}", "ms", said, _part(key, share))
+                for key, name, said in (("first_ms", "to the first token", FIRST), ("token_ms", "per token", LATER))
+                for label, share in (("p50", 0.5), ("p99", 0.99))
+            ),
+            Column("tokens", "tokens, average", "", "of an answer", lambda some: some["tokens"].mean()),
+            Column("cut", "cut off by the limit", "%", "of all requests", _cut),
+        ),
+        by=("kind",),
+        named=_twice,
+    ),
+    Table(
+        "What became of the requests",
+        (
+            KIND,
+            Column("ended", help="answered, refused, left by its client, an error, lost"),
+            Column("finish", help="the answer's finish_reason"),
+            Column("why", help="of errors"),
+            Column("requests", help="how many", of=len),
+        ),
+        by=("kind", "ended", "finish", "why"),
+        named=_requests,
+    ),
+    Table(
+        "Throughput and memory",
+        (
+            Column("clients", help="how many, all at the same time"),
+            Column("requests", help="of all clients together"),
+            Column("rate", "requests a second", "", ALL, lambda one: one["requests"] / one["all_seconds"]),
+            Column("tokens", "tokens a second", "", ALL, lambda one: _tokens(one) / one["all_seconds"]),
+            Column("memory", "memory at the end", "MB", "of the server's process", lambda one: _last(one["memory"])),
+            Column("growth", "kB a request, second half", "", "of it", lambda one: _slope(one["memory"]) / 1e3),
+            Column("left_over", "still counted", help="requests that run when all clients are gone; 0 is right"),
+        ),
+    ),
+)
+
+
+def _tokens(trial: Mapping[str, Any]) -> int:
+    return sum(row[COLUMNS.index("tokens")] for row in trial["outcomes"])
+
+
+def _last(memory: list[list[int]]) -> float:
+    return memory[-1][1] / 1e6 if memory else float("nan")
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """How many requests had their first token after how long."""
-    found = _requests(frame)
+    found = _requests(trials)
     figure = go.Figure()
     for kind, group in found.groupby("kind", sort=False):
         values = np.sort(group["first_ms"].dropna().astype(float))
@@ -135,28 +173,21 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _quantile(column: str, share: float) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        values: npt.NDArray[np.float64] = _requests(frame)[column].dropna().to_numpy(dtype=float)
-        if not len(values):
-            return None
+def _quantile(key: str, share: float) -> Callable[[pd.DataFrame], Effect]:
+    def effect(trials: pd.DataFrame) -> Effect:
+        values = _requests(trials)[key].dropna().to_numpy(dtype=float)
         return Effect(len(values), "requests", lambda chosen: float(np.quantile(values[chosen], share)))
 
     return effect
 
 
-def _unlike(flag: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        found = flag(_requests(frame))
-        return worst(found.astype(float), "requests") if len(found) else None
-
-    return effect
+def _unlike(flag: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], Effect]:
+    return lambda trials: worst(flag(_requests(trials)).astype(float), "requests")
 
 
-def _memory(frame: pd.DataFrame) -> Effect | None:
-    slopes = [_slope(memory) / 1e3 for memory in frame[frame["status"] == "ok"]["memory"]]
-    known = [slope for slope in slopes if not np.isnan(slope)]
-    return mean(known, "runs") if known else None
+def _memory(trials: pd.DataFrame) -> Effect:
+    slopes = [_slope(memory) / 1e3 for memory in trials["memory"]]
+    return mean([slope for slope in slopes if not np.isnan(slope)], "runs")
 
 
 CLAIMS: Final = (

@@ -21,7 +21,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -31,14 +31,20 @@ import plotly.graph_objects as go
 from experiments.accuracy import MODEL
 from experiments.claims import Claim, Effect, ratio, share, worst
 from experiments.clients import Server, serving
+from experiments.columns import Column, Table, where
 from experiments.trial import NotRunError, Params
 
-__all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "TABLES", "grid", "plot", "trial"]
 
 DEFAULT: Final = "smollm2"
 ROWS: Final = 16
 TOGETHER: Final = 12
 TOKENS: Final = 256
+OUTCOMES: Final = {
+    "finished": "that no limit cut",
+    "valid": "that are instances of what was asked for",
+    "right": "that are what was asked for",
+}
 PAIRS: Final = {"smoke": 1, "quick": 2, "full": 5}
 
 
@@ -262,12 +268,11 @@ async def _long_prompt(server: Server, params: Params) -> dict[str, Any]:
 def _speed(model: Any, seed: int, count: int) -> dict[str, Any]:
     from kernels_core import GrammarMatcher
     from workbench.generation import Engine
-    from workbench.languages import Source
+    from workbench.languages import compile_output
 
-    info = model.tokenizer.info
     compiled, prompts = {}, {}
     for kind, (schema, said) in CASES.items():
-        compiled[kind] = model.compiler.compile_grammar(Source.of(schema).for_a_model().grammar(info))
+        compiled[kind] = compile_output(schema, model.compiler, for_a_model=True)
         told = f"{said[0]} Answer as JSON that fits this schema: {json.dumps(schema)}"
         prompts[kind] = model.encode_prompt([{"role": "user", "content": told}])
     kinds = list(CASES)
@@ -296,86 +301,118 @@ def _speed(model: Any, seed: int, count: int) -> dict[str, Any]:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _of(frame: pd.DataFrame, part: str) -> list[dict[str, Any]]:
-    return list(frame[(frame["status"] == "ok") & (frame["part"] == part)].to_dict("records"))
+def _of(trials: pd.DataFrame, part: str) -> list[dict[str, Any]]:
+    return list(where(trials, part=part).to_dict("records"))
 
 
-def _flags(frame: pd.DataFrame, part: str, name: str) -> list[bool]:
-    return [flag for one in _of(frame, part) for flag in one[name]]
+def _flags(trials: pd.DataFrame, part: str, name: str) -> list[bool]:
+    return [flag for one in _of(trials, part) for flag in one[name]]
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Answers by kind; the stream beside a long prompt; tokens a second."""
-    rows = []
-    for part in ("schemas", "extraction", "choice"):
-        told = [
-            pd.DataFrame({name: one[name] for name in ("kind", "finished", "valid", "right", "tokens")}).assign(
-                temperature=f"{one['temperature']:g}" if part == "schemas" else ""
-            )
-            for one in _of(frame, part)
-        ]
-        for (warm, kind), group in pd.concat(told).groupby(["temperature", "kind"], sort=False) if told else ():
-            counts = {f"{name} answers": int(group[name].sum()) for name in ("finished", "valid", "right")}
-            rows.append({"part": part, "temperature": warm, "kind": kind, "answers": len(group), **counts})
-            rows[-1]["tokens, average"] = float(group["tokens"].mean())
-    beside = [
-        {
-            "gap, p50, ms": 1e3 * float(np.median(one["gaps"])),
-            "longest gap, ms": 1e3 * max(one["gaps"]),
-            "kept when idle, MB": one["kept"] / 1e6,
-        }
-        for one in _of(frame, "long prompt")
+def _each(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row an answer."""
+    parts = [
+        pd.DataFrame({name: one[name] for name in ("kind", *OUTCOMES, "tokens")}).assign(
+            part=part, temperature=f"{one['temperature']:g}" if part == "schemas" else ""
+        )
+        for part in ("schemas", "extraction", "choice")
+        for one in _of(trials, part)
     ]
-    speeds = []
-    for one in _of(frame, "speed"):
-        bound, free = (tokens / seconds for tokens, seconds in zip(one["tokens"], one["took"], strict=True))
-        speeds.append({"constrained, tokens/s": bound, "free, tokens/s": free, "constrained / free": bound / free})
-    return {
-        "Answers": pd.DataFrame(rows),
-        "A stream beside another client's prompt of 3,000 tokens": pd.DataFrame(beside),
-        "Sixteen rows": pd.DataFrame(speeds),
-    }
+    return pd.concat(parts) if parts else pd.DataFrame()
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _counted(name: str) -> Callable[[pd.DataFrame], int]:
+    return lambda answers: int(answers[name].sum())
+
+
+def _speeds(one: Mapping[str, Any]) -> tuple[float, float]:
+    """Tokens a second, constrained and free."""
+    bound, free = (tokens / seconds for tokens, seconds in zip(one["tokens"], one["took"], strict=True))
+    return bound, free
+
+
+def _sixteen(trials: pd.DataFrame) -> list[dict[str, float]]:
+    speeds = [_speeds(one) for one in _of(trials, "speed")]
+    return [{"constrained": bound, "free": free, "ratio": bound / free} for bound, free in speeds]
+
+
+def _beside(trials: pd.DataFrame) -> list[dict[str, float]]:
+    return [
+        {"p50": 1e3 * float(np.median(one["gaps"])), "max": 1e3 * max(one["gaps"]), "kept": one["kept"] / 1e6}
+        for one in _of(trials, "long prompt")
+    ]
+
+
+ANSWERS: Final = Table(
+    "Answers",
+    (
+        Column("part", help="what was asked for"),
+        Column("temperature", help="of the draw; blank where the request says nothing of it"),
+        Column("kind", help="which schema, or whether a tool fits"),
+        Column("answers", help="how many", of=len),
+        *(Column(name, f"{name} answers", "", said, _counted(name)) for name, said in OUTCOMES.items()),
+        Column("tokens", "tokens, average", "", "of an answer", lambda answers: float(answers["tokens"].mean())),
+    ),
+    by=("part", "temperature", "kind"),
+    named=_each,
+)
+SPEED: Final = "sixteen rows together, the reading of prompts included"
+TABLES: Final = (
+    ANSWERS,
+    Table(
+        "A stream beside another client's prompt of 3,000 tokens",
+        (
+            Column("p50", "gap, p50", "ms", "between two pieces of the stream"),
+            Column("max", "longest gap", "ms", "between two pieces of the stream"),
+            Column("kept", "kept when idle", "MB", "keys and values that the server keeps when nothing runs"),
+        ),
+        rows=_beside,
+    ),
+    Table(
+        "Sixteen rows",
+        (
+            Column("constrained", "constrained", "tokens/s", SPEED),
+            Column("free", "free", "tokens/s", SPEED),
+            Column("ratio", "constrained / free", "", "below 1 the first is less"),
+        ),
+        rows=_sixteen,
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Finished and right answers by kind, percent."""
-    rows = tables(frame)["Answers"]
+    rows = ANSWERS.cells(trials)
     figure = go.Figure()
-    for name in ("finished", "right"):
-        if len(rows):
-            percent = 100 * rows[f"{name} answers"] / rows["answers"]
-            figure.add_bar(x=[rows["part"] + " " + rows["temperature"], rows["kind"]], y=percent, name=name)
+    for name in ("finished", "right") if len(rows) else ():
+        across = [rows["part"] + " " + rows["temperature"], rows["kind"]]
+        figure.add_bar(x=across, y=100 * rows[name] / rows["answers"], name=name)
     figure.update_layout(barmode="group")
     figure.update_yaxes(title="answers, %", range=[0, 100])
     return figure
 
 
-def _share(part: str, name: str, *, of: Callable[[bool], bool] = bool) -> Callable[[pd.DataFrame], Effect | None]:
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        flags = [of(flag) for flag in _flags(frame, part, name)]
-        return share(flags, "answers") if flags else None
-
-    return effect
+def _share(part: str, name: str, *, of: Callable[[bool], bool] = bool) -> Callable[[pd.DataFrame], Effect]:
+    return lambda trials: share([of(flag) for flag in _flags(trials, part, name)], "answers")
 
 
-def _invalid(frame: pd.DataFrame) -> Effect | None:
+def _invalid(trials: pd.DataFrame) -> Effect:
     """Answers under a schema that are finished and no instances, and first calls that are not whole."""
     wrong = [
         done and not valid
         for part in ("schemas", "extraction", "choice")
-        for done, valid in zip(_flags(frame, part, "finished"), _flags(frame, part, "valid"), strict=True)
+        for done, valid in zip(_flags(trials, part, "finished"), _flags(trials, part, "valid"), strict=True)
     ]
-    return worst(np.array(wrong, dtype=float), "answers") if wrong else None
+    return worst(np.array(wrong, dtype=float), "answers")
 
 
-def _gap(frame: pd.DataFrame) -> Effect | None:
-    gaps = [gap for one in _of(frame, "long prompt") for gap in one["gaps"]]
-    return worst(np.array(gaps), "pieces of the stream") if gaps else None
+def _gap(trials: pd.DataFrame) -> Effect:
+    return worst([gap for one in _of(trials, "long prompt") for gap in one["gaps"]], "pieces of the stream")
 
 
-def _speeds(frame: pd.DataFrame) -> Effect | None:
-    found = np.array([[t / s for t, s in zip(one["tokens"], one["took"], strict=True)] for one in _of(frame, "speed")])
-    return ratio(found[:, 0], found[:, 1], "pairs of runs") if len(found) else None
+def _speed_ratio(trials: pd.DataFrame) -> Effect:
+    speeds = [_speeds(one) for one in _of(trials, "speed")]
+    return ratio([bound for bound, _ in speeds], [free for _, free in speeds], "pairs of runs")
 
 
 CLAIMS: Final = (
@@ -414,7 +451,7 @@ CLAIMS: Final = (
     Claim(
         text="Sixteen constrained rows write as many tokens a second as free ones.",
         what="tokens a second, constrained of free",
-        effect=_speeds,
+        effect=_speed_ratio,
         at_least=0.95,
     ),
 )

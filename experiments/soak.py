@@ -6,13 +6,14 @@ Claim: no request brings about an error that is not documented, or a mask with a
 Refuted by: one such error; a mask a tenth beyond `Options.max_fill_ms`; memory that grows more in the second half of
     the windows that follow the first in which the caches of the compiler are full.
 
-`python -m workbench soak --minutes 60` runs it with a length of its own.  A window of some seconds is what intervals
+`experiment run soak --set minutes=60` runs it with a length of its own.  A window of some seconds is what intervals
 rest on.  Read on: `soaking.py` (what is done), `strangers.py` (the requests), `held.py` (who holds memory).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -22,42 +23,34 @@ from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, worst
+from experiments.columns import Column, Table
 from experiments.soaking import NEVER, Load, Window, soak
+from experiments.tails import TIMES
 from experiments.trial import Params
 
-__all__ = ["CLAIMS", "TELL", "grid", "grid_of", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "TABLES", "grid", "plot", "trial"]
 
+ALL: Final = "of all threads together"
+PROCESS: Final = "memory of the whole process"
+NEVER_HELP: Final = "errors that are not documented, and tokens of a mask that were refused; 0 is right"
 GIVEN: Final = 500  # schemas of the data folder
 # By preset: seconds, matchers, threads, seconds of a window.
 EXTENT: Final = {"smoke": (2.0, 8, 2, 0.5), "quick": (40.0, 64, 8, 4.0), "full": (3600.0, 64, 8, 30.0)}
-TELL: list[Callable[[Window], None]] = []
-"""Who is told of each window while a trial of this process goes on."""
 
 
-def grid(preset: str) -> list[Params]:
-    """One soak: two seconds, forty seconds, an hour."""
-    seconds, matchers, threads, window_s = EXTENT[preset]
-    vocabulary = datasets.defaults(preset)[1]
-    return grid_of(seconds, matchers=matchers, threads=threads, window_s=window_s, vocabulary=vocabulary)
-
-
-def grid_of(
-    seconds: float,
-    *,
-    matchers: int,
-    threads: int,
-    window_s: float | None = None,
-    vocabulary: str | None = None,
-    seed: int = 0,
+def grid(
+    preset: str, *, minutes: float = 0.0, matchers: int = 0, threads: int = 0, vocabulary: str = "", seed: int = 0
 ) -> list[Params]:
-    """One soak of `seconds`; its windows are a twentieth of it unless `window_s` says otherwise."""
+    """One soak: two seconds, forty seconds, an hour.  Of another length, its windows are a twentieth of it."""
+    usual = EXTENT[preset]
+    seconds = 60 * minutes or usual[0]
     return [
         {
             "length_s": seconds,
-            "matchers": matchers,
-            "threads": threads,
-            "window_s": window_s or max(0.2, seconds / 20),
-            "vocabulary": vocabulary or datasets.default_vocabulary(),
+            "matchers": matchers or usual[1],
+            "threads": threads or usual[2],
+            "window_s": max(0.2, seconds / 20) if minutes else usual[3],
+            "vocabulary": vocabulary or datasets.defaults(preset)[1],
             "seed": seed,
         }
     ]
@@ -77,60 +70,96 @@ def trial(params: Params) -> dict[str, Any]:
         given=given,
     )
 
-    def tell(window: Window) -> None:
-        for listener in TELL:
-            listener(window)
-
     info = datasets.open_tokenizer(params["vocabulary"]).info
-    return {**soak(info, load, tell), "schemas": len(given)}
+    return {**soak(info, load, _tell), "schemas": len(given)}
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Throughput and memory, who holds it, times, and what became of requests."""
-    rows, times, errors, holders = [], [], [], []
-    for _, row in frame[frame["status"] == "ok"].iterrows():
-        windows = row["windows"]
-        seconds = sum(window["seconds"] for window in windows)
-        rows.append(
-            {
-                "seconds": round(seconds, 1),
-                "matchers": row["matchers"],
-                "threads": row["threads"],
-                "tokens": row["tokens"],
-                "tokens a second": round(row["tokens"] / seconds),
-                "requests a second": round(sum(row["requests"].values()) / seconds, 1),
-                "resident at the end, MB": round(windows[-1]["resident"] / 1e6),
-                "caches full after, seconds": _full_after(windows),
-                "resident grew since, second half, MB a minute": round(_growth(windows, "resident") / 1e6, 2),
-                "must never be": sum(window["never"] for window in windows),
-            }
-        )
-        holders += _holders(windows)
-        for what, found in row["times"].items():
-            times.append({"metric": what, **{name: found[name] for name in ("n", "p50", "p99", "p99.9", "max")}})
-        errors += [{"kind": "asked", "part": kind, "reason": "", "n": n} for kind, n in sorted(row["requests"].items())]
-        errors += [
-            {
-                "kind": kind,
-                "part": where,
-                "reason": f"{what}: {' '.join(sample.split())[:80]}" if kind in NEVER else what,
-                "n": n,
-            }
-            for kind, where, what, n, sample in row["errors"]
-        ]
-    return {
-        "The soak": pd.DataFrame(rows),
-        "Who holds memory": pd.DataFrame(holders, columns=["holder", "when full, MB", "at the end, MB", "MB a minute"]),
-        "Times in it, us": pd.DataFrame(times, columns=["metric", "n", "p50", "p99", "p99.9", "max"]),
-        "What became of requests": pd.DataFrame(errors, columns=["kind", "part", "reason", "n"]),
-    }
+def _tell(window: Window) -> None:
+    """One line for each window, while it goes on."""
+    masks = window.times.get("mask", {})
+    print(
+        f"{window.tokens / window.seconds:10,.0f} tokens/s  {window.requests / window.seconds:8,.1f} requests/s  "
+        f"mask p99.9 {masks.get('p99.9', float('nan')) / 1000:8.2f} ms  {window.resident / 1e6:8,.0f} MB  "
+        f"{window.never} that must never be",
+        file=sys.stderr,
+    )
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def _rate(trial: Mapping[str, Any], count: int) -> float:
+    """A second."""
+    return count / float(sum(window["seconds"] for window in trial["windows"]))
+
+
+def _holder_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    return [row for windows in trials["windows"] for row in _holders(windows)]
+
+
+def _timed(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{"metric": what, **found} for times in trials["times"] for what, found in times.items()]
+
+
+def _ended(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = []
+    for row in trials.to_dict("records"):
+        rows += [{"kind": "asked", "part": kind, "reason": "", "n": n} for kind, n in sorted(row["requests"].items())]
+        for kind, part, what, n, sample in row["errors"]:
+            reason = f"{what}: {' '.join(sample.split())[:80]}" if kind in NEVER else what
+            rows.append({"kind": kind, "part": part, "reason": reason, "n": n})
+    return rows
+
+
+def _megabytes(windows: list[dict[str, Any]]) -> float:
+    return round(float(windows[-1]["resident"]) / 1e6)
+
+
+SOAK: Final = (
+    Column("seconds", help="how long", of=lambda one: round(sum(w["seconds"] for w in one["windows"]), 1)),
+    Column("matchers", help="texts that were under way at the same time"),
+    Column("threads", help="how many"),
+    Column("tokens", help="that were taken"),
+    Column("token rate", "tokens a second", "", ALL, lambda one: round(_rate(one, one["tokens"]))),
+    Column("rate", "requests a second", "", ALL, lambda one: round(_rate(one, sum(one["requests"].values())), 1)),
+    Column("resident", "resident at the end", "MB", PROCESS, lambda one: _megabytes(one["windows"])),
+    Column("full", "caches full after, seconds", "", "of the compiler", lambda one: _full_after(one["windows"])),
+    Column(
+        "growth",
+        "resident grew since, second half",
+        "MB a minute",
+        PROCESS,
+        lambda one: round(_growth(one["windows"], "resident") / 1e6, 2),
+    ),
+    Column("never", "must never be", "", NEVER_HELP, lambda one: sum(w["never"] for w in one["windows"])),
+)
+TABLES: Final = (
+    Table("The soak", SOAK),
+    Table(
+        "Who holds memory",
+        (
+            Column("holder", help="the process, or a part of it; objects of Python in millions"),
+            Column("when full", "when full", "MB", "when the caches of the compiler were full"),
+            Column("end", "at the end", "MB", "held"),
+            Column("growth", "MB a minute", help="growth, in the second half of the windows since caches were full"),
+        ),
+        rows=_holder_rows,
+    ),
+    Table("Times in it, us", [one for one in TIMES if one.key not in ("avg", "p90")], rows=_timed),
+    Table(
+        "What became of requests",
+        (
+            Column("kind", help="asked, or how it ended"),
+            Column("part", help="of the requests, or where it ended"),
+            Column("reason", help="why, with a sample of what must never be"),
+            Column("n", help="how many"),
+        ),
+        rows=_ended,
+    ),
+)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Memory and throughput over time."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    for _, row in frame[frame["status"] == "ok"].iterrows():
-        windows = row["windows"]
+    for windows in trials["windows"]:
         ends = np.cumsum([window["seconds"] for window in windows]) / 60
         rates = [window["tokens"] / window["seconds"] for window in windows]
         resident = [window["resident"] / 1e6 for window in windows]
@@ -176,29 +205,29 @@ def _holders(windows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "holder": holder,
-            "when full, MB": round(_bytes_of(first, holder) / 1e6, 1),
-            "at the end, MB": round(_bytes_of(windows[-1], holder) / 1e6, 1),
-            "MB a minute": round(_growth(windows, holder) / 1e6, 2),
+            "when full": round(_bytes_of(first, holder) / 1e6, 1),
+            "end": round(_bytes_of(windows[-1], holder) / 1e6, 1),
+            "growth": round(_growth(windows, holder) / 1e6, 2),
         }
         for holder in ("resident", *windows[-1]["held"])
     ]
 
 
-def _windows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [window for found in frame.loc[frame["status"] == "ok", "windows"] for window in found]
+def _windows(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    return [window for found in trials["windows"] for window in found]
 
 
-def _never(frame: pd.DataFrame) -> Effect:
-    return worst([window["never"] for window in _windows(frame)], "windows")
+def _never(trials: pd.DataFrame) -> Effect:
+    return worst([window["never"] for window in _windows(trials)], "windows")
 
 
-def _slowest(frame: pd.DataFrame) -> Effect:
-    found = [window["times"].get("mask, processor", {}).get("max", 0.0) / 1000 for window in _windows(frame)]
+def _slowest(trials: pd.DataFrame) -> Effect:
+    found = [window["times"].get("mask, processor", {}).get("max", 0.0) / 1000 for window in _windows(trials)]
     return worst(found, "windows")
 
 
-def _grown(frame: pd.DataFrame) -> Effect:
-    half = _settled(_windows(frame))
+def _grown(trials: pd.DataFrame) -> Effect:
+    half = _settled(_windows(trials))
     ends = _ends(half)
     held = np.array([window["resident"] / 1e6 for window in half])
 

@@ -10,11 +10,35 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["OURS", "STATISTICS", "compare", "describe"]
+from experiments.columns import Column
+
+__all__ = ["ENGINE", "OURS", "STATISTICS", "TIMES", "N", "compare", "describe", "quantile"]
 
 OURS: Final = "ours"
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 STATISTICS: Final = ("avg", *QUANTILES, "max")
+
+ENGINE: Final = Column(
+    "engine", help="whose numbers; ours / best peer: below 1 ours is less, the best peer taken column by column"
+)
+N: Final = Column("n", help="how many values it was measured on")
+TIMES: Final = (
+    Column(
+        "metric",
+        help="what was timed; first visits: a parser state for the first time; seen before: the texts once more",
+    ),
+    ENGINE,
+    N,
+    Column("avg", help="the average"),
+    Column("p50", help="half of the values are at most this"),
+    *(
+        Column(name, help="quantile: this percentage of the values are at most this")
+        for name in QUANTILES
+        if name != "p50"
+    ),
+    Column("max", help="the greatest value"),
+)
+"""Of the table that `compare` gives."""
 
 Times = Sequence[int] | npt.NDArray[np.int64]
 
@@ -37,6 +61,12 @@ def describe(times: Times) -> dict[str, float]:
     return {"n": float(values.size), "avg": float(values.mean())} | named | {"max": float(values.max())}
 
 
+def quantile(values: npt.ArrayLike, share: float) -> float:
+    """The least value that `share` of them do not exceed, one that was measured (numpy's "higher"); NaN of none."""
+    found = np.asarray(values, dtype=float)
+    return float(np.quantile(found, share, method="higher")) if found.size else float("nan")
+
+
 def compare(times: Mapping[str, Mapping[str, Times]]) -> pd.DataFrame:
     """One row for each metric and engine; where ours and a peer were measured, a third kind of row, "ours / best peer".
 
@@ -52,4 +82,4 @@ def compare(times: Mapping[str, Mapping[str, Times]]) -> pd.DataFrame:
             ratios = {name: found[OURS][name] / min(peer[name] for peer in peers.values()) for name in STATISTICS}
             best = "best peer" if len(peers) > 1 else next(iter(peers))
             rows.append({"metric": metric, "engine": f"ours / {best}", **ratios})
-    return pd.DataFrame(rows, columns=["metric", "engine", "n", *STATISTICS])
+    return pd.DataFrame(rows, columns=[column.key for column in TIMES])

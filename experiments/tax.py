@@ -43,6 +43,7 @@ from scipy import stats
 from experiments.accuracy import BFCL, DEMO, MODEL
 from experiments.bfcl import Question, is_right, read_questions
 from experiments.claims import Claim, Effect, mean, share, worst
+from experiments.columns import Column, Table
 from experiments.datasets import DataError
 from experiments.trial import NotRunError, Params
 from workbench.cli.doctor import data_folder
@@ -53,12 +54,12 @@ if TYPE_CHECKING:
 __all__ = [
     "ARMS",
     "CLAIMS",
+    "TABLES",
     "grid",
     "made_questions",
     "mcnemar",
     "plot",
     "read_answer",
-    "tables",
     "trace",
     "trial",
     "wilson",
@@ -212,13 +213,13 @@ def _write(
     model: LanguageModel, prompts: Sequence[Sequence[int]], schemas: Sequence[Any], most: int
 ) -> list[tuple[str, int, bool]]:
     """Answers to some prompts side by side, under a schema each or None: text, tokens, and whether it was cut."""
-    from kernels_core import GrammarMatcher
     from workbench.generation import Engine, Sampling
+    from workbench.generation.loop import matcher_for
 
     engine = Engine.of(model, rows=len(prompts), max_length=max(map(len, prompts)) + most + 1)
     rows = []
     for prompt, schema in zip(prompts, schemas, strict=True):
-        matcher = None if schema is None else GrammarMatcher(_compiled(model, schema))
+        matcher = None if schema is None else matcher_for(model, schema)
         rows.append(engine.admit(prompt, matcher, max_tokens=most, sampling=Sampling(0.0), complete=schema is not None))
     for _ in engine:
         pass
@@ -226,13 +227,6 @@ def _write(
         if row.error is not None:
             raise row.error
     return [(row.text.decode(errors="replace"), len(row.tokens), row.finish_reason == "length") for row in rows]
-
-
-def _compiled(model: LanguageModel, schema: Any) -> Any:
-    """A schema as a model is to write it."""
-    from workbench.languages import Source
-
-    return model.compiler.compile_grammar(Source.of(schema).for_a_model().grammar(model.tokenizer.info))
 
 
 def trial(params: Params) -> dict[str, Any]:
@@ -315,7 +309,7 @@ def trace(row: Mapping[str, Any]) -> Generation:
     model = load_model(row["model"])
     number = next(one for one in _questions({**row, "first": 0, "count": row["of"]}) if one.id == row["id"])
     arm = row["arm"]
-    grammar = _compiled(model, _schema(number)) if arm in BOUND else None
+    grammar = _schema(number) if arm in BOUND else None
     prompt = _prompt(model, _asked(number, arm), row["said"])
     most = TOKENS["answer"]
     return generate(model, prompt, grammar, max_tokens=most, temperature=0.0, complete=grammar is not None)
@@ -342,11 +336,10 @@ def mcnemar(one: Any, other: Any) -> tuple[int, int, float]:
     return gained, lost, p
 
 
-def _by_arm(frame: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Any]]:
+def _by_arm(trials: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Any]]:
     """What is known of each source, model and arm, question by question, in the order of the questions."""
-    done = frame[frame["status"] == "ok"]
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for row in done.sort_values("first", kind="stable").to_dict("records"):
+    for row in trials.sort_values("first", kind="stable").to_dict("records"):
         known = found.setdefault((row["source"], row["model"], row["arm"]), {"id": [], "seconds": []})
         for name in (*FLAGS, "tokens", "answers"):
             known.setdefault(name, []).extend(row[name])
@@ -355,22 +348,24 @@ def _by_arm(frame: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Any]]:
     return found
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Each arm with its intervals; arms in pairs; answers that are valid and wrong."""
-    known = _by_arm(frame)
+def _sorted(trials: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Any]]:
+    return dict(sorted(_by_arm(trials).items(), key=lambda item: (*item[0][:2], ARMS.index(item[0][2]))))
+
+
+def _arm_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
-    for (source, model, arm), one in sorted(known.items(), key=lambda item: (*item[0][:2], ARMS.index(item[0][2]))):
-        count = len(one["id"])
-        right, valid = np.array(one["right"], bool), np.array(one["valid"], bool)
-        told: dict[str, Any] = {"source": _short(source), "model": model, "arm": arm, "questions": count}
-        for name in ("called", "valid", "right"):
-            told[f"{name}, % (95 %)"] = _percent(np.array(one[name], bool))
-        told["valid, but wrong, % (95 %)"] = _percent(valid & ~right)
-        told["cut, %"] = 100 * float(np.mean(one["cut"]))
-        told["tokens"] = float(np.mean(one["tokens"]))
-        told["seconds"] = float(np.mean(one["seconds"]))
-        rows.append(told)
-    pairs = []
+    for (source, model, arm), one in _sorted(trials).items():
+        flags = {name: np.array(one[name], bool) for name in ("called", "valid", "right")}
+        flags["wrong"] = flags["valid"] & ~flags["right"]
+        told = {"source": _short(source), "model": model, "arm": arm, "questions": len(one["id"])}
+        told |= {name: _percent(flag) for name, flag in flags.items()}
+        told |= {"cut": 100 * float(np.mean(one["cut"])), "tokens": float(np.mean(one["tokens"]))}
+        rows.append(told | {"seconds": float(np.mean(one["seconds"]))})
+    return rows
+
+
+def _pair_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    known, rows = _by_arm(trials), []
     for source, model in sorted({key[:2] for key in known}):
         for first, second in PAIRS:
             a, b = known.get((source, model, first)), known.get((source, model, second))
@@ -379,22 +374,73 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
             for name in ("right", "valid"):
                 gained, lost, p = mcnemar(a[name], b[name])
                 pair = {"source": _short(source), "model": model, "arm": first, "against": second, "flag": name}
-                pairs.append(pair | {"only it": gained, "only the other": lost, "McNemar's p": p})
-    listed = wrong(frame)
+                rows.append(pair | {"gained": gained, "lost": lost, "p": p})
+    return rows
+
+
+def _listed(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    listed = wrong(trials)
     shown = listed
     if len(listed):
-        shown = listed.groupby(["source", "arm"], sort=False).head(SHOWN)[["source", "arm", "id", "text", "expected"]]
+        shown = listed.groupby(["source", "arm"], sort=False).head(SHOWN)
         shown = shown.assign(
             source=shown["source"].map(_short), text=shown["text"].map(lambda text: " ".join(text.split()))
         )
-    caption = f"Valid, but wrong: {len(listed)}, the first {SHOWN} of each arm"
-    return {"Arms": pd.DataFrame(rows), "Arms in pairs": pd.DataFrame(pairs), caption: shown}
+    return {f"Valid, but wrong: {len(listed)}, the first {SHOWN} of each arm": shown}
 
 
-def wrong(frame: pd.DataFrame) -> pd.DataFrame:
+SOURCE: Final = Column("source", help="whose questions")
+MODEL_COLUMN: Final = Column("model", help="which model answers")
+ARM: Final = Column("arm", help="how it is asked")
+SHARE: Final = "share of the answers, and Wilson's interval"
+TABLES: Final = (
+    Table(
+        "Arms",
+        (
+            SOURCE,
+            MODEL_COLUMN,
+            ARM,
+            Column("questions", help="how many"),
+            *(Column(name, f"{name}, % (95 %)", help=SHARE) for name in ("called", "valid", "right")),
+            Column("wrong", "valid, but wrong, % (95 %)", help=SHARE),
+            Column("cut", "cut", "%", "share of the answers that the budget of tokens ended"),
+            Column("tokens", help="of an answer, reasons and drafts included"),
+            Column("seconds", help="of an answer, several side by side"),
+        ),
+        rows=_arm_rows,
+    ),
+    Table(
+        "Arms in pairs",
+        (
+            SOURCE,
+            MODEL_COLUMN,
+            ARM,
+            Column("against", help="the other arm"),
+            Column("flag", help="what is compared, question by question"),
+            Column("gained", "only it", help="questions of which it is true in the arm alone"),
+            Column("lost", "only the other", help="questions of which it is true in the other arm alone"),
+            Column("p", "McNemar's p", help="of McNemar's exact test, two-sided"),
+        ),
+        rows=_pair_rows,
+    ),
+    Table(
+        "",
+        (
+            SOURCE,
+            ARM,
+            Column("id", help="of the question"),
+            Column("text", help="the answer"),
+            Column("expected", help="the first answer that is right"),
+        ),
+        rows=_listed,
+    ),
+)
+
+
+def wrong(trials: pd.DataFrame) -> pd.DataFrame:
     """Every valid answer that is not right, with what `trace` needs to write it again."""
     rows = []
-    for row in frame[frame["status"] == "ok"].to_dict("records"):
+    for row in trials.to_dict("records"):
         questions = {one.id: one for one in _questions(row)}
         for answer, valid, right in zip(row["answers"], row["valid"], row["right"], strict=True):
             if valid and not right:
@@ -422,14 +468,13 @@ def _percent(flags: Any) -> str:
     return f"{100 * flags.mean():.0f} ({100 * low:.0f} to {100 * high:.0f})"
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def plot(trials: pd.DataFrame) -> go.Figure:
     """What became of the answers of each arm."""
     figure = go.Figure()
-    known = _by_arm(frame)
-    keys = sorted(known, key=lambda key: (*key[:2], ARMS.index(key[2])))
-    where = [[f"{_short(source)}, {model}" for source, model, _ in keys], [arm for _, _, arm in keys]]
+    known = _sorted(trials)
+    where = [[f"{_short(source)}, {model}" for source, model, _ in known], [arm for _, _, arm in known]]
     for label, colour in COLOURS.items():
-        shares = [100 * float(np.mean(_kind(known[key]) == label)) for key in keys]
+        shares = [100 * float(np.mean(_kind(one) == label)) for one in known.values()]
         figure.add_bar(x=where, y=shares, name=label, marker_color=colour)
     figure.update_layout(barmode="stack")
     figure.update_yaxes(title="answers, %", range=[0, 100])
@@ -462,40 +507,34 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
 # -- claims -----------------------------------------------------------------------------------------------------------
 
 
-def _arms(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
-    for (_, _, arm), one in _by_arm(frame).items():
-        yield arm, one
+def _arms(trials: pd.DataFrame, *arms: str) -> Iterator[tuple[bool, bool]]:
+    """Of each answer whether it is valid, and right."""
+    for (_, _, arm), one in _by_arm(trials).items():
+        if arm in arms:
+            yield from zip(one["valid"], one["right"], strict=True)
 
 
-def _broken(frame: pd.DataFrame) -> Effect | None:
+def _broken(trials: pd.DataFrame) -> Effect:
     """Constrained answers that are not valid."""
-    flags = [not valid for arm, one in _arms(frame) if arm in BOUND for valid in one["valid"]]
-    return worst(flags, "answers") if flags else None
+    return worst([not valid for valid, _ in _arms(trials, *BOUND)], "answers")
 
 
-def _right_of_valid(frame: pd.DataFrame) -> Effect | None:
+def _right_of_valid(trials: pd.DataFrame) -> Effect:
     """Of the valid answers under a grammar and its schema those that are right."""
-    flags = [
-        right
-        for arm, one in _arms(frame)
-        if arm == "both"
-        for valid, right in zip(one["valid"], one["right"], strict=True)
-        if valid
-    ]
-    return share(flags, "valid answers") if flags else None
+    return share([right for valid, right in _arms(trials, "both") if valid], "valid answers")
 
 
-def _gain(arm: str, against: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _gain(arm: str, against: str) -> Callable[[pd.DataFrame], Effect]:
     """Percentage points of right answers above another arm's, question by question."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        known = _by_arm(frame)
+    def effect(trials: pd.DataFrame) -> Effect:
+        known = _by_arm(trials)
         gains: list[float] = []
         for (source, model, name), one in known.items():
             other = known.get((source, model, against))
             if name == arm and other is not None and other["id"] == one["id"]:
                 gains += [100.0 * (a - b) for a, b in zip(one["right"], other["right"], strict=True)]
-        return mean(gains, "questions") if gains else None
+        return mean(gains, "questions")
 
     return effect
 

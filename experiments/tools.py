@@ -17,7 +17,7 @@ has it (`peers.base.Engine.tools_request`); a schema from its text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from random import Random
 from typing import Any, Final
@@ -29,33 +29,30 @@ from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, ratio
-from experiments.engines import open_engine
+from experiments.columns import Column, Table, where
+from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
-from experiments.measurement import FLOOR, measure, measure_floor, mistakes, rotate, samples, verdicts
-from experiments.pairs import best_peer, together
-from experiments.tails import OURS, compare
+from experiments.measurement import (
+    FLOOR,
+    MISTAKES,
+    VERDICTS,
+    measure,
+    measure_floor,
+    mistakes,
+    rotate,
+    samples,
+    verdicts,
+)
+from experiments.pairs import best_peer, over, together
+from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
 from workbench.peers.base import Constraint
 from workbench.peers.toolsets import ToolSet
 
-__all__ = [
-    "CLAIMS",
-    "FORMS",
-    "QUICK_SIZES",
-    "SETS",
-    "SIZES",
-    "draw_tools",
-    "grid",
-    "grid_of",
-    "plot",
-    "tables",
-    "trial",
-]
+__all__ = ["CLAIMS", "FORMS", "SIZES", "TABLES", "draw_tools", "grid", "grid_of", "plot", "trial"]
 
 SIZES: Final = (5, 20, 50, 100, 500)
 MOST_MADE: Final = 100
-QUICK_SIZES: Final = (5, 20)
-SETS: Final = 5
 FORMS: Final = ("tag", "harmony", "schema")
 HARMONY: Final = {
     "trigger": "<|channel|>commentary to=functions.",
@@ -70,10 +67,18 @@ BFCL, MADE = "bfcl", "made"
 METRICS: Final = ("compile", "time to first mask", "mask", "accept")
 
 
-def grid(preset: str) -> list[Params]:
-    """Quick: one set of 5 and one of 20 tools.  Full: five sets of each size up to 500."""
-    sizes, sets = {"smoke": (QUICK_SIZES[:1], 1), "quick": (QUICK_SIZES, 1), "full": (SIZES, SETS)}[preset]
-    return grid_of(sizes, sets=sets, vocabulary=datasets.defaults(preset)[1])
+def grid(
+    preset: str,
+    *,
+    sets: int | None = None,
+    engines: Sequence[str] = ("ours", "xgrammar", "llguidance"),
+    vocabulary: str = "",
+    seed: int = 0,
+) -> list[Params]:
+    """Quick: one set of 5 and one of 20 tools.  Full: five sets of each size up to 500; see `grid_of`."""
+    sizes, most = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:2], 1), "full": (SIZES, 5)}[preset]
+    usual = datasets.defaults(preset)[1]
+    return grid_of(sizes, sets=sets or most, engines=named_once(engines), vocabulary=vocabulary or usual, seed=seed)
 
 
 def grid_of(
@@ -147,37 +152,58 @@ def trial(params: Params) -> dict[str, Any]:
     return measure(engine, compile_input, texts)
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """For each form and data set, times by number of tools on the common subset, in microseconds; then verdicts."""
-    found: dict[str, pd.DataFrame] = {}
-    done = _told(frame)
-    for form, data in product(FORMS, (BFCL, MADE)):
-        rows = done[(done["form"] == form) & (done["data"] == data)]
-        if rows.empty:
-            continue
-        times = {
-            f"{size} tools: {metric}": by_metric[metric]
-            for size in sorted(rows["tools"].unique())
-            for by_metric in [samples(rows[rows["tools"] == size], CASE, common=True)]
-            for metric in METRICS
-        }
-        name = f"{form}, {NAMES[data]}"
-        found[f"Tools as one {name}, us"] = compare(times)
-        found[f"Verdicts on calls, as one {name}"] = verdicts(rows)
-        if len(wrong := mistakes(rows, CASE)):
-            found[f"Wrong verdicts as one {name}, the first of them"] = wrong
-    return found
+def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], Mapping[str, Any]]) -> dict[str, Any]:
+    """What `of` says of the trials of each form and data set, by caption."""
+    told = _told(trials)
+    return {
+        caption: rows
+        for form, data in product(FORMS, (BFCL, MADE))
+        if len(part := where(told, form=form, data=data))
+        for caption, rows in of(part, f"{form}, {NAMES[data]}").items()
+    }
 
 
-def _told(frame: pd.DataFrame) -> pd.DataFrame:
+def _times(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+    times = {
+        f"{size} tools: {metric}": by_metric[metric]
+        for size in sorted(trials["tools"].unique())
+        for by_metric in [samples(where(trials, tools=size), CASE, common=True)]
+        for metric in METRICS
+    }
+    return {f"Tools as one {name}, us": compare(times)}
+
+
+def _wrong(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+    wrong = mistakes(trials, CASE)
+    return {f"Wrong verdicts as one {name}, the first of them": wrong} if len(wrong) else {}
+
+
+def _verdicts(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+    return {f"Verdicts on calls, as one {name}": verdicts(trials)}
+
+
+CASE_COLUMNS: Final = (
+    Column("data", help="the data set"),
+    Column("form", help="tag: calls in free text; harmony: in OpenAI's channels; schema: exactly one call as JSON"),
+    Column("tools", help="how many"),
+    Column("set", help="number of the set"),
+)
+TABLES: Final = (
+    Table("", TIMES, rows=lambda trials: _parts(trials, _times)),
+    Table("", VERDICTS, rows=lambda trials: _parts(trials, _verdicts), unfinished=True),
+    Table("", (ENGINE, *CASE_COLUMNS, *MISTAKES), rows=lambda trials: _parts(trials, _wrong)),
+)
+
+
+def _told(trials: pd.DataFrame) -> pd.DataFrame:
     """With the data set named; older trials had one."""
-    return frame if "data" in frame else frame.assign(data=BFCL)
+    return trials if "data" in trials else trials.assign(data=BFCL)
 
 
-def plot(frame: pd.DataFrame) -> go.Figure:
+def plot(trials: pd.DataFrame) -> go.Figure:
     """Median compile time and average mask by number of tools, for each data set; bars reach to least and most."""
-    done = _told(frame)
-    done = done[(done["status"] == "ok") & (done["engine"] != FLOOR)]
+    done = _told(trials)
+    done = done[done["engine"] != FLOOR]
     done = done[done["compiled"].astype(bool)]
     drawn = [data for data in (BFCL, MADE) if (done["data"] == data).any()]
     figure = make_subplots(rows=len(drawn) or 1, cols=2, horizontal_spacing=0.14, vertical_spacing=0.12)
@@ -209,41 +235,27 @@ def plot(frame: pd.DataFrame) -> go.Figure:
 
 def _masking(data: str, form: str, share: float | None) -> Callable[[pd.DataFrame], Effect | None]:
     """Masks of calls of one data set, ours over the best peer's: their mean, or a quantile."""
-
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        told = _told(frame)
-        rows = told[(told["form"] == form) & (told["data"] == data)]
-        return best_peer(together(rows, CASE), share, "mask", "sets of tools")
-
-    return effect
+    return lambda trials: best_peer(
+        together(where(_told(trials), form=form, data=data), CASE), share, "mask", "sets of tools"
+    )
 
 
-def _compiling(form: str, size: int, peer: str, data: str | None = None) -> Callable[[pd.DataFrame], Effect | None]:
+def _compiling(form: str, size: int, peer: str, **data: str) -> Callable[[pd.DataFrame], Effect]:
     """Ours over the peer's compile time for sets of `size` tools that both take; of one data set, or of both."""
-
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        told = _told(frame)
-        rows = told[(told["form"] == form) & (told["tools"] == size)]
-        rows = rows if data is None else rows[rows["data"] == data]
-        both = together(rows, CASE, [OURS, peer])
-        if both is None or not both.by_all.any():
-            return None
-        return ratio(both.compile[OURS][both.by_all], both.compile[peer][both.by_all], "sets of tools")
-
-    return effect
+    return lambda trials: over(
+        where(_told(trials), form=form, tools=size, **data), CASE, OURS, peer, "sets of tools", what="compile"
+    )
 
 
-def _until_first_mask(form: str, size: int, peer: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _until_first_mask(form: str, size: int, peer: str) -> Callable[[pd.DataFrame], Effect]:
     """The same with the time of the first mask, which ours puts off until somebody asks."""
 
-    def effect(frame: pd.DataFrame) -> Effect | None:
-        rows = frame[(frame["status"] == "ok") & (frame["form"] == form) & (frame["tools"] == size)]
-        rows = _told(rows[rows["compiled"].fillna(False).astype(bool)])
-        if not {OURS, peer} <= set(rows["engine"]):
-            return None
-        spent = rows["compile_ns"] + rows["first_mask_ns"]
-        both = spent.groupby([rows["engine"], *(rows[name] for name in CASE)]).min().unstack(0)[[OURS, peer]].dropna()
-        return ratio(both[OURS].to_numpy(), both[peer].to_numpy(), "sets of tools") if len(both) else None
+    def effect(trials: pd.DataFrame) -> Effect:
+        rows = where(_told(trials), form=form, tools=size)
+        rows = rows[rows["compiled"].fillna(False).astype(bool)]
+        spent = (rows["compile_ns"] + rows["first_mask_ns"]).groupby([rows[name] for name in ("engine", *CASE)]).min()
+        both = spent.unstack(0).reindex(columns=[OURS, peer]).dropna()
+        return ratio(both[OURS], both[peer], "sets of tools")
 
     return effect
 
@@ -307,7 +319,7 @@ CLAIMS: Final = (
         Claim(
             text=f"As one schema, 100 tools ({NAMES[data]}) compile in at most half of llguidance's time.",
             what=f"compile 100 tools as a schema, {NAMES[data]}, ours / llguidance",
-            effect=_compiling("schema", 100, "llguidance", data),
+            effect=_compiling("schema", 100, "llguidance", data=data),
             at_most=0.5,
         )
         for data in (BFCL, MADE)

@@ -9,13 +9,14 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.columns import Column, Table
 from experiments.datasets import CaseName, load_case, open_tokenizer
-from experiments.measurement import measure, rotate
+from experiments.measurement import VERDICTS, measure, rotate, verdicts
 from experiments.trial import NotRunError, Params
 from kernels_core import Options
 from workbench.peers.ours import Ours
 
-__all__ = ["by_variant", "grid_of", "measure_variant", "options_with"]
+__all__ = ["CASE", "by_variant", "grid_of", "measure_variant", "options_with", "verdicts_of"]
 
 CASE = ("file", "index")
 
@@ -58,6 +59,15 @@ def measure_variant(params: Params, changes: Mapping[str, Any]) -> dict[str, Any
 def by_variant(frame: pd.DataFrame, key: str) -> pd.DataFrame:
     """The rows with the variant in the column that `measurement` reads engines from."""
     return frame.rename(columns={key: "engine"})
+
+
+def verdicts_of(key: str) -> Table:
+    """The verdicts of each variant, which the parameter `key` names."""
+    columns = (
+        Column("engine", key if key == "step" else "variant", help="what was switched on or varied"),
+        *VERDICTS[1:],
+    )
+    return Table("Verdicts", columns, rows=lambda trials: verdicts(by_variant(trials, key)), unfinished=True)
 
 
 @cache

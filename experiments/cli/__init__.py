@@ -1,7 +1,7 @@
-"""What `python -m workbench` offers of this package: `experiment`, `bench` and `soak`, by name in `COMMANDS`."""
+"""What `python -m workbench` offers of this package: `experiment`, by name in `COMMANDS`."""
 
-from experiments.cli import bench, experiment, soak
+from experiments.cli import experiment
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = {"experiment": experiment.app, "bench": bench.app, "soak": soak.app}
+COMMANDS = {"experiment": experiment.app}

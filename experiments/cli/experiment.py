@@ -1,23 +1,25 @@
-"""`python -m workbench experiment list | run | export | merge | report`: a thin shell around `experiments`."""
+"""`python -m workbench experiment list | run | history | export | merge | report`: a shell of `experiments`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.common import AsJson, say_json
+
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Console
 
     from experiments.ledger import Ledger
-    from experiments.registry import Experiment
     from experiments.running import Result
 
-__all__ = ["app", "finish", "run"]
+__all__ = ["app"]
 
 app = typer.Typer(help="Experiments: what they claim, running them, their results.", no_args_is_help=True)
 
@@ -32,27 +34,44 @@ DEFAULT_LEDGER = Path("experiments.sqlite")
 
 
 @app.command("list")
-def list_all() -> None:
-    """Every experiment: its source, what is claimed, and what would refute it."""
+def list_all(as_json: AsJson = False) -> None:
+    """Every experiment: its source, its options, what is claimed, and what would refute it."""
     from rich.console import Console
 
     from experiments.registry import list_experiments
 
+    if as_json:
+        listed = [
+            {name: getattr(one, name) for name in ("name", "title", "source", "claim", "refuted_by", "options")}
+            | {"claims": [{"text": claim.text, "number": claim.what, "must be": claim.bound} for claim in one.claims]}
+            for one in list_experiments()
+        ]
+        say_json(listed)
+        return
     console = Console()
     for found in list_experiments():
         console.print(f"[bold]{found.name}[/]  {found.title}.")
         console.print(f"  source      {found.source}\n  claim       {found.claim}\n  refuted by  {found.refuted_by}")
+        if found.options:
+            told = ", ".join(f"{name}={_default(value)}" for name, value in found.options.items())
+            console.print(f"  options     {told}", highlight=False, markup=False)
         for claim in found.claims:
             console.print(f"  judged by   {claim.text}\n              {claim.what}: {claim.bound}", highlight=False)
         console.print()
 
 
+def _default(value: object) -> str:
+    """As it is typed behind --set."""
+    return ",".join(value) if isinstance(value, tuple) else "" if value is None else str(value).lower()
+
+
 @app.command("run")
-def run_one(
+def run(
     name: Annotated[str, typer.Argument(help="As `experiment list` names it.")],
     quick: Annotated[bool, typer.Option("--quick", help="A small grid: does it work?")] = False,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Take this many schemas, evenly spread, in place of all.")
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="OPTION=VALUE, as `experiment list` names them. Again for each."),
     ] = None,
     executor: ExecutorOption = "serial",
     ledger: LedgerOption = DEFAULT_LEDGER,
@@ -72,42 +91,101 @@ def run_one(
     ] = 1,
     out: OutOption = None,
     record: RecordOption = False,
+    section: Annotated[
+        str | None, typer.Option(help="Where --record writes, if not under the name.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run what is missing of an experiment, print its tables, and judge its claims.
 
-    Interrupt it whenever: the next run goes on from there.
+    Exit code 1: a trial failed, or what must hold always does not.  Interrupt it whenever: the next run goes on from
+    there.  Where engines may hang or crash, --executor processes:1 has them in a process that is replaced then.
+
+    Example: experiment run masks --set limit=50 --set engines=ours,xgrammar --executor processes:1 --timeout 120
     """
-    from experiments.registry import find_experiment
+    from rich.console import Console
+
+    from experiments.columns import finished
+    from experiments.datasets import DataError
+    from experiments.executors import make_executor
+    from experiments.history import keep_run
+    from experiments.ledger import Ledger, LedgerError, params_hash
+    from experiments.registry import find_experiment, repeated
+    from experiments.report import provenance, rows_of
+    from experiments.running import Result
+    from experiments.sweep import SweepError, run_sweep, take_part
+    from experiments.trial import NotRunError
 
     try:
         experiment = find_experiment(name)
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0])) from None
-    if limit is not None and not experiment.takes_limit:
-        raise typer.BadParameter(f"{name} does not go through schemas one by one: run it without --limit")
-    place = _place(part)
-    preset = "quick" if quick else "full"
     command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
-    command += "" if limit is None else f" --limit {limit}"
+    command += "".join(f" --set {_shown(option)}" for option in options or ())
     command += "" if repeats == 1 else f" --repeats {repeats}"
     if executor != "serial":
         command += " --executor " + ("dask:ADDRESS" if executor.startswith("dask:") else executor)
-    chosen: dict[str, Any] = {} if limit is None else {"limit": limit}
-    run(
-        experiment,
-        lambda: experiment.module.grid(preset, **chosen),
-        command,
-        executor=executor,
-        ledger=ledger,
-        fresh=fresh,
-        retry_errors=retry_errors,
-        out=out or [],
-        record=record,
-        timeout_s=timeout,
-        memory_gb=memory_gb,
-        repeats=repeats,
-        part=place,
-    )
+    command += f" --section '{section}'" if section else ""
+    section, place = section or name, _place(part)
+    # Written to a file or a pipe, tables get the room they need; where JSON is asked for, nothing else is printed.
+    console = Console(width=None if sys.stdout.isatty() else 200, stderr=as_json, quiet=as_json)
+    for path in out or ():
+        if path.suffix not in {".csv", ".parquet", ".html", ".md"}:
+            raise typer.BadParameter(f"--out {path}: the name must end in .csv, .parquet, .html or .md")
+    try:
+        passes = repeated(experiment.grid("quick" if quick else "full", options or ()), repeats)
+        kind = "processes:1" if repeats > 1 and executor == "serial" else executor
+        make = partial(make_executor, kind, timeout_s=timeout, memory_gb=memory_gb)
+        first = make()
+    except NotRunError as error:
+        console.print(f"not run: {error}", style="yellow")
+        if as_json:
+            say_json({"not run": str(error)})
+        raise typer.Exit(0) from None
+    except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
+        raise typer.BadParameter(str(error)) from None
+    try:
+        with Ledger(ledger) as book:
+            all_keys = [params_hash(params) for grid in passes for params in grid]
+            passes = [take_part(grid, *place) for grid in passes]
+            keys = [params_hash(params) for grid in passes for params in grid]
+            if fresh:
+                book.forget(name, keys)
+            for number, grid in enumerate(passes):
+                with first if number == 0 else make() as workers:
+                    run_sweep(
+                        experiment.module.trial,
+                        grid,
+                        ledger=book,
+                        sweep=name,
+                        executor=workers,
+                        retry_errors=retry_errors,
+                        console=console,
+                    )
+            frame = book.frame(name, keys)
+            # Of a part too, all trials are noted: the run is complete when the ledgers are merged.
+            book.record_run(section, name, command, all_keys)
+            result = Result(experiment, frame, provenance(frame, book, command))
+            if len(finished(frame)) and place == (1, 1):
+                keep_run(ledger, section, frame, result.verdicts())
+            _write(result, book, console, out or [], section if record else None)
+    except (LedgerError, SweepError) as error:
+        Console(stderr=True).print(str(error), style="red")
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        console.print(f"Interrupted. What was measured is in {ledger}; run the same command to go on.", style="yellow")
+        raise typer.Exit(130) from None
+    if as_json:
+        say_json({"claims": rows_of(result.claims()), "trials": rows_of(frame)})
+    never = any(one.claim.always and one.word == "refuted" for one in result.verdicts())
+    raise typer.Exit(int(never or (frame["status"] == "error").any()))
+
+
+def _shown(option: str) -> str:
+    """An option of the grid, without the folders of this machine."""
+    name, equals, value = option.partition("=")
+    parts = (Path(part).name if Path(part).is_absolute() else part for part in value.split(","))
+    return f"{name}{equals}{','.join(parts)}"
 
 
 def _place(part: str | None) -> tuple[int, int]:
@@ -120,25 +198,42 @@ def _place(part: str | None) -> tuple[int, int]:
     return int(first), int(count)
 
 
+@app.command("history")
+def show_history(
+    name: Annotated[str, typer.Argument(help="An experiment, or the section of its runs.")],
+    ledger: LedgerOption = DEFAULT_LEDGER,
+    out: Annotated[Path | None, typer.Option("--out", help="Draw the numbers over the commits (.html).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What became of each claim, run after run, with the commits."""
+    from rich.console import Console
+
+    from experiments.history import draw_history, history
+    from experiments.report import print_tables, rows_of
+
+    found = history(ledger, name)
+    if found.empty:
+        raise typer.BadParameter(f"no run of {name} was kept beside {ledger}: experiment run {name}")
+    if out is not None:
+        draw_history(found).write_html(out, include_plotlyjs=True)
+    if as_json:
+        say_json(rows_of(found))
+        return
+    print_tables({f"Runs of {name}": found}, Console(width=None if sys.stdout.isatty() else 200))
+
+
 @app.command("merge")
 def merge(
     others: Annotated[list[Path], typer.Argument(help="Ledgers of other machines, or of parts of a run.")],
     ledger: LedgerOption = DEFAULT_LEDGER,
 ) -> None:
     """Take the trials of other ledgers into this one; of those that both hold, the one that went better stays."""
-    from experiments.ledger import Ledger, LedgerError
-
-    try:
-        with Ledger(ledger) as book:
-            for path in others:
-                added, replaced, left, unlike = book.merge(path)
-                typer.echo(f"{path}: {added:,} trials added, {replaced:,} replaced, {left:,} known already")
-                if unlike:
-                    typer.echo(
-                        f"{unlike:,} trials failed on one machine and went well on the other: only the latter stays"
-                    )
-    except LedgerError as error:
-        raise typer.BadParameter(str(error)) from None
+    with _opened(ledger, new=True) as book:
+        for path in others:
+            added, replaced, left, unlike = book.merge(path)
+            typer.echo(f"{path}: {added:,} trials added, {replaced:,} replaced, {left:,} known already")
+            if unlike:
+                typer.echo(f"{unlike:,} trials failed on one machine and went well on the other: only the latter stays")
 
 
 @app.command("export")
@@ -148,15 +243,8 @@ def export(
     ledger: LedgerOption = DEFAULT_LEDGER,
 ) -> None:
     """Write all rows of a sweep to a file."""
-    from experiments.ledger import Ledger, LedgerError
-
-    if not ledger.is_file():
-        raise typer.BadParameter(f"no ledger {ledger}: run an experiment first")
-    try:
-        with Ledger(ledger) as book:
-            typer.echo(book.export(name, out))
-    except LedgerError as error:
-        raise typer.BadParameter(str(error)) from None
+    with _opened(ledger) as book:
+        typer.echo(book.export(name, out))
 
 
 @app.command("report")
@@ -168,17 +256,11 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page of all runs in the ledger: verdicts, figures, tables, the paper beside them; no network."""
-    from experiments.ledger import Ledger, LedgerError
     from experiments.page import page, sections, write_figures
     from experiments.trial import NotRunError
 
-    if not ledger.is_file():
-        raise typer.BadParameter(f"no ledger {ledger}: run an experiment first")
-    try:
-        with Ledger(ledger) as book:
-            found = sections(book)
-    except LedgerError as error:
-        raise typer.BadParameter(str(error)) from None
+    with _opened(ledger) as book:
+        found = sections(book)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page(found))
     typer.echo(out)
@@ -190,126 +272,42 @@ def report(
             raise typer.BadParameter(str(error)) from None
 
 
-def run(
-    experiment: Experiment,
-    make_grid: Any,
-    command: str,
-    *,
-    executor: str,
-    ledger: Path,
-    fresh: bool,
-    retry_errors: bool,
-    out: list[Path],
-    record: bool,
-    section: str | None = None,
-    timeout_s: float | None = None,
-    memory_gb: float | None = None,
-    repeats: int = 1,
-    part: tuple[int, int] = (1, 1),
-) -> None:
-    """Run a grid of an experiment, print and write what came of it; exit code 1 when a trial failed.
+@contextmanager
+def _opened(path: Path, *, new: bool = False) -> Iterator[Ledger]:
+    """The ledger, which is made where it may be `new`; what is wrong with it ends the command."""
+    from experiments.ledger import Ledger, LedgerError
 
-    make_grid: a function without arguments that returns the grid.  section: where `record` writes, if not under the
-    name of the experiment.  repeats: passes over the grid; with several, each has processes of its own, so that none
-    finds what another has made.  part: (k, n): every n-th group of trials that are compared, from the k-th on.
-    """
-    from rich.console import Console
-
-    from experiments.datasets import DataError
-    from experiments.executors import make_executor
-    from experiments.ledger import Ledger, LedgerError, params_hash
-    from experiments.registry import repeated
-    from experiments.sweep import SweepError, run_sweep, take_part
-    from experiments.trial import NotRunError
-
-    # Written to a file or a pipe, tables get the room they need.
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    for path in out:
-        if path.suffix not in {".csv", ".parquet", ".html", ".md"}:
-            raise typer.BadParameter(f"--out {path}: the name must end in .csv, .parquet, .html or .md")
+    if not new and not path.is_file():
+        raise typer.BadParameter(f"no ledger {path}: run an experiment first")
     try:
-        passes = repeated(list(make_grid()), repeats)
-        kind = "processes:1" if repeats > 1 and executor == "serial" else executor
-        make = partial(make_executor, kind, timeout_s=timeout_s, memory_gb=memory_gb)
-        first = make()
-    except NotRunError as error:
-        console.print(f"not run: {error}", style="yellow")
-        raise typer.Exit(0) from None
-    except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
+        with Ledger(path) as book:
+            yield book
+    except LedgerError as error:
         raise typer.BadParameter(str(error)) from None
-    try:
-        with Ledger(ledger) as book:
-            all_keys = [params_hash(params) for grid in passes for params in grid]
-            passes = [take_part(grid, *part) for grid in passes]
-            keys = [params_hash(params) for grid in passes for params in grid]
-            if fresh:
-                book.forget(experiment.name, keys)
-            for number, grid in enumerate(passes):
-                with first if number == 0 else make() as workers:
-                    run_sweep(
-                        experiment.module.trial,
-                        grid,
-                        ledger=book,
-                        sweep=experiment.name,
-                        executor=workers,
-                        retry_errors=retry_errors,
-                        console=console,
-                    )
-            frame = book.frame(experiment.name, keys)
-            # Of a part too, all trials are noted: the run is complete when the ledgers are merged.
-            book.record_run(section or experiment.name, experiment.name, command, all_keys)
-            finish(
-                experiment,
-                frame,
-                book,
-                command,
-                console,
-                out=out,
-                section=(section or experiment.name) if record else None,
-            )
-    except (LedgerError, SweepError) as error:
-        console.print(str(error), style="red")
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        console.print(f"Interrupted. What was measured is in {ledger}; run the same command to go on.", style="yellow")
-        raise typer.Exit(130) from None
-    raise typer.Exit(int((frame["status"] == "error").any()))
 
 
-def finish(
-    experiment: Experiment,
-    frame: pd.DataFrame,
-    ledger: Ledger,
-    command: str,
-    console: Console,
-    *,
-    out: list[Path],
-    section: str | None,
-) -> None:
+def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], section: str | None) -> None:
     """Print the tables and verdicts of finished trials and write the files that were asked for."""
-    from experiments.report import CLAIMS_CAPTION, as_markdown, print_tables, print_verdicts, provenance, write_section
-    from experiments.running import Result
+    from experiments.columns import finished
+    from experiments.report import as_markdown, print_tables, print_verdicts, write_section
 
-    ran = bool((frame["status"] == "ok").any())
-    origin = provenance(frame, ledger, command)
-    result = Result(experiment, frame, origin)
-    tables = result.tables()
-    print_tables({caption: table for caption, table in tables.items() if caption != CLAIMS_CAPTION}, console)
-    console.print(origin, markup=False, highlight=False)
-    print_verdicts(result.verdicts(), console)
-    if frame["git"].nunique() > 1:
+    ran, tables, verdicts = len(finished(result.frame)) > 0, result.tables(), result.verdicts()
+    print_tables(tables, console)
+    console.print(result.origin, markup=False, highlight=False)
+    print_verdicts(verdicts, console)
+    if result.frame["git"].nunique() > 1:
         console.print("These rows come from several commits: --fresh measures all of them again.", style="yellow")
     for path in out:
         if path.suffix == ".html":
             if ran:
                 result.plot().write_html(path, include_plotlyjs=True)
         elif path.suffix == ".md":
-            path.write_text(f"{origin}\n\n{as_markdown(tables, result.verdicts())}\n")
+            path.write_text(f"{result.origin}\n\n{as_markdown(tables, verdicts)}\n")
         else:
-            ledger.export(experiment.name, path)
+            ledger.export(result.experiment.name, path)
     if section is not None:
         figure = _drawn(section, result, console) if ran else None
-        write_section(section, experiment.title, tables, origin, verdicts=result.verdicts(), figure=figure)
+        write_section(section, result.experiment.title, tables, result.origin, verdicts=verdicts, figure=figure)
 
 
 def _drawn(section: str, result: Result, console: Console) -> Path | None:

@@ -17,6 +17,7 @@ from experiments import accuracy, bfcl, calling, compile_dynamic, datasets, pipe
 from experiments.claims import judge as judge_claims
 from experiments.demo_model.tools import TOOLS, Call, judge, read_calls, render, tool_list
 from experiments.ledger import Ledger
+from experiments.registry import find_experiment
 from experiments.sweep import run_sweep
 from experiments.trial import NotRunError
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
@@ -142,9 +143,9 @@ def test_accuracy_experiment(ledger: Ledger) -> None:
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     bound = frame[frame["way"] == "constrained"].iloc[0]
     assert bound["valid"] == bound["called"] == [True] * 3
-    tables = accuracy.tables(frame)
+    tables = find_experiment("accuracy").tables(frame)
     assert list(tables["Answers, by way"]["way"]) == list(accuracy.WAYS)
-    assert len(accuracy.plot(frame).data) == 4
+    assert len(find_experiment("accuracy").plot(frame).data) == 4
     verdicts = judge_claims(accuracy.CLAIMS, frame)
     assert all(one.word == "undecided" for one in verdicts)  # three prompts decide nothing
 
@@ -183,9 +184,9 @@ def test_pipeline_experiment(ledger: Ledger) -> None:
         assert row["states"]["minimised"] <= row["states"]["ahead"]
         assert row["calls"]["forced"] <= row["calls"]["scan"] == row["tokens"]
         assert row["calls"]["drafts"] <= row["calls"]["forced"]
-    table = pipeline.tables(frame)["The staircase, means of a request"]
+    table = find_experiment("pipeline").tables(frame)["The staircase, means of a request"]
     assert list(table["step"]) == list(pipeline.STAGES)
-    assert len(pipeline.plot(frame).data) == 4
+    assert len(find_experiment("pipeline").plot(frame).data) == 4
 
 
 def test_a_draft_that_is_the_text_itself_spares_most_calls() -> None:
@@ -206,9 +207,9 @@ def test_compile_dynamic_experiment(ledger: Ledger) -> None:
     frame = run_sweep(compile_dynamic.trial, grid, ledger=ledger, sweep="compile-dynamic")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     assert [len(spent) for spent in frame["compile_ns"]] == [3, 3]
-    (table,) = compile_dynamic.tables(frame).values()
+    (table,) = find_experiment("compile-dynamic").tables(frame).values()
     assert table["n"].tolist() == [2, 2]
-    assert len(compile_dynamic.plot(frame).data) == 2
+    assert len(find_experiment("compile-dynamic").plot(frame).data) == 2
 
 
 def test_schemas_that_no_finite_automaton_takes_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from experiments import ablation, memory, parsers, reuse
 from experiments.claims import FEWEST, Claim, Effect, judge, mean, ratio, share, worst
+from experiments.history import history
 from experiments.ledger import Ledger
 from experiments.pairs import Pooled, best_peer, together
 from experiments.registry import CATALOGUE, find_experiment, repeated
@@ -87,7 +88,6 @@ def test_refused_inputs_stay_as_lower_bounds() -> None:
     rows += [row("ours", 1, 2000, [10]), row("peer", 1, 60_000, None)]
     rows += [row("ours", 2, 9, None), row("peer", 2, 9, None), row("ours", 3, 9, [1])]
     both = together(pd.DataFrame(rows), ("case",))
-    assert both is not None
     assert len(both) == 3  # the fourth was tried in one of them only
     assert both.compile["peer"].tolist() == [5.0, 60.0, 0.009]
     assert both.by_all.tolist() == [True, False, False]
@@ -96,13 +96,12 @@ def test_refused_inputs_stay_as_lower_bounds() -> None:
     effect = best_peer(both, None, "compile", "cases")
     assert effect is not None
     assert (effect.units, effect.size) == (1, 0.2)
-    assert together(pd.DataFrame(rows), ("case",), ["ours", "absent"]) is None
+    assert not len(together(pd.DataFrame(rows), ("case",), ["ours", "absent"]))
 
 
 def test_repetitions_of_an_input_are_one_unit() -> None:
     rows = [row("ours", 0, 1000, [10, 40]), row("ours", 0, 900, [30, 20], repeat=1.0)]
     one = together(pd.DataFrame(rows), ("case",))
-    assert one is not None
     assert one.compile["ours"].tolist() == [0.9]
     assert one.masks("ours")[0].tolist() == [0.01, 0.02]  # the least time of each call
     assert repeated([{"a": 1}], 3) == [[{"a": 1}], [{"a": 1, "repeat": 1}], [{"a": 1, "repeat": 2}]]
@@ -117,9 +116,9 @@ def test_a_refused_schema_shows_in_the_ladder() -> None:
             row("+ JIT", 1, 1_000_000, [10], file="f", index=1),
         ]
     )
-    table = ablation._censored(frame).set_index("step")
-    assert table.loc["baseline", "preprocessing, ms"] == ">= 305"
-    assert table.loc["+ JIT", "before / now"] == ">= 305"
+    table = pd.DataFrame(ablation._censored(frame.rename(columns={"engine": "step"}))).set_index("step")
+    assert table.loc["baseline", "compile"] == ">= 305"
+    assert table.loc["+ JIT", "gain"] == ">= 305"
     assert table["refused"].tolist() == [1, 0]
     assert table["schemas"].tolist() == [2, 2]
 
@@ -150,6 +149,16 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "- Trials: 4 (4 ok)" in text
     assert "**undecided: n = 2**: When requests choose their tools" in text
     assert "Published: 0 (table 1)" in text
+    (kept,) = (tmp_path / "l_runs" / "reuse").iterdir()
+    (kept.parent / "2000.json").write_text(kept.read_text().replace('"undecided"', '"held"'))
+    drawn, words = tmp_path / "history.html", ["experiment", "history", "reuse", "--ledger", str(tmp_path / "l.sqlite")]
+    told = CliRunner().invoke(app, [*words, "--out", str(drawn)])
+    assert told.exit_code == 0, told.output
+    assert "whole grammars known before" in drawn.read_text()
+    rows = history(tmp_path / "l.sqlite", "reuse")
+    assert rows["verdict"].tolist() == ["held", "undecided"] * len(reuse.CLAIMS)
+    absent = CliRunner().invoke(app, ["experiment", "history", "nonesuch", "--ledger", str(tmp_path / "l.sqlite")])
+    assert absent.exit_code == 2
 
 
 SMALL = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": "demo"}
@@ -183,11 +192,10 @@ def test_memory_is_judged_only_where_a_budget_was_reached() -> None:
 
 def test_claims_stand_in_tables_and_in_markdown(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("reuse", ledger=ledger, grid=[SMALL | {"setting": "dynamic"}])
-    table = result.tables()["Claims"]
+    table = result.claims()
     assert table["verdict"].tolist() == ["undecided: n = 1"] * len(reuse.CLAIMS)
     text = as_markdown(result.tables(), result.verdicts())
     assert text.startswith("- ⚪ **undecided: n = 1**")
-    assert "**Claims**" not in text
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -9,6 +9,7 @@ import pytest
 
 from experiments import dispatch_size, formal
 from experiments.ledger import Ledger
+from experiments.registry import find_experiment
 from experiments.sweep import run_sweep
 from experiments.table6 import Definitions, Item
 from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
@@ -126,11 +127,11 @@ def test_formal_experiment(ledger: Ledger) -> None:
     assert frame["decisions"].sum() > 1000
     assert frame[["misplaced", "misjudged", "masks_differ"]].to_numpy().sum() == 0
     assert frame[["accepted", "uncertain", "rejected"]].sum().sum() == frame["decisions"].sum()
-    (table,) = formal.tables(frame).values()
+    (table,) = find_experiment("formal").tables(frame).values()
     assert table["in another set"].tolist() == [0, 0]
     large = table["uncertain, large vocabulary, %"], table["uncertain after lookahead, large vocabulary, %"]
     assert (large[1] < large[0]).all()
-    assert len(formal.plot(frame).data) == 3
+    assert len(find_experiment("formal").plot(frame).data) == 3
 
 
 def test_the_automaton_of_aho_and_corasick() -> None:
@@ -152,6 +153,6 @@ def test_dispatch_size_experiment(ledger: Ledger) -> None:
     assert (frame["taken"] < frame["texts"]).all()  # not all texts are in the language
     random = frame[frame["kind"] == "random"].iloc[0]
     assert (random["length"], random["ac_edges"]) == (50, 2 * (random["ac_states"] - 1))
-    sizes = dispatch_size.tables(frame)["Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch"]
+    sizes = find_experiment("dispatch-size").tables(frame)["Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch"]
     assert sizes["paper, states"].tolist()[0] == 50
-    assert len(dispatch_size.plot(frame).data) == 13
+    assert len(find_experiment("dispatch-size").plot(frame).data) == 13

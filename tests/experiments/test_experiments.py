@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from pathlib import Path
@@ -53,14 +54,12 @@ def test_a_module_that_is_no_experiment() -> None:
     with pytest.raises(KeyError, match="known: ablation"):
         find_experiment("nonesuch")
     module = types.ModuleType("m", "Title.")
-    with pytest.raises(TypeError, match="no grid, trial, tables, plot"):
+    with pytest.raises(TypeError, match="no grid, no trial, no plot, no TABLES, no CLAIMS, no line 'Source:'"):
         Experiment.of("m", module)
-    for function in ("grid", "trial", "tables", "plot"):
+    for function in ("grid", "trial", "plot"):
         setattr(module, function, print)
-    with pytest.raises(TypeError, match="CLAIMS"):
-        Experiment.of("m", module)
-    module.CLAIMS = reuse.CLAIMS  # type: ignore[attr-defined]
-    with pytest.raises(TypeError, match="Source:"):
+    module.TABLES, module.CLAIMS = reuse.TABLES, ()  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="it has no CLAIMS, no line"):
         Experiment.of("m", module)
 
 
@@ -93,7 +92,7 @@ def masks_frame(ledger: Ledger) -> pd.DataFrame:
 
 def test_masks_experiment(masks_frame: pd.DataFrame) -> None:
     assert set(masks_frame["status"]) == {"ok"}, masks_frame["error"].dropna().tolist()
-    tables = masks.tables(masks_frame)
+    tables = find_experiment("masks").tables(masks_frame)
     verdicts = tables["Verdicts"].set_index("engine").loc["ours"]
     assert verdicts["compiled"] == 4
     assert (
@@ -106,7 +105,7 @@ def test_masks_experiment(masks_frame: pd.DataFrame) -> None:
     assert verdicts["tokens"] > 50
     times = next(iter(tables.values())).set_index(["metric", "engine"])
     assert (times.loc[[("mask, seen before", "ours"), ("mask, first visits", "ours")], "p50"] > 0).all()
-    assert len(masks.plot(masks_frame).data) == 3
+    assert len(find_experiment("masks").plot(masks_frame).data) == 3
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "ours"])
@@ -132,10 +131,10 @@ def test_tools_experiment(ledger: Ledger) -> None:
     measured = frame[frame["engine"] == "ours"]
     assert set(measured["form"]) == set(tools.FORMS)
     assert all(cold and all(one["accepted"] for one in cold) for cold in measured["cold"])
-    tables = tools.tables(frame)
+    tables = find_experiment("tools").tables(frame)
     assert "3 tools: compile" in set(tables["Tools as one schema, made tools, us"]["metric"])
     assert tables["Verdicts on calls, as one tag, made tools"]["wrong inputs"].tolist() == [0]
-    assert len(tools.plot(frame).data) == 6
+    assert len(find_experiment("tools").plot(frame).data) == 6
     verdicts = judge(tools.CLAIMS, frame)  # without a peer there is nothing to compare with
     assert {verdict.word for verdict in verdicts} == {"undecided"}
     first, second = (tools.draw_tools(3, which, 0) for which in range(2))
@@ -157,9 +156,9 @@ def test_reuse_experiment(ledger: Ledger) -> None:
     assert 0 < dynamic["reused"]["states"]["before"] < static["reused"]["states"]["before"]
     assert 0 < dynamic["pool_found"] < dynamic["pool_asked"]
     assert static["perfect"] > static["missed"] > 0
-    rates = reuse.tables(frame)["Reuse of whole grammars, of rules by four definitions, and of states"].iloc[0]
+    rates = next(iter(find_experiment("reuse").tables(frame).values())).iloc[0]
     assert rates["grammars, %"] == 75
-    assert len(reuse.plot(frame).data) == 5
+    assert len(find_experiment("reuse").plot(frame).data) == 5
 
 
 def test_structures_are_equal_exactly_when_automata_are() -> None:
@@ -197,13 +196,13 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
     frame = run_sweep(ablation.trial, grid, ledger=ledger, sweep="ablation")
     assert (frame["status"] == "not run").sum() == len(steps) - 1 - len(usable)
     assert "error" not in set(frame["status"]), frame["error"].dropna().tolist()
-    tables = ablation.tables(frame)
+    tables = find_experiment("ablation").tables(frame)
     assert list(next(iter(tables.values()))["step"]) == ["baseline", *usable]
     table = tables["Mechanisms, one after the other, on common schemas"]
     assert list(table["step"]) == ["baseline", *usable]
     assert set(table["schemas"]) == {2}
     assert table["masks"].nunique() == 1  # all steps take the same tokens
-    assert len(ablation.plot(frame).data) == 2
+    assert len(find_experiment("ablation").plot(frame).data) == 2
 
 
 def test_parsers_are_compared_or_said_not_to_be_built(ledger: Ledger) -> None:
@@ -215,10 +214,10 @@ def test_parsers_are_compared_or_said_not_to_be_built(ledger: Ledger) -> None:
     ran = frame[frame["parser"].isin(built)]
     assert set(ran["status"]) == {"ok"}, ran["error"].dropna().tolist()
     assert built == list(parsers.VARIANTS)
-    tables = parsers.tables(frame)
+    tables = find_experiment("parsers").tables(frame)
     assert tables["Verdicts"].set_index("variant").loc[built, "wrong inputs"].tolist() == [0] * len(built)
     assert list(next(iter(tables.values()))["mechanisms"]) == [*parsers.LEVELS, parsers.PUBLISHED]
-    assert len(parsers.plot(frame).data) == len(built)
+    assert len(find_experiment("parsers").plot(frame).data) == len(built)
     with pytest.raises(KeyError, match="known: earley, none"):
         parsers.trial({"parser": "yacc"})
 
@@ -227,18 +226,19 @@ def test_parsers_are_compared_or_said_not_to_be_built(ledger: Ledger) -> None:
 
 
 @pytest.mark.long
-def test_bench_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book, report, rows = tmp_path / "book.sqlite", tmp_path / "report.md", tmp_path / "rows.csv"
-    words = ["bench", "masks", "synthetic:0", "--limit", "2", "--max-tokens", "20", "--engines", "ours"]
-    words += ["--vocabulary", SMALL, "--ledger", str(book), "--out", str(report), "--out", str(rows)]
+    words = ["experiment", "run", "masks", "--set", "paths=synthetic:0", "--set", "limit=2", "--set", "max_tokens=20"]
+    words += ["--set", "engines=ours", "--set", f"vocabulary={SMALL}", "--executor", "processes:1"]
+    words += ["--ledger", str(book), "--out", str(report), "--out", str(rows)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert "mask, seen before" in done.output
-    assert "--limit 2 --max-tokens 20" in report.read_text()
+    assert "--set limit=2 --set max_tokens=20" in report.read_text()
     assert len(pd.read_csv(rows)) == 3
     with Ledger(book) as ledger:
         started = ledger.frame("masks")["seconds"].tolist()
-    assert CliRunner().invoke(app, [*words, "--resume"]).exit_code == 0
+    assert CliRunner().invoke(app, words).exit_code == 0
     with Ledger(book) as ledger:
         assert ledger.frame("masks")["seconds"].tolist() == started  # nothing was measured again
     exported = CliRunner().invoke(app, ["experiment", "export", "masks", str(rows), "--ledger", str(book)])
@@ -246,11 +246,11 @@ def test_bench_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.M
     # Two ways to run it keep their results side by side.
     monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
     monkeypatch.setattr("experiments.report.FIGURES", tmp_path / "figures")
-    for more in ([], ["--turn", "2", "--section", "masks in turns"]):
+    for more in ([], ["--set", "turn=2", "--section", "masks in turns"]):
         assert CliRunner().invoke(app, [*words, "--record", *more]).exit_code == 0
     results = (tmp_path / "RESULTS.md").read_text()
     assert [line for line in results.splitlines() if line.startswith("## ")] == ["## masks", "## masks in turns"]
-    assert "--turn 2" in results.split("## masks in turns")[1]
+    assert "--set turn=2" in results.split("## masks in turns")[1]
 
 
 @pytest.mark.parametrize("experiment", [ablation, masks, parsers])
@@ -266,12 +266,13 @@ def test_an_experiment_over_schemas_takes_as_many_as_it_is_told(
     ("words", "message"),
     [
         (["experiment", "run", "nonesuch"], "no experiment"),
-        (["bench", "masks", "nowhere"], "no nowhere"),
-        (["bench", "masks", "--engines", "ours,ours"], "name each engine once"),
-        (["bench", "masks", "--engines", "magic"], "name each engine once"),
-        (["bench", "masks", "--out", "x.pdf"], "must end in"),
+        (["experiment", "run", "masks", "--set", "paths=nowhere"], "no nowhere"),
+        (["experiment", "run", "masks", "--set", "engines=ours,ours"], "name each engine once"),
+        (["experiment", "run", "masks", "--set", "engines=magic"], "name each engine once"),
+        (["experiment", "run", "masks", "--out", "x.pdf"], "must end in"),
         (["experiment", "run", "masks", "--executor", "threads"], "unknown executor"),
-        (["experiment", "run", "memory", "--limit", "3"], "does not go through schemas"),
+        (["experiment", "run", "memory", "--set", "limit=3"], "no option 'limit'; known: none"),
+        (["experiment", "run", "masks", "--set", "turn=many"], "'many' is no value of turn"),
         (["experiment", "export", "masks", "x.csv", "--ledger", "nowhere.sqlite"], "no ledger"),
     ],
 )
@@ -286,6 +287,9 @@ def test_experiment_list_names_them_all() -> None:
     assert done.exit_code == 0
     assert all(name in done.output for name in CATALOGUE)
     assert done.output.count("refuted by") == len(CATALOGUE)
+    told = json.loads(CliRunner().invoke(app, ["experiment", "list", "--json"]).stdout)
+    assert [one["name"] for one in told] == list(CATALOGUE)
+    assert next(one["options"]["turn"] for one in told if one["name"] == "masks") == 1
 
 
 @pytest.mark.long
@@ -302,5 +306,5 @@ def test_memory_experiment(ledger: Ledger) -> None:
     assert steps["held"][-1] == steps["held"][len(steps["held"]) // 2]  # every state was known by then
     assert states["renewals"] > 0
     assert max(states["held"]) < 1.2 * (1 << 20)
-    assert list(memory.tables(frame)["Memory"]["way"]) == ["schemas", "steps", "states"]
-    assert len(memory.plot(frame).data) == 5  # of a long text no budget is shown
+    assert list(find_experiment("memory").tables(frame)["Memory"]["way"]) == ["schemas", "steps", "states"]
+    assert len(find_experiment("memory").plot(frame).data) == 5  # of a long text no budget is shown

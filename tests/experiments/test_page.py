@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from experiments import growth, scale
 from experiments.claims import ClaimVerdict, judge
+from experiments.columns import Column, Table, explained
 from experiments.ledger import Ledger, params_hash
-from experiments.legend import meaning
-from experiments.page import _dots, page, sections, write_figures
+from experiments.page import page, sections, together, write_figures
 from experiments.registry import find_experiment
 from experiments.running import run
 from experiments.synthetic_schemas import make_tool
@@ -33,8 +33,8 @@ def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_head_is_explained_and_every_figure_has_units(name: str, ledger: Ledger) -> None:
     result = run(name, "smoke", ledger=ledger)
     assert "error" not in set(result.frame["status"]), result.frame["error"].dropna().tolist()
-    heads = {str(head) for table in result.tables().values() for head in table.columns}
-    assert {head for head in heads if meaning(head) is None} == set()
+    for table in result.tables().values():
+        assert list(table.attrs["help"]) == list(table.columns)
     figure = result.plot()
     assert figure.layout.yaxis.title.text
     assert "maskscope" in figure.layout.title.subtitle.text
@@ -50,16 +50,10 @@ def test_the_page_holds_the_last_run_of_each_section(ledger: Ledger) -> None:
     ledger.record_run("incomplete", "reuse", "x", [*keys, "0" * 32])
     ledger.record_run("reuse <here>", "reuse", "python -m workbench experiment run reuse --quick", keys)
     (only,) = sections(ledger)
-    claim = only.verdicts[0].claim
-    lights = [
-        [ClaimVerdict(claim, word) for word in words]
-        for words in (("held", "refuted"), ("held",), ("held", "undecided"))
-    ]
-    assert [re.findall('"(held|refuted|undecided)"', _dots(one))[0] for one in lights] == [
-        "refuted",
-        "held",
-        "undecided",
-    ]
+    assert (only.word, only.anchor) == ("undecided", "reuse-here-")
+    claim, some = only.verdicts[0].claim, (("held", "refuted"), ("held",), ("held", "undecided"))
+    lights = [together([ClaimVerdict(claim, word) for word in words]) for words in some]
+    assert lights == ["refuted", "held", "undecided"]
     assert only.name == "reuse <here>"
     text = page([only])
     assert "reuse &lt;here&gt;" in text
@@ -106,19 +100,24 @@ def test_the_page_fits_and_follows_the_colours_of_the_reader(ledger: Ledger, tmp
             browser.close()
 
 
-@pytest.mark.parametrize(
-    ("head", "said"),
-    [
-        ("accepted, %", "share of the tokens"),
-        ("ours holds, MB", "counts"),
-        ("mask and accept, average of a token, us", "its mask as well"),
-        ("mask + accept, us", "its mask as well"),
-        ("accept, us", "taking a token"),
-        ("mask, us", "making one mask"),
-    ],
-)
-def test_heads_that_look_alike_mean_what_they_say(head: str, said: str) -> None:
-    assert said in str(meaning(head))
+def test_heads_of_a_table_are_told_apart_and_explained() -> None:
+    columns = (Column("a", "mask", "us", "making one mask"), Column("b", "bytes"), Column("c", "never there"))
+    table = explained([{"b": 1, "a": 2.5}], columns)
+    assert list(table.columns) == ["mask, us", "bytes"]
+    assert table.attrs["help"] == {"mask, us": "making one mask"}
+    with pytest.raises(ValueError, match="two columns are called 'mask, us'"):
+        explained([], (*columns, Column("d", "mask, us")))
+
+
+def test_rows_of_a_table_are_trials_or_groups_of_them() -> None:
+    trials = pd.DataFrame({"status": ["ok", "ok", "error"], "kind": ["x", "x", "y"], "spent": [1.0, 3.0, 9.0]})
+    each = Table("each", (Column("kind"), Column("twice", of=lambda one: 2 * one["spent"])))
+    assert each.cells(trials).to_dict("list") == {"kind": ["x", "x"], "twice": [2.0, 6.0]}
+    mean = Column("mean", of=lambda some: some["spent"].mean())
+    grouped = Table("", (Column("kind"), mean), by=("kind",))
+    assert grouped.cells(trials).to_dict("records") == [{"kind": "x", "mean": 2.0}]
+    counted = Table("all", (Column("n"),), rows=lambda some: [{"n": len(some)}], unfinished=True)
+    assert counted.shown(trials)["all"]["n"].tolist() == [3]
 
 
 @pytest.mark.browser
@@ -141,8 +140,9 @@ def test_the_report_from_the_command_line(tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, ["experiment", "report", str(out), "--ledger", str(book)], env={"COLUMNS": "200"})
     assert refused.exit_code == 2
     assert "run an experiment first" in refused.output
-    words = ["bench", "masks", "synthetic:0", "--limit", "1", "--max-tokens", "5", "--engines", "ours"]
-    words += ["--vocabulary", "demo", "--ledger", str(book), "--section", "a small one"]
+    words = ["experiment", "run", "masks", "--set", "paths=synthetic:0", "--set", "limit=1", "--set", "max_tokens=5"]
+    words += ["--set", "engines=ours", "--set", "vocabulary=demo"]
+    words += ["--ledger", str(book), "--section", "a small one"]
     assert CliRunner().invoke(app, words).exit_code == 0
     done = CliRunner().invoke(app, ["experiment", "report", str(out), "--ledger", str(book)])
     assert done.exit_code == 0, done.output
@@ -154,7 +154,11 @@ def test_growth_is_fitted_over_the_largest_sizes_and_named(ledger: Ledger) -> No
         "growth", ledger=ledger, grid=[params for params in growth.grid("smoke") if params["series"] == "enum"]
     )
     frame = result.frame.assign(compile_us=[10.0, 40.0], step_us=[1.0, 1.0])
-    table = growth.tables(frame)["How cost grows over the three largest sizes, averages over the repetitions"].iloc[0]
+    table = (
+        find_experiment("growth")
+        .tables(frame)["How cost grows over the three largest sizes, averages over the repetitions"]
+        .iloc[0]
+    )
     assert (table["compile, exponent"], table["compile is"]) == (1.0, "linear")
     assert (table["mask and accept, exponent"], table["mask and accept is"]) == (0.0, "constant")
     assert [growth.named(x) for x in (0.5, 1.5, 2.0)] == ["less than linear", "more than linear", "quadratic or worse"]

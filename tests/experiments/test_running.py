@@ -58,7 +58,6 @@ def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytes
         "Earley and pushdown automaton with the same mechanisms",
         "Each variant on the schemas it took, us",
         "Verdicts",
-        "Claims",
     ]
     assert list(tmp_path.iterdir()) == []
 
@@ -68,7 +67,7 @@ def test_what_was_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ablation, "STEPS", (*ablation.STEPS, step))
     params = {"step": "+ magic", "file": "", "index": 0, "vocabulary": "demo", "max_tokens": 10}
     tables = run("ablation", grid=[params]).tables()
-    assert list(tables) == ["Claims", "Not run, or failed"]
+    assert list(tables) == ["Not run, or failed"]
     assert "no switch magic" in tables["Not run, or failed"]["reason"][0]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import small_model
 from experiments.ledger import Ledger
-from experiments.legend import meaning
+from experiments.registry import find_experiment
 from experiments.sweep import run_sweep
 
 pytest.importorskip("uvicorn")
@@ -35,11 +35,11 @@ def test_what_is_counted() -> None:
     frame = pd.DataFrame([{"status": "ok", **one} for one in trials])
     effects = [claim.effect(frame) for claim in small_model.CLAIMS]
     assert [effect and round(effect.size, 3) for effect in effects] == [0.25, 1.0, 0.5, 0.5, 0.7, 0.9]
-    made = small_model.tables(frame)
+    made = find_experiment("small-model").tables(frame)
     assert made["Answers"]["finished answers"].tolist() == [3, 4, 4]
     assert made["Sixteen rows"]["constrained / free"].tolist() == [0.9]
-    assert {head for table in made.values() for head in table.columns if meaning(str(head)) is None} == set()
-    assert len(small_model.plot(frame).data) == 2
+    assert all(list(table.attrs["help"]) == list(table.columns) for table in made.values())
+    assert len(find_experiment("small-model").plot(frame).data) == 2
 
 
 @pytest.mark.parametrize(

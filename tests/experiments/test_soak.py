@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from experiments import datasets, soak, soaking
 from experiments.claims import judge
 from experiments.held import are_full
 from experiments.ledger import Ledger
+from experiments.registry import find_experiment
 from experiments.soaking import Load
 from experiments.soaking import soak as run_soak
 from experiments.strangers import HOSTILE, make_request
@@ -108,19 +109,17 @@ def test_a_mask_that_is_too_wide_is_counted_and_ends_with_1(
     monkeypatch.setattr("experiments.soaking.GrammarMatcher", Refusing)
     found = run_soak(info, Load(0.5, matchers=2, threads=1, window_s=0.1))
     assert "mask too wide" in {kind for kind, *_ in found["errors"]}
-    short = ["soak", "--minutes", "0.015", "--matchers", "2", "--threads", "1", "--vocabulary", datasets.DEMO]
-    for more in (["--json"], ["--ledger", str(tmp_path / "ledger.sqlite")]):
-        assert CliRunner().invoke(app, [*short, *more]).exit_code == 1
+    assert command(tmp_path, "minutes=0.015", "matchers=2", "threads=1").exit_code == 1
 
 
 def test_the_experiment_and_its_claims(ledger: Ledger) -> None:
     frame = run_sweep(soak.trial, soak.grid("smoke"), ledger=ledger, sweep="soak")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    tables = soak.tables(frame)
+    tables = find_experiment("soak").tables(frame)
     assert tables["The soak"]["must never be"].tolist() == [0]
     assert {"mask", "compile", "accept"} <= set(tables["Times in it, us"]["metric"])
     assert (tables["What became of requests"]["kind"] == "asked").sum() >= 2
-    assert len(soak.plot(frame).data) == 2
+    assert len(find_experiment("soak").plot(frame).data) == 2
     assert next(str(verdict.word) for verdict in judge(soak.CLAIMS, frame)) in ("held", "undecided")
 
 
@@ -134,7 +133,7 @@ def test_growth_counts_from_when_caches_are_full() -> None:
     assert soak._full_after(windows) == 120
     assert soak._growth(windows, "resident") == pytest.approx(2_000_000)
     assert soak._growth(windows, "grammars") == pytest.approx(0, abs=1)
-    assert [row["MB a minute"] for row in soak._holders(windows)] == [2.0, 0.0]
+    assert [row["growth"] for row in soak._holders(windows)] == [2.0, 0.0]
     assert np.isnan(soak._growth(filling, "resident"))
     found = pd.DataFrame([{"status": "ok", "windows": windows}])
     assert soak._grown(found).size == pytest.approx(2)
@@ -149,11 +148,18 @@ def test_caches_are_full_near_their_budgets() -> None:
     assert are_full({"grammars": 90}, **budgets)  # without a cross-grammar cache
 
 
-def test_the_command() -> None:
-    words = ["soak", "--minutes", "0.02", "--matchers", "4", "--threads", "2", "--vocabulary", datasets.DEMO, "--json"]
-    done = CliRunner().invoke(app, words)
+def command(folder: Path, *options: str) -> Result:
+    words = ["experiment", "run", "soak", "--json", "--ledger", str(folder / "l.sqlite")]
+    for option in (*options, f"vocabulary={datasets.DEMO}"):
+        words += ["--set", option]
+    return CliRunner().invoke(app, words)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    done = command(tmp_path, "minutes=0.02", "matchers=4", "threads=2")
     assert done.exit_code == 0, done.output
-    counted = json.loads(done.stdout)
+    assert "tokens/s" in done.stderr
+    (counted,) = json.loads(done.stdout)["trials"]
     assert counted["tokens"] > 0
     assert {"windows", "errors", "times", "requests"} <= set(counted)
 

@@ -15,6 +15,7 @@ from scipy import stats
 from experiments import bfcl, tax
 from experiments.claims import judge as judge_claims
 from experiments.ledger import Ledger
+from experiments.registry import find_experiment
 from experiments.sweep import run_sweep
 from experiments.trial import NotRunError
 
@@ -169,7 +170,7 @@ def test_the_claims_can_fail() -> None:
 
 def test_tables_tell_of_pairs_and_of_what_is_valid_and_wrong() -> None:
     frame = rows(both={"right": [False] * 8 + [True] * 2})
-    arms, pairs, listed = tax.tables(frame).values()
+    arms, pairs, listed = find_experiment("tax").tables(frame).values()
     assert list(arms["arm"]) == list(tax.ARMS)
     both = arms[arms["arm"] == "both"].iloc[0]
     assert both["right, % (95 %)"].startswith("20 (")
@@ -179,8 +180,9 @@ def test_tables_tell_of_pairs_and_of_what_is_valid_and_wrong() -> None:
     assert pair["McNemar's p"] < 0.05
     assert len(tax.wrong(frame)) == 8
     assert len(listed) == tax.SHOWN
-    assert len(tax.plot(frame).data) == 4
-    assert sum(bar.y[list(bar.x[1]).index("both")] for bar in tax.plot(frame).data) == pytest.approx(100)
+    drawn = find_experiment("tax").plot(frame).data
+    assert len(drawn) == 4
+    assert sum(bar.y[list(bar.x[1]).index("both")] for bar in drawn) == pytest.approx(100)
 
 
 # -- with a model ------------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, memory, parsers, scale, service
+from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, memory, parsers, scale
 from experiments.claims import ClaimVerdict, judge, share
+from experiments.registry import find_experiment
 
 
 def verdict(module: Any, what: str, frame: pd.DataFrame) -> ClaimVerdict:
@@ -136,7 +137,8 @@ def test_the_first_mask_counts_for_dispatching_tags() -> None:
 def test_the_judged_quarter_is_in_the_table() -> None:
     row = {"status": "ok", "way": "schemas", "count": 4, "budget_bytes": 10, "at": [0, 1, 2, 3, 4]}
     row |= {"resident": [0, 100, 200, 300, 310], "pool": [1] * 5, "held": [1] * 5, memory.BUDGETS["schemas"]: 10}
-    assert memory.tables(pd.DataFrame([row]))["Memory"]["bytes each, last quarter"].tolist() == [10.0]
+    (table,) = find_experiment("memory").tables(pd.DataFrame([row])).values()
+    assert table["bytes each, last quarter"].tolist() == [10.0]
 
 
 def test_answers_that_a_limit_cut_off_are_told() -> None:
@@ -144,4 +146,5 @@ def test_answers_that_a_limit_cut_off_are_told() -> None:
     frame = pd.DataFrame(
         [{"status": "ok", "clients": 1, "requests": 2, "outcomes": outcomes, "all_seconds": 1.0, "memory": []}]
     ).assign(left_over=0)
-    assert service.tables(frame)["Latency over real sockets"]["cut off by the limit, %"].tolist() == [50.0, 50.0]
+    table = next(iter(find_experiment("service").tables(frame).values()))
+    assert table["cut off by the limit, %"].tolist() == [50.0, 50.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import pickle
 from pathlib import Path
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+pydantic = pytest.importorskip("pydantic")
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import DeadEndError, GrammarSyntaxError, TokenizerError  # noqa: E402
-from workbench import Session, Source  # noqa: E402
+from workbench import Session, Source, compare, probability, replay  # noqa: E402
 from workbench.generation import (  # noqa: E402
     GrammarLogitsProcessor,
     LanguageModel,
@@ -36,6 +38,42 @@ value ::= [0-9]{1,3} | "true" | "null" | "[" (value ("," value){0,2})? "]" | roo
 BOUNDED = r"""root ::= "<" [^>]{1,6} ">" [0-9]{2,4}"""
 
 
+class Answer(pydantic.BaseModel):
+    """What a model may be asked for."""
+
+    ok: bool
+
+
+SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]
+
+
+@pytest.mark.parametrize("kind", ["text", "dict", "path", "model", "tools", "source", "Grammar", "CompiledGrammar"])
+def test_every_verb_takes_whatever_describes_an_output(tiny: LanguageModel, kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text(json.dumps(SCHEMA))
+    what = {
+        "text": json.dumps(SCHEMA),
+        "dict": SCHEMA,
+        "path": file,
+        "model": Answer,
+        "tools": TOOLS,
+        "source": Source.of(SCHEMA),
+        "Grammar": Grammar.from_json_schema(SCHEMA),
+        "CompiledGrammar": tiny.compiler.compile_json_schema(SCHEMA),
+    }[kind]
+    answer = '{"ok": true}'
+    made = generate(tiny, "fox", what, seed=1, max_tokens=120)
+    assert made.constrained
+    if made.complete and kind != "tools":
+        assert json.loads(made.text).keys() >= {"ok"}
+    assert GrammarLogitsProcessor(what, tokenizer=tiny.tokenizer) is not None
+    assert Session(what, tiny.tokenizer).read(answer).ok
+    assert compare(what, what, tokenizer=tiny.tokenizer).agree
+    assert replay(answer.encode(), what, tiny.tokenizer).died is None
+    assert probability(tiny, "fox", what, max_tokens=3, max_forwards=2) is not None
+
+
 @pytest.mark.parametrize("grammar", [PAIRS, BOUNDED])
 @pytest.mark.parametrize("seed", range(6))
 def test_constrained_text_is_in_the_language(tiny: LanguageModel, grammar: str, seed: int) -> None:
@@ -52,7 +90,7 @@ def test_constrained_text_is_in_the_language(tiny: LanguageModel, grammar: str, 
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"temperature": 0}, {"top_k": 3}, {"top_p": 0.5}, {"top_k": 1, "temperature": 2}]
+    "options", [{}, {"temperature": 0}, {"top_k": 3}, {"top_p": 0.5}, {"min_p": 0.3}, {"top_k": 1, "temperature": 2}]
 )
 def test_every_setting_respects_the_grammar(tiny: LanguageModel, options: dict[str, float]) -> None:
     result = generate(tiny, "dog", BOUNDED, seed=1, **options)  # type: ignore[arg-type]
@@ -195,6 +233,14 @@ def test_every_verb_takes_what_describes_an_output(tiny: LanguageModel, tmp_path
         masks = [GrammarLogitsProcessor(form, tokenizer=tiny.tokenizer) for form in forms]
         scores = torch.zeros(1, tiny.tokenizer.info.vocab_size)
         assert len({str(mask(torch.zeros(1, 1, dtype=torch.long), scores).tolist()) for mask in masks}) == 1
+
+
+def test_only_tokens_that_are_likely_enough_are_drawn(tiny: LanguageModel) -> None:
+    drawn = [generate(tiny, "fox", PAIRS, seed=seed, min_p=1.0, max_tokens=20) for seed in range(3)]
+    assert {made.tokens for made in drawn} == {generate(tiny, "fox", PAIRS, temperature=0, max_tokens=20).tokens}
+    assert drawn[0].settings["min_p"] == 1.0
+    with pytest.raises(ValueError, match="min_p"):
+        generate(tiny, "fox", min_p=2.0)
 
 
 def test_grammars_in_every_form(tiny: LanguageModel) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, Unpack
 
-from experiments.json_judge import Judge, byte_vocabulary
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options
 from kernels_core.grammar.ir import Node
 from kernels_core.grammar.json_schema import SchemaArguments
 from kernels_core.grammar.rulebook import RuleBook
+from tests.json_schema.json_judge import Judge, byte_vocabulary
 
 INFO = byte_vocabulary()
 

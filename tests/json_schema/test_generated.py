@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from experiments.json_judge import Judge, byte_vocabulary
-from experiments.json_walks import mentioned, piece_vocabulary, write_text
 from experiments.synthetic_schemas import make_case
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
+from tests.json_schema.json_judge import Judge, byte_vocabulary
+from tests.json_schema.json_walks import mentioned, piece_vocabulary, write_text
 from tests.json_schema.strategies import MANY, NAMES, documents, instances
 from workbench.comparing.referee import Referee, Unjudged, python_pattern
 

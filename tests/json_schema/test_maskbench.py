@@ -1,6 +1,7 @@
 """A seeded sample of MaskBench's schemas with their instances, with a ratchet for each of its folders.
 
-All of them: `python -m experiments.judge_schemas --ratchet tests/json_schema/ratchet.toml` (a quarter of an hour).
+All of them, in a quarter of an hour:
+`python -m tests.json_schema.judge_schemas --ratchet tests/json_schema/ratchet.toml`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments.datasets import load_case
-from experiments.judge_schemas import CaseVerdict, chosen_cases, folder_of, judge_case, main
+from tests.json_schema.judge_schemas import CaseVerdict, chosen_cases, folder_of, judge_case, main
 
 RATCHET = tomllib.loads(Path(__file__).with_name("ratchet.toml").read_text())
 SAMPLE = 12

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.json_suite import judge_folder
+from tests.json_schema.json_suite import judge_folder
 
 RATCHET = tomllib.loads(Path(__file__).with_name("ratchet.toml").read_text())
 

@@ -11,7 +11,7 @@ NEW = 'root ::= "call " [a-z0-9]+'
 
 
 def test_compare_engines_that_agree() -> None:
-    words = ("compare", OLD, "-e", "ours", "-e", "ours:parser=naive,jit=2", "--text", "call ")
+    words = ("compare", OLD, "-e", "ours", "-e", "ours:parser=naive,jit=2", "call ")
     result = run(*words)
     assert result.exit_code == 0
     assert "agree on all" in result.stdout
@@ -21,11 +21,11 @@ def test_compare_engines_that_agree() -> None:
 
 
 def test_compare_grammars_and_places() -> None:
-    result = run("compare", OLD, NEW, "--text", "call a")
+    result = run("compare", OLD, "call a", "--with", NEW)
     assert result.exit_code == 1
     assert "[0-9]" in result.stdout
     assert "cannot come in root" in result.stdout
-    found = data(run("compare", OLD, "--text", "", "--text", "call a", "--json"))
+    found = data(run("compare", OLD, "", "call a", "--json"))
     assert [side["text"] for side in found["sides"]] == ["", "call␣a"]
     assert not found["agree"]
 

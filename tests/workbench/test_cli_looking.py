@@ -60,7 +60,7 @@ def test_check_warns(tmp_path: Path) -> None:
     result = run("check", misspelt)
     assert result.exit_code == 0
     assert "warning: line 1, column 20 (#/additionalProperites)" in result.stdout
-    (warned,) = data(run("check", misspelt, "--json", "--text", "{}"))["warnings"]
+    (warned,) = data(run("check", misspelt, "--json", "{}"))["warnings"]
     assert warned["cure"] == "did you mean `additionalProperties`?"
     assert "`oneOf`?" in run("check", '{"properties": {"v": {"oneof": [true]}}}').stdout
     rules = run("check", 'root ::= [digit]\ndigit ::= "1"\n')
@@ -81,10 +81,10 @@ def test_check_texts(schema: str, tmp_path: Path) -> None:
     good.write_text('{"name": "Lund", "mode": "fast"}\n')
     bad.write_text('{"name": "Lund",\n "mode": "fest"}\n')
     cut.write_text('{"name": "Lund"')
-    result = run("check", schema, str(good))
+    result = run("check", schema, "-f", str(good))
     assert result.exit_code == 0
     assert "conforms, 32 bytes" in result.stdout
-    result = run("check", schema, str(good), str(bad), str(cut), "--json")
+    result = run("check", schema, "-f", str(good), "-f", str(bad), "-f", str(cut), "--json")
     assert result.exit_code == 1
     first, second, third = data(result)["texts"]
     assert first["ok"]
@@ -97,23 +97,23 @@ def test_check_texts(schema: str, tmp_path: Path) -> None:
     assert not third["ok"]
     assert "not complete" in third["message"]
     assert third["shortest_end"].startswith(',"mode":"')
-    shown = run("check", schema, str(bad), str(cut)).stdout
+    shown = run("check", schema, "-f", str(bad), "-f", str(cut)).stdout
     assert "line 2, column 12, byte 28" in shown
     assert "forbidden by: `enum`" in shown
     assert "shortest end:" in shown
-    assert run("check", schema, str(cut), "--prefix").exit_code == 0
+    assert run("check", schema, "-f", str(cut), "--prefix").exit_code == 0
 
 
 def test_check_a_line_end_counts_where_it_is_asked_to(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("aa\n")
-    assert run("check", 'root ::= "a"+', str(file)).exit_code == 0
-    assert run("check", 'root ::= "a"+', str(file), "--exact").exit_code == 1
+    assert run("check", 'root ::= "a"+', "-f", str(file)).exit_code == 0
+    assert run("check", 'root ::= "a"+', "-f", str(file), "--exact").exit_code == 1
 
 
 def test_check_standard_input() -> None:
     assert run("check", 'root ::= "a"+', "-", given="aaa").exit_code == 0
-    assert run("check", "-", "--text", "aa", given='root ::= "a"+').exit_code == 0
+    assert run("check", "-", "aa", given='root ::= "a"+').exit_code == 0
     twice = run("check", "-", "-", given='root ::= "a"+')
     assert twice.exit_code == 2
     assert "read once" in twice.stderr
@@ -141,13 +141,14 @@ def test_mistakes_have_a_place(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["check", "nowhere.json"], "no file 'nowhere.json'"),
-        (["check", "root ::= [a-z]", "nowhere.txt"], "No such file"),
+        (["check", "root ::= [a-z]", "-f", "nowhere.txt"], "No such file"),
+        (["check", "root ::= [a-z]", "README.md"], "read it by --text-file README.md"),
         (["check", "root ::= [a-z]", "-t", "nonesuch"], "'nonesuch' is neither"),
         (["check", "root ::= [a-z]", "-l", "latin"], "no language 'latin'"),
-        (["mask", "root ::= [a-z]", "--text", "a", "--text-file", "b"], "not both"),
+        (["mask", "root ::= [a-z]", "a", "--text-file", "b"], "not both"),
         (["mask", "root ::= [a-z]", "--text-file", "nowhere"], "No such file"),
-        (["explain", "root ::= [a-z]"], "say WHAT"),
-        (["explain", "root ::= [a-z]", "a", "--token", "3"], "say WHAT"),
+        (["explain", "root ::= [a-z]"], "--next WHAT, or --token ID"),
+        (["explain", "root ::= [a-z]", "--next", "a", "--token", "3"], "--next WHAT, or --token ID"),
         (["explain", "root ::= [a-z]", "--token", "-3"], "no token -3"),
         (["explain", "root ::= [a-z]", "--token", "99999999"], "no token 99999999"),
     ],
@@ -171,17 +172,17 @@ def test_a_source_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_mask_by_meaning(schema: str) -> None:
-    result = run("mask", schema, "--text", '{"name": "x", ')
+    result = run("mask", schema, '{"name": "x", ')
     assert result.exit_code == 0
     assert "mode" in result.stdout
     assert "tokens allowed" in result.stdout
     assert "still required: mode; may not close now" in result.stdout
-    found = data(run("mask", schema, "--text", '{"name": "x", ', "--json", "--tokens", "5"))
+    found = data(run("mask", schema, '{"name": "x", ', "--json", "--tokens", "5"))
     assert not found["may_end"]
     assert found["allowed"] > 0
     assert any(row["what"] == '"mode"' or row["text"] == '"mode"' for row in found["next"])
     assert len(found["tokens"]) == min(5, found["allowed"])
-    ended = data(run("mask", 'root ::= "a"+', "--text", "a", "--json"))
+    ended = data(run("mask", 'root ::= "a"+', "a", "--json"))
     assert ended["may_end"]
 
 
@@ -192,9 +193,9 @@ def test_mask_lists_what_is_refused() -> None:
     assert data(run("mask", 'root ::= "abc"', "--refused", "--json"))["refused"]
 
 
-@pytest.mark.parametrize("command", [("mask",), ("explain", "y")])
+@pytest.mark.parametrize("command", [("mask",), ("explain", "--next", "y")])
 def test_a_text_that_dies_before_the_place(command: tuple[str, ...]) -> None:
-    words = [command[0], 'root ::= "abc"', *command[1:], "--text", "abx"]
+    words = [command[0], 'root ::= "abc"', *command[1:], "abx"]
     result = run(*words)
     assert result.exit_code == 1
     assert "x cannot come at byte 2" in result.stderr
@@ -206,7 +207,7 @@ def test_a_text_that_dies_before_the_place(command: tuple[str, ...]) -> None:
 
 
 def test_explain_why_not(schema: str) -> None:
-    result = run("explain", schema, '"nmae"', "--text", "{")
+    result = run("explain", schema, "{", "--next", '"nmae"')
     assert result.exit_code == 1
     assert ": cannot come" in result.stdout
     assert 'the schema has no member "nmae"' in result.stdout
@@ -214,16 +215,16 @@ def test_explain_why_not(schema: str) -> None:
     assert "forbidden by:" in result.stdout
     assert "must follow: ame" in result.stdout
     assert 'did you mean: "name"' in result.stdout
-    found = data(run("explain", schema, '"nmae"', "--text", "{", "--json"))
+    found = data(run("explain", schema, "{", "--next", '"nmae"', "--json"))
     assert {one["keyword"] for one in found["forbidden_by"]} & {"required", "additionalProperties"}
     assert found["died_at"] == 3
 
 
 def test_explain_what_may_come(schema: str) -> None:
-    result = run("explain", schema, '"name"', "--text", "{")
+    result = run("explain", schema, "{", "--next", '"name"')
     assert result.exit_code == 0
     assert "may come" in result.stdout
-    assert data(run("explain", schema, '"name"', "--text", "{", "--json"))["ok"]
+    assert data(run("explain", schema, "{", "--next", '"name"', "--json"))["ok"]
 
 
 def test_explain_a_token(schema: str) -> None:

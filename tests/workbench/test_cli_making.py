@@ -20,37 +20,37 @@ def run(*words: str, given: str | None = None) -> Result:
 
 
 def test_generate_under_a_grammar() -> None:
-    result = run("generate", 'root ::= "yes" | "no"', "--prompt", "weather in Lund", "--seed", "1", "--steps")
+    result = run("generate", 'root ::= "yes" | "no"', "weather in Lund", "--seed", "1", "--steps")
     assert result.exit_code == 0
     assert result.stdout.split("\n")[0] in ("yes", "no")
     assert "complete" in result.stdout
     assert max(len(line) for line in result.stdout.split("\n")) <= 100
-    found = json.loads(run("generate", 'root ::= "yes"', "-p", "hello", "--json").stdout)
+    found = json.loads(run("generate", 'root ::= "yes"', "hello", "--json").stdout)
     assert found["text"] == "yes"
     assert found["complete"]
     assert found["steps"]
 
 
 def test_generate_that_is_cut_off() -> None:
-    words = ("generate", 'root ::= "a"{30} [a-z]{40}', "-p", "hello", "--max-tokens", "2", "--json")
+    words = ("generate", 'root ::= "a"{30} [a-z]{40}', "hello", "--max-tokens", "2", "--json")
     result = run(*words)
     assert result.exit_code == 1
     assert json.loads(result.stdout)["finish_reason"] == "length"
 
 
 def test_generate_cuts_nothing_off() -> None:
-    words = ("generate", 'root ::= "[" [a-z]* "]"', "-p", "hello", "--complete", "--seed", "1", "--json")
+    words = ("generate", 'root ::= "[" [a-z]* "]"', "hello", "--complete", "--seed", "1", "--json")
     found = json.loads(run(*words, "--max-tokens", "4").stdout)
     assert found["complete"]
     assert len(found["steps"]) <= 4
     assert found["settings"]["complete"]
-    refused = run("generate", 'root ::= "a"{30} [a-z]{40}', "-p", "hello", "--complete", "--max-tokens", "2", "--json")
+    refused = run("generate", 'root ::= "a"{30} [a-z]{40}', "hello", "--complete", "--max-tokens", "2", "--json")
     assert refused.exit_code == 2
     assert "allow at least" in json.loads(refused.stdout)["error"]
 
 
 def test_generate_cuts_as_the_tokenizer_does_and_heals_a_prompt() -> None:
-    words = ("generate", 'root ::= " dog" [a-z]*', "-p", "weather in Lu", "--canonical", "--seed", "1", "--json")
+    words = ("generate", 'root ::= " dog" [a-z]*', "weather in Lu", "--canonical", "--seed", "1", "--json")
     assert json.loads(run(*words).stdout)["settings"]["canonical"]
     healed = json.loads(run(*words, "--healing").stdout)
     assert healed["settings"]["healing"]
@@ -60,9 +60,9 @@ def test_generate_cuts_as_the_tokenizer_does_and_heals_a_prompt() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["root ::= oops", "-p", "x"], 1, "oops"),
-        (['root ::= "a"', "-p", "x", "-m", "./nowhere"], 2, "no such folder"),
-        (["nowhere.ebnf", "-p", "x"], 2, "no file"),
+        (["root ::= oops", "x"], 1, "oops"),
+        (['root ::= "a"', "x", "-m", "./nowhere"], 2, "no such folder"),
+        (["nowhere.ebnf", "x"], 2, "no file"),
     ],
 )
 def test_generate_says_what_is_wrong(words: list[str], code: int, said: str) -> None:

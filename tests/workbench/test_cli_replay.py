@@ -40,10 +40,10 @@ def test_an_answer_that_is_refused(schema: str, tmp_path: Path) -> None:
     log = tmp_path / "log.json"
     entry = {"token": "Sure", "logprob": -0.1, "bytes": None, "top_logprobs": [{"token": "{", "logprob": -3.0}]}
     log.write_text(json.dumps({"choices": [{"index": 0, "logprobs": {"content": [entry]}}]}))
-    result = run(schema, str(log))
+    result = run(schema, "-f", str(log))
     assert result.exit_code == 1
     assert "S cannot come; expected: {" in result.stdout
-    told = json.loads(run(schema, str(log), "--json").stdout)
+    told = json.loads(run(schema, "-f", str(log), "--json").stdout)
     assert (told["kind"], told["died"]) == ("chat", 0)
     assert told["steps"][0]["refused"]
     late = run(schema, "-", "--begin", "{", given='So: {"city": "Lund"}')
@@ -53,10 +53,10 @@ def test_an_answer_that_is_refused(schema: str, tmp_path: Path) -> None:
 def test_mistakes(schema: str, tmp_path: Path) -> None:
     log = tmp_path / "log.json"
     log.write_text('{"choices": [{"logprobs": {"content": [{"token": 3}]}}]}')
-    result = run(schema, str(log))
+    result = run(schema, "-f", str(log))
     assert result.exit_code == 2
     assert "#/choices/0/logprobs/content/0/token: a text is expected, not 3" in result.stderr
-    assert run(schema, str(tmp_path / "absent.json")).exit_code == 2
+    assert run(schema, "-f", str(tmp_path / "absent.json")).exit_code == 2
     assert run('{"type": "strin"}', "-", given="x").exit_code == 1
     bad = run(schema, "-", "--chrome", str(tmp_path / "trace.txt"), given='{"city": "Lund"}')
     assert bad.exit_code == 2

@@ -12,9 +12,10 @@ import workbench as wb
 from kernels_core import Grammar, Options, TokenizerInfo
 from tests.workbench.peers import FlippedEngine, TextlessEngine
 from workbench.comparing.differences import Judge
-from workbench.comparing.grammars import as_source, peer_note
+from workbench.comparing.grammars import peer_note
 from workbench.comparing.sides import common_ids
 from workbench.comparing.tables import as_text
+from workbench.languages import Source
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 WORDS = 'root ::= "call " name\nname ::= [a-z]+\n'
@@ -143,7 +144,7 @@ def test_sources_of_all_kinds(tokenizer: Tokenizer) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     assert wb.compare(schema, json.dumps(schema), text='{"a": 1', tokenizer=tokenizer).agree
     strict = Grammar.from_json_schema(schema, strict_mode=True)
-    assert "strict_mode" in peer_note(as_source(strict))
+    assert "strict_mode" in peer_note(Source.of(strict))
     assert not wb.compare(schema, strict, text="{", tokenizer=tokenizer).agree
 
 
@@ -188,7 +189,7 @@ def test_displays_escape_and_fit(tokenizer: Tokenizer) -> None:
 
 
 def test_paths_of_tokens_follow_the_parser(tokenizer: Tokenizer) -> None:
-    judge = Judge(as_source(WORDS), tokenizer, b"call ")
+    judge = Judge(Source.of(WORDS), tokenizer, b"call ")
     tokens = sorted([b"a", b"ab", b"a1b", b"a1c", b"b", b"", b"1", b"12"])
     read = {data: len(path) - 1 for data, path in zip(tokens, judge.paths(tokens), strict=True)}
     assert read == {b"": 0, b"a": 1, b"ab": 2, b"a1b": 1, b"a1c": 1, b"b": 1, b"1": 0, b"12": 0}

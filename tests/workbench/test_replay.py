@@ -13,6 +13,7 @@ import pytest
 
 import workbench as wb
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core.errors import TokenizerError
 from workbench.replaying import ReplayError, read_logged
 from workbench.tokenizers import Tokenizer
 
@@ -327,5 +328,5 @@ def test_other_grammars() -> None:
         assert wb.replay("Sure", grammar, SPELT).complete
     assert wb.replay("Sure", "Sure|No", SPELT, language="regex").complete
     other = GrammarCompiler(TokenizerInfo([b"a", b"b"])).compile_grammar('root ::= "a"')
-    with pytest.raises(ReplayError, match="another vocabulary"):
+    with pytest.raises(TokenizerError, match="another vocabulary"):
         wb.replay("Sure", other, SPELT)

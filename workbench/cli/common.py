@@ -1,5 +1,7 @@
 """What the commands share: reading a source, the text and the tokenizer; reporting mistakes; tables of 100 columns.
 
+All have one form: `COMMAND SOURCE [TEXT]`.  SOURCE is a grammar (a file, or the text itself); TEXT is a text, and files
+are read by `--text-file`; `-` is standard input.  `--tokenizer` or `--model` say whose tokens, `--json` prints JSON.
 Exit codes: 0 fine; 1 refused, or different; 2 the command itself is at fault (no such file, unknown tokenizer).
 
 Read on: `workbench/cli/looking.py`, `workbench/cli/comparing.py`, `workbench/cli/making.py`.
@@ -30,19 +32,25 @@ __all__ = [
     "FINE",
     "USAGE",
     "AsJson",
+    "Exact",
     "Language",
     "ModelOption",
     "SourceArgument",
+    "TextArgument",
     "TextFile",
-    "TextOption",
+    "TextFiles",
+    "TextsArgument",
     "TokenizerOption",
     "fail",
+    "is_file",
     "mistake_data",
+    "open_checked",
     "open_session",
     "open_source",
     "open_tokenizer",
     "output",
     "read_text",
+    "read_texts",
     "reporting",
     "say_json",
 ]
@@ -78,13 +86,21 @@ TokenizerOption = Annotated[
 ModelOption = Annotated[
     str, typer.Option("--model", "-m", help="demo, smollm2, a folder, a cached name, or random:...")
 ]
-TextOption = Annotated[
-    str | None, typer.Option("--text", help="The text that was read before this place.", show_default=False)
+TextArgument = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="A text, or - for standard input.", show_default=False)
 ]
 TextFile = Annotated[
     str | None,
-    typer.Option("--text-file", help="The same from a file, or - for standard input.", show_default=False),
+    typer.Option("--text-file", "-f", help="The text from a file, without its last line end.", show_default=False),
 ]
+TextsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="TEXT", help="Texts; - is standard input.", show_default=False)
+]
+TextFiles = Annotated[
+    list[str] | None,
+    typer.Option("--text-file", "-f", help="A text from a file, without its last line end. Again for each."),
+]
+Exact = Annotated[bool, typer.Option("--exact", help="Keep the line end at the end of a file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -148,11 +164,7 @@ def open_source(where: str, language: str | None, *, as_json: bool = False) -> S
     try:
         if where == "-":
             return Source.of(sys.stdin.buffer.read().decode("utf-8-sig"), language)
-        try:
-            is_file = Path(where).is_file()
-        except (OSError, ValueError):  # a text is too long for a name
-            is_file = False
-        return Source.of(Path(where) if is_file else where, language)
+        return Source.of(Path(where) if is_file(where) else where, language)
     except FileNotFoundError as error:
         fail(f"{error}; - reads standard input", as_json=as_json)
     except (TypeError, ValueError) as error:
@@ -173,9 +185,14 @@ def open_session(where: str, language: str | None, tokenizer: str, *, as_json: b
     from kernels_core import Options
     from workbench.session import Session
 
-    source = open_source(where, language, as_json=as_json)
     loaded = open_tokenizer(tokenizer)
-    if mistakes := source.check(loaded.info):
+    return Session(open_checked(where, language, loaded, as_json=as_json), loaded, options=Options())
+
+
+def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, as_json: bool = False) -> Source:
+    """SOURCE, in which there are no mistakes; they end the command with all their places."""
+    source = open_source(where, language, as_json=as_json)
+    if mistakes := source.check(tokenizer.info):
         lines = [f"{source.title} {source.name or 'source'} has {_count(len(mistakes), 'mistake')}:"]
         # No command reads leniently, so what that would do is no cure here.
         mistakes = tuple(replace(one, cure="") if one.cure.startswith("with lenient=True") else one for one in mistakes)
@@ -184,7 +201,7 @@ def open_session(where: str, language: str | None, tokenizer: str, *, as_json: b
             lines.append(f"  and {len(mistakes) - 20} more")
         data = [mistake_data(mistake) for mistake in mistakes]
         fail("\n".join(lines), code=DIFFERENT, as_json=as_json, language=source.language, mistakes=data)
-    return Session(source, loaded, options=Options())
+    return source
 
 
 def mistake_data(mistake: Mistake) -> dict[str, Any]:
@@ -192,15 +209,49 @@ def mistake_data(mistake: Mistake) -> dict[str, Any]:
     return {name: getattr(mistake, name) for name in ("message", "cure", "line", "column", "start", "end", "pointer")}
 
 
-def read_text(text: str | None, file: str | None, *, as_json: bool = False) -> bytes:
-    """The text before the place, from `--text` or `--text-file`."""
+def read_texts(
+    source: str, texts: list[str] | None, files: list[str] | None, *, exact: bool, as_json: bool
+) -> list[tuple[str, bytes]]:
+    """What TEXT and `--text-file` give, each with its name.
+
+    A file, and standard input, has no line end at its end unless it is `exact`: an editor puts one there that nobody
+    means.
+    """
+
+    def read(name: str) -> tuple[str, bytes]:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        data = data if exact else data.removesuffix(b"\n").removesuffix(b"\r")
+        return "standard input" if name == "-" else name, data
+
+    given = [*(texts or ()), *(files or ())]
+    if (source, *given).count("-") > 1:
+        fail("standard input can be read once: only one of SOURCE, TEXT and --text-file may be -", as_json=as_json)
+    found = []
+    for text in texts or ():
+        if text == "-":
+            found.append(read(text))
+        elif is_file(text):
+            fail(f"{text!r} is a file: read it by --text-file {text}", as_json=as_json)
+        else:
+            found.append(("text", text.encode(errors="surrogateescape")))
+    return found + [read(name) for name in files or ()]
+
+
+def read_text(source: str, text: str | None, file: str | None, *, exact: bool, as_json: bool) -> bytes | None:
+    """The one text that TEXT or `--text-file` gives; None where neither does."""
     if text is not None and file is not None:
-        fail("give --text or --text-file, not both", as_json=as_json)
-    if text is not None:
-        return text.encode(errors="surrogateescape")
-    if file is None:
-        return b""
-    return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        fail("give TEXT or --text-file, not both", as_json=as_json)
+    texts, files = ([one] if one is not None else None for one in (text, file))
+    given = read_texts(source, texts, files, exact=exact, as_json=as_json)
+    return given[0][1] if given else None
+
+
+def is_file(name: str) -> bool:
+    """Whether there is such a file; a text may be too long for a name."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _count(number: int, what: str) -> str:

@@ -12,13 +12,17 @@ import typer
 from workbench.cli.common import (
     DIFFERENT,
     AsJson,
+    Exact,
     Language,
     SourceArgument,
+    TextFiles,
+    TextsArgument,
     TokenizerOption,
     fail,
     open_source,
     open_tokenizer,
     output,
+    read_texts,
     reporting,
     say_json,
 )
@@ -48,24 +52,23 @@ def add_commands(app: typer.Typer) -> None:
 
 def compare(
     source: SourceArgument,
+    texts: TextsArgument = None,
+    text_file: TextFiles = None,
+    exact: Exact = False,
     others: Annotated[
         list[str] | None,
-        typer.Argument(metavar="OTHER", help="Other grammars, to compare with SOURCE.", show_default=False),
+        typer.Option("--with", "-w", help="Another grammar, as SOURCE. Again for each.", show_default=False),
     ] = None,
     engine: EngineOption = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option("--text", help="What was read before; again, for several places.", show_default=False),
-    ] = None,
     language: Language = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
 ) -> None:
-    """Masks of engines, grammars or places side by side, with our explanation of each difference.
+    """Masks of engines, grammars or places (behind each TEXT) side by side, and why they differ.
 
     Exit code 0: all agree; 1: they differ, or one refuses.
 
-    Examples: compare schema.json -e ours -e xgrammar --text '{"a": '   ·   compare old.ebnf new.ebnf
+    Examples: compare schema.json '{"a": ' -e ours -e xgrammar   ·   compare old.ebnf --with new.ebnf
     """
     from workbench import comparing
 
@@ -73,8 +76,9 @@ def compare(
         sources = [open_source(one, language, as_json=as_json) for one in (source, *(others or ()))]
         engines = _engines(engine, as_json)
         loaded = open_tokenizer(tokenizer)
+        given = [data for _, data in read_texts(source, texts, text_file, exact=exact, as_json=as_json)]
         try:
-            found = comparing.compare(*sources, engines=engines, texts=text or [""], tokenizer=loaded)
+            found = comparing.compare(*sources, engines=engines, texts=given or [""], tokenizer=loaded)
         except ValueError as error:
             fail(str(error), as_json=as_json)
         if as_json:

@@ -16,16 +16,20 @@ from workbench.cli.common import (
     DIFFERENT,
     FINE,
     AsJson,
+    Exact,
     Language,
     SourceArgument,
+    TextArgument,
     TextFile,
-    TextOption,
+    TextFiles,
+    TextsArgument,
     TokenizerOption,
     fail,
     mistake_data,
     open_session,
     output,
     read_text,
+    read_texts,
     reporting,
     say_json,
 )
@@ -54,13 +58,10 @@ def add_commands(app: typer.Typer) -> None:
 
 def check(
     source: SourceArgument,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE", help="Texts to check: files, or - for standard input.", show_default=False),
-    ] = None,
-    text: Annotated[str | None, typer.Option("--text", help="A text to check.", show_default=False)] = None,
+    texts: TextsArgument = None,
+    text_file: TextFiles = None,
+    exact: Exact = False,
     prefix: Annotated[bool, typer.Option("--prefix", help="Be content with the beginning of a text.")] = False,
-    exact: Annotated[bool, typer.Option("--exact", help="Do not drop the line end at the end of a file.")] = False,
     language: Language = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
@@ -69,20 +70,15 @@ def check(
 
     Without a text the grammar alone is checked. Exit code 0: it conforms; 1: it does not, or the grammar has mistakes.
 
-    Examples: check schema.json answer.json   ·   check 'root ::= "a"+' --text aab
+    Examples: check schema.json --text-file answer.json   ·   check 'root ::= "a"+' aab
     """
     from workbench.languages.warnings import doubts
 
     with reporting(as_json):
         session = open_session(source, language, tokenizer, as_json=as_json)
         warned = doubts(session.document, session.inspect.compiled.grammar)
-        texts = [("--text", text.encode(errors="surrogateescape"))] if text is not None else []
-        if list(files or ()).count("-") + (source == "-") > 1:
-            fail("standard input can be read once", as_json=as_json)
-        for name in files or ():
-            data = read_text(None, name)
-            texts.append((name, data if exact else data.removesuffix(b"\n").removesuffix(b"\r")))
-        results = [_checked(session, name, data, prefix) for name, data in texts]
+        given = read_texts(source, texts, text_file, exact=exact, as_json=as_json)
+        results = [_checked(session, name, data, prefix) for name, data in given]
         console = output()
         if as_json:
             grammar = {"language": session.document.language, "rules": len(session.inspect.grammar.ir.rules)}
@@ -140,8 +136,9 @@ def _check_picture(result: dict[str, Any]) -> Group:
 
 def mask(
     source: SourceArgument,
-    text: TextOption = None,
+    text: TextArgument = None,
     text_file: TextFile = None,
+    exact: Exact = False,
     tokens: Annotated[int, typer.Option("--tokens", min=0, help="List so many allowed tokens, too.")] = 0,
     refused: Annotated[bool, typer.Option("--refused", help="Group the refused tokens by where they die.")] = False,
     language: Language = None,
@@ -152,11 +149,11 @@ def mask(
 
     Exit code 1 where nothing can come because the text dies before this place.
 
-    Example: mask schema.json --text '{"na'
+    Example: mask schema.json '{"na'
     """
     with reporting(as_json):
         session = open_session(source, language, tokenizer, as_json=as_json)
-        _go(session, read_text(text, text_file, as_json=as_json), as_json)
+        _go(session, read_text(source, text, text_file, exact=exact, as_json=as_json) or b"", as_json)
         ahead = session.inspect.next()
         ids = list(session.inspect.allowed_ids())
         stops = set(session.tokenizer.info.stop_token_ids)
@@ -209,28 +206,29 @@ def _refused(session: Session) -> Refusals:
 
 def explain(
     source: SourceArgument,
+    text: TextArgument = None,
+    text_file: TextFile = None,
+    exact: Exact = False,
     what: Annotated[
-        str | None, typer.Argument(metavar="WHAT", help="The text that is to come next.", show_default=False)
+        str | None, typer.Option("--next", help="The text that is to come next.", show_default=False)
     ] = None,
     token: Annotated[int | None, typer.Option("--token", help="A token's id instead.", show_default=False)] = None,
-    text: TextOption = None,
-    text_file: TextFile = None,
     language: Language = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
 ) -> None:
-    """Why can this text (or token) not come next?
+    """Why can this text (or token) not come next, after TEXT?
 
     Exit code 0: it may come; 1: it cannot, and the answer says at which byte it dies, what forbids it and what could
     come instead.
 
-    Example: explain schema.json '"nmae"' --text '{'
+    Example: explain schema.json '{' --next '"nmae"'
     """
     with reporting(as_json):
         if (what is None) == (token is None):
-            fail("say WHAT is to come, or --token ID", as_json=as_json)
+            fail("say what is to come: --next WHAT, or --token ID", as_json=as_json)
         session = open_session(source, language, tokenizer, as_json=as_json)
-        _go(session, read_text(text, text_file, as_json=as_json), as_json)
+        _go(session, read_text(source, text, text_file, exact=exact, as_json=as_json) or b"", as_json)
         if token is not None and not 0 <= token < session.tokenizer.vocab_size:
             fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}", as_json=as_json)
         why = session.inspect.why(what if what is not None else int(token or 0))

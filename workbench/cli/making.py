@@ -23,13 +23,19 @@ from visualizers.glyphs import clip, glyph
 from workbench.cli.common import (
     DIFFERENT,
     AsJson,
+    Exact,
     Language,
     ModelOption,
     SourceArgument,
+    TextArgument,
+    TextFile,
     TokenizerOption,
     fail,
+    is_file,
+    open_checked,
     open_source,
     output,
+    read_text,
     reporting,
     say_json,
 )
@@ -48,7 +54,9 @@ def add_commands(app: typer.Typer) -> None:
 
 def generate(
     source: SourceArgument,
-    prompt: Annotated[str, typer.Option("--prompt", "-p", help="What the model is asked.")],
+    text: TextArgument = None,
+    text_file: TextFile = None,
+    exact: Exact = False,
     model: ModelOption = "demo",
     max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 256,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
@@ -61,14 +69,16 @@ def generate(
     language: Language = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a model write under a grammar, with the model's own tokenizer.
+    """Let a model answer TEXT under a grammar, with the model's own tokenizer.
 
     Exit code 0: the text is a whole text of the grammar; 1: it was cut off before that, or the grammar has mistakes.
 
-    Example: generate calls.ebnf --prompt 'weather in Lund' --seed 2
+    Example: generate calls.ebnf 'weather in Lund' --seed 2
     """
     with reporting(as_json):
-        opened = open_source(source, language, as_json=as_json).for_a_model()
+        prompt = read_text(source, text, text_file, exact=exact, as_json=as_json)
+        if prompt is None:
+            fail("say what the model is asked: generate SOURCE TEXT, or --text-file FILE", as_json=as_json)
         try:
             from kernels_core.errors import DeadEndError, TokenizerError, TooFewTokensError, UnsupportedFeatureError
             from workbench.generation import generate as run
@@ -77,15 +87,12 @@ def generate(
             loaded = load_model(model, device)
         except (ImportError, RuntimeError, ValueError) as error:
             fail(str(error), as_json=as_json)
-        mistakes = opened.check(loaded.tokenizer.info)
-        if mistakes:
-            fail("\n  ".join([f"{opened.title}:", *map(str, mistakes)]), code=DIFFERENT, as_json=as_json)
-        grammar = opened.grammar(loaded.tokenizer.info)
+        opened = open_checked(source, language, loaded.tokenizer, as_json=as_json)
         try:
             made = run(
                 loaded,
-                prompt,
-                grammar,
+                prompt.decode(),
+                opened,
                 max_tokens=max_tokens,
                 temperature=temperature,
                 seed=seed,
@@ -181,7 +188,7 @@ def serve_notebook(
     """
     with reporting(as_json):
         opened = open_source(source, language, as_json=as_json)
-        file = Path(source) if source != "-" and _is_file(source) else None
+        file = Path(source) if source != "-" and is_file(source) else None
         path = out or Path(f"explore_{_stem(opened.name)}.ipynb")
         if path.suffix != ".ipynb":
             fail(f"--out {path}: a notebook's name ends in .ipynb", as_json=as_json)
@@ -241,13 +248,6 @@ def _literal(text: str) -> str:
     if "\n" in text and "'''" not in text and "\\" not in text and not text.endswith("'") and text.isascii():
         return f"'''{text}'''"
     return repr(text)
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _stem(name: str) -> str:

@@ -5,7 +5,6 @@ Read on: `workbench/replaying/__init__.py`, `workbench/cli/common.py`.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +13,17 @@ import typer
 from workbench.cli.common import (
     DIFFERENT,
     AsJson,
+    Exact,
     Language,
     SourceArgument,
+    TextArgument,
+    TextFile,
     TokenizerOption,
     fail,
-    open_source,
+    open_checked,
     open_tokenizer,
     output,
+    read_text,
     reporting,
     say_json,
 )
@@ -35,14 +38,9 @@ def add_commands(app: typer.Typer) -> None:
 
 def replay(
     source: SourceArgument,
-    log: Annotated[
-        str,
-        typer.Argument(
-            metavar="LOG",
-            help="What was logged, a file or - for standard input: JSON of OpenAI's API, vLLM or SGLang, or a text.",
-            show_default=False,
-        ),
-    ],
+    text: TextArgument = None,
+    text_file: TextFile = None,
+    exact: Exact = False,
     tokenizer: TokenizerOption = "tekken",
     choice: Annotated[int, typer.Option(min=0, help="Which of several answers.")] = 0,
     begin: Annotated[
@@ -58,20 +56,24 @@ def replay(
 ) -> None:
     """Read a logged answer again under a grammar: where it would have fought, and what its masks would have cost.
 
+    TEXT, or its file, is what was logged: JSON of OpenAI's API, vLLM or SGLang, or the text of an answer.
+
     Exit code 0: the grammar takes the whole answer; 1: it refuses a token, or the answer is not whole.
 
-    Example: replay schema.json answer.json --tokenizer tokenizer.json --chrome trace.json
+    Example: replay schema.json --text-file answer.json --tokenizer tokenizer.json --chrome trace.json
     """
     with reporting(as_json):
         from workbench import replaying
 
-        opened = open_source(source, language, as_json=as_json)
+        logged = read_text(source, text, text_file, exact=exact, as_json=as_json)
+        if logged is None:
+            fail("say what was logged: replay SOURCE --text-file FILE, or replay SOURCE TEXT", as_json=as_json)
         loaded = open_tokenizer(tokenizer)
-        if mistakes := opened.check(loaded.info):
-            fail("\n  ".join([f"{opened.title}:", *map(str, mistakes)]), code=DIFFERENT, as_json=as_json)
-        logged = sys.stdin.read() if log == "-" else Path(log)
+        opened = open_checked(source, language, loaded, as_json=as_json)
         try:
-            found = replaying.replay(logged, opened, loaded, choice=choice, begin=begin, guesses=guesses)
+            found = replaying.replay(
+                logged.decode("utf-8-sig"), opened, loaded, choice=choice, begin=begin, guesses=guesses
+            )
             if chrome is not None:
                 found.to_chrome_trace(chrome)
         except ValueError as error:

@@ -6,11 +6,15 @@ Read on: `workbench/serving/__init__.py`, `docs/concepts/serving.md`.
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from dataclasses import fields
+from inspect import Parameter, signature
+from operator import getitem
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from workbench.cli.common import ModelOption, fail, reporting
+from workbench.serving.limits import Limits
 
 __all__ = ["add_commands"]
 
@@ -18,7 +22,16 @@ SWITCH_SECONDS = 0.0005  # between threads: one that sends waits so long for the
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the command of this file."""
+    """Add the command of this file, with an option for each field of `Limits` in place of its `**limits`."""
+    own, hints = signature(serve, eval_str=True), get_type_hints(Limits)
+    kept = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    for limit in fields(Limits):
+        least = None if hints[limit.name] is bool else limit.metadata["min"]
+        option = typer.Option(help=limit.metadata["help"], min=least)
+        kind: Any = getitem(Annotated, (hints[limit.name], option))
+        kept.append(Parameter(limit.name, Parameter.KEYWORD_ONLY, default=limit.default, annotation=kind))
+    serve.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+    serve.__annotations__ = {one.name: one.annotation for one in kept}
     app.command("serve")(serve)
 
 
@@ -40,24 +53,6 @@ def serve(
     complete: Annotated[
         bool, typer.Option(help="Answers are whole when their tokens run out, unless a request says otherwise.")
     ] = True,
-    rows: Annotated[int, typer.Option(min=1, help="Texts written side by side.")] = 16,
-    max_waiting: Annotated[int, typer.Option(min=0, help="Answers that may wait; more are answered 429.")] = 64,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Of one answer.")] = 1024,
-    max_length: Annotated[int, typer.Option(min=2, help="Tokens of one text, prompt included.")] = 8192,
-    max_body_bytes: Annotated[int, typer.Option(min=1, help="Of one request.")] = 1 << 20,
-    max_seconds: Annotated[float, typer.Option(min=0.1, help="From a request to the end of its answer.")] = 600.0,
-    max_compile_ms: Annotated[int, typer.Option(min=1, help="Processor time of compiling one grammar.")] = 2_000,
-    max_fill_ms: Annotated[int, typer.Option(min=1, help="Processor time of one mask.")] = 250,
-    max_states: Annotated[int, typer.Option(min=1, help="Automaton states of one grammar.")] = 100_000,
-    max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of one grammar's parser states and masks.")] = 1 << 27,
-    max_blanks: Annotated[int, typer.Option(min=0, help="In a row, between two tokens of JSON.")] = 1,
-    caps: Annotated[
-        bool, typer.Option("--caps", help="Bound strings, arrays and objects that a schema leaves without a bound.")
-    ] = False,
-    cache_bytes: Annotated[int, typer.Option(min=0, help="Of compiled grammars kept for the next request.")] = 1 << 28,
-    prefix_bytes: Annotated[int, typer.Option(min=0, help="Of prompts that are kept for texts that begin alike.")] = 1
-    << 27,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds that running requests get at the end.")] = 5.0,
     drafts: Annotated[int, typer.Option(min=0, help="Tokens that are guessed ahead; answers stay the same.")] = 0,
     draft_model: Annotated[
         str | None, typer.Option(help="A smaller model that guesses, instead of the text itself.", show_default=False)
@@ -75,6 +70,7 @@ def serve(
         list[str] | None,
         typer.Option(help="A name by which clients may call the server; may be repeated.", show_default=False),
     ] = None,
+    **limits: Any,
 ) -> None:
     """Serve a model to OpenAI's clients: response_format, tools and streams under grammars.
 
@@ -82,7 +78,7 @@ def serve(
     """
     try:
         from workbench.generation import Drafts, load_model
-        from workbench.serving import Limits, Service
+        from workbench.serving import Service
         from workbench.serving import serve as run
     except ImportError as error:
         fail(str(error))
@@ -91,28 +87,11 @@ def serve(
         fail(f"{option} guesses nothing without --drafts: say how many tokens ahead")
     with reporting():
         try:
-            limits = Limits(
-                rows=rows,
-                max_waiting=max_waiting,
-                max_tokens=max_tokens,
-                max_length=max_length,
-                max_body_bytes=max_body_bytes,
-                max_seconds=max_seconds,
-                max_compile_ms=max_compile_ms,
-                max_fill_ms=max_fill_ms,
-                max_states=max_states,
-                max_bytes=max_bytes,
-                max_blanks=max_blanks,
-                caps=caps,
-                cache_bytes=cache_bytes,
-                prefix_bytes=prefix_bytes,
-                grace_seconds=grace,
-            )
             loaded = load_model(model, device)
             smaller = None if draft_model is None else load_model(draft_model, device)
             service = Service(
                 loaded,
-                limits,
+                Limits(**limits),
                 name=name,
                 tool_format=tool_format,
                 tell_schema=tell_schema,

@@ -17,7 +17,7 @@ from rich.text import Text
 from visualizers.compare import comparison_html
 from visualizers.glyphs import clip, glyph
 from workbench.comparing.differences import Difference, Judge, find_differences
-from workbench.comparing.grammars import as_source, peer_note
+from workbench.comparing.grammars import peer_note
 from workbench.comparing.sides import Answer, Common, EngineSpec, Missing, Side, ask, common_ids, open_engines
 from workbench.comparing.tables import FOLD, RIGHT, as_text, duration, grid, legend
 from workbench.languages import Source
@@ -272,7 +272,7 @@ def compare(
     places = [bytes_of(one) for one in (texts if texts is not None else [text])]
     if not places:
         raise ValueError("texts is empty: there is no place to compare at")
-    sources = [as_source(one, language) for one in grammars]
+    sources = [Source.of(one, language) for one in grammars]
     if engines is None and len(sources) * len(places) > 1:
         engines = ["ours"]
     specs = [engines] if isinstance(engines, EngineSpec) else engines

@@ -15,14 +15,8 @@ from workbench.languages import Source
 from workbench.languages.positions import JsonSyntaxError
 from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.peers.ours import REFUSALS, Ours
-from workbench.session import Session
 
-__all__ = ["as_source", "compile_for", "peer_note", "schema_of"]
-
-
-def as_source(thing: object, language: str | None = None) -> Source:
-    """`thing` as a `Source`: a `Session`'s own, else whatever `Source.of` takes."""
-    return thing.document if isinstance(thing, Session) else Source.of(thing, language)
+__all__ = ["compile_for", "peer_note", "schema_of"]
 
 
 def schema_of(source: Source) -> Any:

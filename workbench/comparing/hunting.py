@@ -29,7 +29,7 @@ from visualizers.glyphs import clip, glyph
 from workbench.comparing.arena import Arena, Contestant
 from workbench.comparing.differences import Judge
 from workbench.comparing.finding import Finding, FindingKind, Hunt, Verdict
-from workbench.comparing.grammars import as_source, compile_for, peer_note, schema_of
+from workbench.comparing.grammars import compile_for, peer_note, schema_of
 from workbench.comparing.shrink import shrink
 from workbench.comparing.sides import (
     Bits,
@@ -100,7 +100,7 @@ def hunt(
     if tokenizer is None:
         tokenizer = grammar.tokenizer if hasattr(grammar, "tokenizer") else "tekken"
     loaded = load_tokenizer(tokenizer)
-    source = as_source(grammar, language)
+    source = Source.of(grammar, language)
     opened = open_engines(engines, loaded)
     if len(opened) < 2:
         raise ValueError("a hunt needs two engines: ours and a peer (pip install '.[peers]'), or two Options")

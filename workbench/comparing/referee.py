@@ -5,7 +5,7 @@ rewritten so that `re` reads them as ECMA-262 does (`$` is the end of the text, 
 What it still cannot judge raises `Unjudged`: an object with a repeated name (JSON leaves open which one counts), a
 number whose exact value is astronomically long, a pattern or a reference that the library refuses.
 
-Read on: `hunting.py`, and `experiments/json_walks.py` (where the texts come from).
+Read on: `hunting.py`.
 """
 
 from __future__ import annotations

@@ -49,15 +49,15 @@ class Prefix:
     """
 
     __slots__ = (
-        "_branch",
-        "_number",
-        "_state",
+        "branch",
         "children",
         "depth",
         "ended",
         "log_prob",
         "matcher",
+        "number",
         "parent",
+        "state",
         "token",
         "value",
     )
@@ -71,9 +71,9 @@ class Prefix:
         self.children: dict[int, Prefix | None] = {}
         self.matcher: GrammarMatcher | None = None
         self.value: float | None = None
-        self._number = -1  # where the slot holds its last token; -1: it was not read
-        self._branch: tuple[int, ...] = ()  # where it holds the tokens from the prompt's last one to the one before
-        self._state: torch.Tensor | None = None
+        self.number = -1  # where the slot holds its last token; -1: it was not read
+        self.branch: tuple[int, ...] = ()  # where it holds the tokens from the prompt's last one to the one before
+        self.state: torch.Tensor | None = None
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -144,7 +144,7 @@ class PrefixTree:
 
     def read(self, prefixes: Iterable[Prefix]) -> None:
         """Let the model read those that it has not read, whose parents it has: as few passes as possible."""
-        new = [prefix for prefix in dict.fromkeys(prefixes) if prefix._number < 0]
+        new = [prefix for prefix in dict.fromkeys(prefixes) if prefix.number < 0]
         for first in range(0, len(new), ROWS):
             self._read(new[first : first + ROWS])
 
@@ -156,14 +156,14 @@ class PrefixTree:
             self._run.read(0, self.prompt[:-1])
         for prefix in prefixes:
             parent = prefix.parent
-            prefix._branch = () if parent is None else (*parent._branch, parent._number)
+            prefix.branch = () if parent is None else (*parent.branch, parent.number)
         start = self._run.lengths[0]
         states = self._run.graft(
-            0, [prefix.token for prefix in prefixes], self._trunk, [prefix._branch for prefix in prefixes]
+            0, [prefix.token for prefix in prefixes], self._trunk, [prefix.branch for prefix in prefixes]
         )
         for row, prefix in enumerate(prefixes):
-            prefix._state = states[row].clone()
-            prefix._number = start + row
+            prefix.state = states[row].clone()
+            prefix.number = start + row
         self.forwards += len(prefixes)
         self.passes += 1
         for first in range(0, len(prefixes), self._most_kept):
@@ -183,9 +183,9 @@ class PrefixTree:
         """Compute and keep log probabilities, from hidden states."""
         states = []
         for prefix in prefixes:
-            if prefix._state is None:
+            if prefix.state is None:
                 raise ValueError(f"{prefix!r} was not read")
-            states.append(prefix._state)
+            states.append(prefix.state)
         logits = self._run.logits(torch.stack(states))
         found = (logits.double() / self.temperature).log_softmax(-1).cpu().numpy()
         if np.isnan(found).any():

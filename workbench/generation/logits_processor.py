@@ -22,7 +22,6 @@ import torch
 from kernels_core import (
     BatchGrammarMatcher,
     CompiledGrammar,
-    Grammar,
     GrammarCompiler,
     GrammarMatcher,
     apply_masks_inplace,
@@ -30,7 +29,7 @@ from kernels_core import (
 from kernels_core.errors import DeadEndError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DeviceMasks
-from workbench.languages import Source
+from workbench.languages import compile_output
 
 __all__ = ["GrammarLogitsProcessor"]
 
@@ -63,9 +62,7 @@ def _compiled(grammar: object, tokenizer: object) -> CompiledGrammar:
         )
     from workbench.tokenizers import load_tokenizer
 
-    info = load_tokenizer(tokenizer).info
-    made = grammar if isinstance(grammar, Grammar) else Source.of(grammar).for_a_model().grammar(info)
-    return GrammarCompiler(info).compile_grammar(made)
+    return compile_output(grammar, GrammarCompiler(load_tokenizer(tokenizer).info), for_a_model=True)
 
 
 class GrammarLogitsProcessor:

@@ -23,13 +23,11 @@ import numpy as np
 import torch
 
 from kernels_core import (
-    CompiledGrammar,
-    Grammar,
     GrammarMatcher,
     apply_token_bitmask_inplace,
     get_bitmask_shape,
 )
-from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
+from kernels_core.errors import DeadEndError, MaskscopeError
 from kernels_core.inspect.fills import CacheLog
 from kernels_core.inspect.trace import FillEvent
 from workbench.generation.cutting import Cutting, canonical_cut, heal
@@ -38,7 +36,7 @@ from workbench.generation.model import LanguageModel, ModelError, Prompt
 from workbench.generation.penalties import penalise, penalty_of
 from workbench.generation.sampling import Sampling, distribution, draw, once_more
 from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
-from workbench.languages import Source as Text
+from workbench.languages import compile_output
 
 __all__ = ["BeginningError", "Constraint", "TokenStream", "astream", "generate", "matcher_for", "stream"]
 
@@ -66,6 +64,7 @@ class TokenStream:
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
+        min_p: float | None = None,
         frequency_penalty: float = 0.0,
         presence_penalty: float = 0.0,
         repetition_penalty: float = 1.0,
@@ -88,6 +87,7 @@ class TokenStream:
             temperature,
             top_k,
             top_p,
+            min_p,
             frequency_penalty=frequency_penalty,
             presence_penalty=presence_penalty,
             repetition_penalty=repetition_penalty,
@@ -158,6 +158,7 @@ class TokenStream:
                 "temperature": self._sampling.temperature,
                 "top_k": self._sampling.top_k,
                 "top_p": self._sampling.top_p,
+                **({} if self._sampling.min_p is None else {"min_p": self._sampling.min_p}),
                 **self._sampling.penalties,
                 "seed": self._seed,
                 "max_tokens": self._max_tokens,
@@ -493,17 +494,10 @@ class _MaskBuffer:
 
 def matcher_for(model: LanguageModel, grammar: Constraint) -> GrammarMatcher:
     """A matcher of its own for this generation, on the model's vocabulary."""
-    if not isinstance(grammar, GrammarMatcher | CompiledGrammar):
-        made = grammar if isinstance(grammar, Grammar) else Text.of(grammar).for_a_model().grammar(model.tokenizer.info)
-        return GrammarMatcher(model.compiler.compile_grammar(made))
-    compiled = grammar.compiled if isinstance(grammar, GrammarMatcher) else grammar
-    theirs, ours = compiled.tokenizer_info, model.tokenizer.info
-    if theirs.fingerprint != ours.fingerprint and theirs.decoded_vocab != ours.decoded_vocab:
-        raise TokenizerError(
-            f"the grammar was compiled for another vocabulary ({theirs!r}) than {model.name}'s ({ours!r}); "
-            "compile it for `model.tokenizer.info`, or pass the Grammar itself"
-        )
-    return grammar.fork() if isinstance(grammar, GrammarMatcher) else GrammarMatcher(compiled)
+    if isinstance(grammar, GrammarMatcher):
+        compile_output(grammar.compiled, model.compiler)  # whether it is of this vocabulary
+        return grammar.fork()
+    return GrammarMatcher(compile_output(grammar, model.compiler, for_a_model=True))
 
 
 def stream(model: LanguageModel, prompt: Prompt, grammar: Constraint | None = None, **options: Any) -> TokenStream:
@@ -525,6 +519,7 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
     frequency_penalty: float = 0.0,
     presence_penalty: float = 0.0,
     repetition_penalty: float = 1.0,
@@ -554,7 +549,7 @@ def generate(
         of `Grammar.from_json_schema`.
     max_tokens
         Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.
-    temperature, top_k, top_p
+    temperature, top_k, top_p, min_p
         `Sampling`; temperature 0 is greedy.
     frequency_penalty, presence_penalty, repetition_penalty
         What was said becomes less likely, as OpenAI's API (the first two) and vLLM (the third, which counts the prompt,
@@ -604,6 +599,7 @@ def generate(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
+        min_p=min_p,
         frequency_penalty=frequency_penalty,
         presence_penalty=presence_penalty,
         repetition_penalty=repetition_penalty,

@@ -9,7 +9,7 @@ from workbench.languages.draft import NOTHING, Draft
 from workbench.languages.guess import LANGUAGES, TITLES, Language
 from workbench.languages.mistakes import Mistake
 from workbench.languages.positions import JsonSyntaxError, JsonText, child, parts_of, read_json
-from workbench.languages.source import CAPS, OPTIONS, WRITTEN, Option, Source
+from workbench.languages.source import CAPS, OPTIONS, WRITTEN, Option, Source, compile_output
 
 __all__ = [
     "CAPS",
@@ -26,6 +26,7 @@ __all__ = [
     "Option",
     "Source",
     "child",
+    "compile_output",
     "parts_of",
     "read_json",
 ]

@@ -21,23 +21,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from kernels_core import CompiledGrammar, Grammar, TokenizerInfo
-from kernels_core.errors import MaskscopeError
+from kernels_core import CancelToken, CompiledGrammar, Grammar, GrammarCompiler, TokenizerInfo
+from kernels_core.errors import MaskscopeError, TokenizerError
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.templates import model_templates
 from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, path_of
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
-from workbench.languages.positions import JsonText, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, read_json
 from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_KEYS, ToolTag, tag_of_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source"]
+__all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source", "compile_output"]
 
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
+_WITH_TOKENS: Final = ("lark", "structural_tag")  # languages that write tokens by their text
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
 
 
@@ -263,12 +264,50 @@ class Source:
         Raises what the engine raises, a `MaskscopeError`, with a note for each mistake that says line and column.
         """
         try:
-            return _MAKERS[self.language](self, tokenizer_info)
+            if self.is_json:
+                _ = self.json
+            if self.language == "tools":
+                return Grammar.from_structural_tag(self.tool_tag.tag, tokenizer_info=tokenizer_info)
+            info = {"tokenizer_info": tokenizer_info} if self.language in _WITH_TOKENS else {}
+            read: Callable[..., Grammar] = getattr(Grammar, f"from_{self.language}")
+            return read(self.text, **info, **self.options)
         except MaskscopeError as error:
-            if not getattr(error, "__notes__", None):
-                for mistake in self.mistakes(error)[:5]:
-                    error.add_note(f"{self.title}, {mistake}")
+            self._note(error)
             raise
+
+    def _note(self, error: MaskscopeError) -> None:
+        if not getattr(error, "__notes__", None):
+            for mistake in self.mistakes(error)[:5]:
+                error.add_note(f"{self.title}, {mistake}")
+
+    def compile(self, compiler: GrammarCompiler, *, cancel: CancelToken | None = None) -> CompiledGrammar:
+        """The grammar, compiled; what `compiler` remembers is found by the text.  `cancel` may call it off.
+
+        Raises as `grammar` does, and `BudgetExceededError` beyond the compiler's limits.
+        """
+        try:
+            if self.language == "tools":
+                return compiler.compile_structural_tag(self.tool_tag.tag, cancel=cancel)
+            options: dict[str, Any] = dict(self.options)
+            if "predicates" in options or {"plain_integers", "trailing_skip"} & set(options):
+                return compiler.compile_grammar(self.grammar(compiler.tokenizer_info), cancel=cancel)
+            compile_it: Callable[..., CompiledGrammar] = getattr(
+                compiler, f"compile_{'grammar' if self.language == 'ebnf' else self.language}"
+            )
+            return compile_it(self.text, **options, cancel=cancel)
+        except MaskscopeError as error:
+            if self.is_json and not isinstance(error, JsonSyntaxError):
+                self._check_json()
+            self._note(error)
+            raise
+
+    def _check_json(self) -> None:
+        """Raise what is wrong with a text that is no JSON, with the cure."""
+        try:
+            _ = self.json
+        except JsonSyntaxError as error:
+            self._note(error)
+            raise error from None
 
     def mistakes(self, error: Exception) -> tuple[Mistake, ...]:
         """Where in the text `error`, raised by `grammar` or by compiling it, finds fault; at least one place."""
@@ -289,37 +328,23 @@ class Source:
         return ()
 
 
-def _ebnf(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_ebnf(source.text, **source.options)
+def compile_output(
+    anything: object, compiler: GrammarCompiler, language: str | None = None, *, for_a_model: bool = False
+) -> CompiledGrammar:
+    """Whatever describes an output (`Source.of`), compiled by `compiler`; for_a_model: as `Source.for_a_model` has it.
 
-
-def _lark(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_lark(source.text, tokenizer_info=info, **source.options)
-
-
-def _regex(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_regex(source.text, **source.options)
-
-
-def _json_schema(source: Source, info: TokenizerInfo | None) -> Grammar:
-    _ = source.json
-    return Grammar.from_json_schema(source.text, **source.options)
-
-
-def _structural_tag(source: Source, info: TokenizerInfo | None) -> Grammar:
-    _ = source.json
-    return Grammar.from_structural_tag(source.text, tokenizer_info=info, **source.options)
-
-
-def _tools(source: Source, info: TokenizerInfo | None) -> Grammar:
-    return Grammar.from_structural_tag(source.tool_tag.tag, tokenizer_info=info)
-
-
-_MAKERS: Final[dict[str, Callable[[Source, TokenizerInfo | None], Grammar]]] = {
-    "ebnf": _ebnf,
-    "lark": _lark,
-    "regex": _regex,
-    "json_schema": _json_schema,
-    "structural_tag": _structural_tag,
-    "tools": _tools,
-}
+    A `Grammar` stays as it was made.  A `CompiledGrammar` is handed back; `TokenizerError` where it was compiled for
+    another vocabulary.
+    """
+    if isinstance(anything, CompiledGrammar):
+        theirs, ours = anything.tokenizer_info, compiler.tokenizer_info
+        if theirs.fingerprint != ours.fingerprint and theirs.decoded_vocab != ours.decoded_vocab:
+            raise TokenizerError(
+                f"the grammar was compiled for another vocabulary ({theirs!r}) than this one ({ours!r}); "
+                "compile it for that, or pass the Grammar itself"
+            )
+        return anything
+    if isinstance(anything, Grammar):
+        return compiler.compile_grammar(anything)
+    source = Source.of(anything, language)
+    return (source.for_a_model() if for_a_model else source).compile(compiler)

@@ -17,7 +17,7 @@ from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatch
 from kernels_core.errors import DeadEndError
 from kernels_core.inspect.trace import Fill
 from workbench.generation.lookup import Lookup
-from workbench.languages import Source
+from workbench.languages import Source, compile_output
 from workbench.next.lexicon import lexicon
 from workbench.replaying.formats import Logged, LoggedToken, ReplayError, read_logged
 from workbench.replaying.replayed import Guess, Replayed, ReplayedStep
@@ -91,16 +91,13 @@ def _tokenizer(given: Any) -> Tokenizer:
 
 
 def _compiled(grammar: Any, tokenizer: Tokenizer, language: str | None) -> tuple[CompiledGrammar, str]:
-    if isinstance(grammar, CompiledGrammar):
-        if grammar.tokenizer_info.fingerprint != tokenizer.info.fingerprint:
-            raise ReplayError(
-                f"the grammar was compiled for another vocabulary ({grammar.tokenizer_info!r}) than {tokenizer.name}"
-            )
-        return grammar.apart(), ""
-    if isinstance(grammar, Grammar):
-        return GrammarCompiler(tokenizer.info).compile_grammar(grammar), ""
+    """The grammar, which nobody else uses, and its text where it was given as something to read."""
+    compiler = GrammarCompiler(tokenizer.info)
+    if isinstance(grammar, CompiledGrammar | Grammar):
+        made = compile_output(grammar, compiler)
+        return made.apart() if made is grammar else made, ""
     source = Source.of(grammar, language)
-    return GrammarCompiler(tokenizer.info).compile_grammar(source.grammar(tokenizer.info)), source.text
+    return source.compile(compiler), source.text
 
 
 class _Walk:

@@ -196,34 +196,22 @@ class _Maker:
             case "text":
                 return None
             case "json_object":
-                return self._compile_schema('{"type": "object"}')
-            case "json_schema":
-                text = form.text(self._body)
-                source = Source("json_schema", text, dict(self._written))
-                compile_it = partial(self._compile_schema, text)
-                return self._compiled(form.pointer, source, compile_it, "invalid_schema", lenient=True)
-            case "regex":
-                source = Source("regex", form.value)
-                compile_it = partial(self._compiler.compile_regex, form.value, cancel=self._cancel)
-                return self._compiled(form.pointer, source, compile_it, "invalid_regex")
-            case "grammar" if form.language == "lark":
-                source = Source("lark", form.value, {"start": form.root})
-                compile_it = partial(self._compiler.compile_lark, form.value, start=form.root, cancel=self._cancel)
-                return self._compiled(form.pointer, source, compile_it, "invalid_grammar")
-            case "grammar":
-                source = Source("ebnf", form.value, {"root_rule_name": form.root})
-                compile_it = partial(
-                    self._compiler.compile_grammar, form.value, root_rule_name=form.root, cancel=self._cancel
+                return Source("json_schema", '{"type": "object"}', dict(self._written)).compile(
+                    self._compiler, cancel=self._cancel
                 )
-                return self._compiled(form.pointer, source, compile_it, "invalid_grammar")
-        text = form.text(self._body) if form.kind == "structural_tag" else json.dumps({"format": self.element()})
-        return self._compiled(
-            form.pointer,
-            Source("structural_tag", text),
-            partial(self._compiler.compile_structural_tag, text, cancel=self._cancel),
-            "invalid_structural_tag",
-            lenient=True,
-        )
+            case "json_schema":
+                source, wrong = Source("json_schema", form.text(self._body), dict(self._written)), "invalid_schema"
+            case "regex":
+                source, wrong = Source("regex", form.value), "invalid_regex"
+            case "grammar" if form.language == "lark":
+                source, wrong = Source("lark", form.value, {"start": form.root}), "invalid_grammar"
+            case "grammar":
+                source, wrong = Source("ebnf", form.value, {"root_rule_name": form.root}), "invalid_grammar"
+            case _:
+                given = form.kind == "structural_tag"
+                text = form.text(self._body) if given else json.dumps({"format": self.element()})
+                source, wrong = Source("structural_tag", text), "invalid_structural_tag"
+        return self._compiled(form.pointer, source, wrong)
 
     def element(self) -> dict[str, Any]:
         """The format as one of a structural tag."""
@@ -247,10 +235,6 @@ class _Maker:
             form.field, f"this {form.kind} cannot stand beside {beside}{cure}", code="unsupported_value"
         )
 
-    def _compile_schema(self, text: str, *, lenient: bool = False) -> CompiledGrammar:
-        options: SchemaArguments = {**self._written, "lenient": lenient}
-        return self._compiler.compile_json_schema(text, **options, cancel=self._cancel)
-
     # -- compiling --------------------------------------------------------------------------------------------------
 
     def tag(self, answer: dict[str, Any], pointer: str) -> CompiledGrammar:
@@ -264,7 +248,7 @@ class _Maker:
         else:
             source = Source("structural_tag", json.dumps(tag))
         if pointer == "#/tools":  # all else was compiled by itself before
-            return self._compiled(pointer, source, partial(self._compile_tag, tag), "invalid_tools", lenient=True)
+            return self._compiled(pointer, source, "invalid_tools", partial(self._compile_tag, tag))
         try:
             return self._compile_tag(tag)
         except BudgetExceededError as error:
@@ -282,19 +266,26 @@ class _Maker:
     def _compile_tag(self, tag: dict[str, Any], *, lenient: bool = False) -> CompiledGrammar:
         return self._compiler.compile_structural_tag(tag, lenient=lenient, cancel=self._cancel)
 
-    def _compiled(
-        self, pointer: str, source: Source, compile_it: Any, code: str, *, lenient: bool = False
-    ) -> CompiledGrammar:
-        """What `compile_it()` makes.  Where well-formed schemas cannot be exact and may be `lenient`: what
-        `compile_it(lenient=True)` makes, and warnings of the rest, unless the request asks for `strict` there."""
+    def _compiled(self, pointer: str, source: Source, code: str, compile_it: Any = None) -> CompiledGrammar:
+        """The source that stands at `pointer`, compiled; or what `compile_it(lenient=False)` makes in its place.
+
+        Where well-formed schemas cannot be exact: what reading them leniently makes, and warnings of the rest, unless
+        the request asks for `strict` there.
+        """
+
+        def from_source(*, lenient: bool) -> CompiledGrammar:
+            read = Source.of(source, lenient=True) if lenient else source
+            return read.compile(self._compiler, cancel=self._cancel)
+
+        compile_it = compile_it or from_source
         try:
-            made: CompiledGrammar = compile_it()
+            made: CompiledGrammar = compile_it(lenient=False)
         except BudgetExceededError as error:
             raise self._too_much(pointer, error) from None
         except MaskscopeError as error:
             refused = self._body.mistaken(pointer, source, error, code)
             told = isinstance(error, UnsupportedSchemaError) and not any(one.is_malformed for one in error.problems)
-            if not lenient or not told or self._is_strict(refused.places):
+            if not told or self._is_strict(refused.places):
                 raise refused from None
             try:
                 made = compile_it(lenient=True)

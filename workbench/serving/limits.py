@@ -5,59 +5,48 @@ Read on: `service.py` (who asks), `docs/concepts/serving.md` (what answers when 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from kernels_core import Options
 
 __all__ = ["Limits"]
 
 
+def _limit(default: Any, help: str, *, least: float = 1) -> Any:
+    """A limit; `help` is that of its option on the command line too, and less than `least` lets nothing through."""
+    return field(default=default, metadata={"help": help, "min": least})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """`ValueError` for a limit that lets nothing through.
+    """`ValueError` for a limit that lets nothing through.  The command `serve` has an option for each."""
 
-    rows: texts that are written side by side.
-    max_waiting: answers that may wait behind those, while their grammar compiles too; more are answered 429.
-    max_tokens: of one answer, and what it gets where it asks for no number.
-    max_length: tokens of one text, prompt included.
-    max_body_bytes: of one request; larger ones are answered 413.
-    max_body_seconds: a request that has not arrived after so long is answered 408.
-    max_seconds: from a request's arrival to the end of its answer; 504 beyond.
-    max_compile_ms: processor time of reading and compiling one grammar.
-    max_fill_ms: ... of one mask: as long as one row may keep the others waiting.
-    max_states, max_bytes: automaton states of one grammar; bytes of its parser states and masks (`Options`).
-    max_blanks: between two tokens of JSON, where a schema or a tool asks for it; small models may write nothing else.
-    caps: bound strings, arrays and objects that a schema leaves without a bound (`workbench.languages.CAPS`).
-    cache_bytes: what compiled grammars may hold that are kept for the next request.
-    prefix_bytes: keys and values of prompts that are kept for texts that begin alike.
-    compile_threads: grammars that are compiled at once.
-    grace_seconds: what running requests get to end when the server is told to go.
-    """
-
-    rows: int = 16
-    max_waiting: int = 64
-    max_tokens: int = 1024
-    max_length: int = 8192
-    max_body_bytes: int = 1 << 20
-    max_body_seconds: float = 30.0
-    max_seconds: float = 600.0
-    max_compile_ms: int = 2_000
-    max_fill_ms: int = 250
-    max_states: int = 100_000
-    max_bytes: int = 1 << 27
-    max_blanks: int = 1
-    caps: bool = False
-    cache_bytes: int = 1 << 28
-    prefix_bytes: int = 1 << 27
-    compile_threads: int = 2
-    grace_seconds: float = 5.0
+    rows: int = _limit(16, "Texts that are written side by side.")
+    max_waiting: int = _limit(
+        64, "Answers that may wait, while their grammar compiles; more are answered 429.", least=0
+    )
+    max_tokens: int = _limit(1024, "Of one answer, and what it gets where it asks for no number.")
+    max_length: int = _limit(8192, "Tokens of one text, prompt included.", least=2)
+    max_body_bytes: int = _limit(1 << 20, "Of one request; larger ones are answered 413.")
+    max_body_seconds: float = _limit(30.0, "A request that has not arrived after so long is answered 408.", least=0.1)
+    max_seconds: float = _limit(600.0, "From a request's arrival to the end of its answer; 504 beyond.", least=0.1)
+    max_compile_ms: int = _limit(2_000, "Processor time of reading and compiling one grammar.")
+    max_fill_ms: int = _limit(250, "Processor time of one mask: as long as one row may keep the others waiting.")
+    max_states: int = _limit(100_000, "Automaton states of one grammar.")
+    max_bytes: int = _limit(1 << 27, "Bytes of one grammar's parser states and masks.")
+    max_blanks: int = _limit(1, "In a row, between two tokens of JSON; small models may write nothing else.", least=0)
+    caps: bool = _limit(False, "Bound strings, arrays and objects that a schema leaves without a bound.", least=0)
+    cache_bytes: int = _limit(1 << 28, "Of compiled grammars that are kept for the next request.", least=0)
+    prefix_bytes: int = _limit(1 << 27, "Of prompts that are kept for texts that begin alike.", least=0)
+    compile_threads: int = _limit(2, "Grammars that are compiled at once.")
+    grace_seconds: float = _limit(5.0, "What running requests get to end when the server is told to go.", least=0)
 
     def __post_init__(self) -> None:
-        may_be_zero = ("max_waiting", "max_blanks", "caps", "cache_bytes", "prefix_bytes", "grace_seconds")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value < 0 or (value == 0 and field.name not in may_be_zero):
-                raise ValueError(f"Limits.{field.name} must be more than 0, got {value}")
+        for one in fields(self):
+            value, least = getattr(self, one.name), one.metadata["min"]
+            if value < least:
+                raise ValueError(f"Limits.{one.name} must be at least {least}, got {value}")
 
     @property
     def options(self) -> Options:

@@ -72,7 +72,8 @@ class Sight:
 class Job:
     """A request on its way through the engine; iterate over it in the event loop that submitted it.
 
-    `row` is None until the thread has admitted it.  `watchers`: how many look on; `sight`: what they see.
+    `row` is None until the thread has admitted it.  `watchers`: how many look on; `sight`: what they see.  `gone`: its
+    client left; `over`: its last event was sent.  Events go through `queue`, which is the loop's alone.
     """
 
     prompt: tuple[int, ...]
@@ -83,15 +84,15 @@ class Job:
     watchers: int = 0
     sight: Sight | None = None
     why: Exception | None = None
-    _gone: bool = False
-    _over: bool = False
-    _queue: asyncio.Queue[Event] = field(default_factory=asyncio.Queue)
-    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    gone: bool = False
+    over: bool = False
+    queue: asyncio.Queue[Event] = field(default_factory=asyncio.Queue)
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     async def __aiter__(self) -> AsyncIterator[Chunk]:
         """The chunks, the last of which has a `finish_reason`; raises what ended it instead."""
         while True:
-            event = await self._queue.get()
+            event = await self.queue.get()
             if isinstance(event, Exception):
                 raise event
             if event.finish_reason == "interrupted" and self.why is not None:
@@ -179,7 +180,7 @@ class Runner:
     def cancel(self, job: Job, why: Exception | None = None) -> None:
         """End a request before its next token; one that has ended stays as it is."""
         job.why = job.why or why
-        job._gone = True
+        job.gone = True
         if job.row is not None:
             self.engine.cancel(job.row)
 
@@ -273,15 +274,15 @@ class Runner:
             self._deliver([(job, error)])
             return
         self._jobs[row], job.row = job, row
-        if job._gone:  # it went while it was admitted
+        if job.gone:  # it went while it was admitted
             self.engine.cancel(row)
 
     def _end_the_late(self) -> None:
         now = time.monotonic()
         for job in self._jobs.values():
-            if now > job.until and not job._gone:
+            if now > job.until and not job.gone:
                 self.cancel(job, TimeIsUpError(f"the answer was not ready after {self._limits.max_seconds:g} seconds"))
-            elif self._until is not None and now > self._until and not job._gone:
+            elif self._until is not None and now > self._until and not job.gone:
                 self.cancel(job, self._why)
 
     def _fail_all(self, error: Exception) -> None:
@@ -296,9 +297,9 @@ class Runner:
         """Put events into the queues of their jobs, in one call for each event loop."""
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Job, Event]]] = {}
         for job, event in events:
-            if not job._over:
-                job._over = isinstance(event, Exception) or event.finish_reason is not None
-                by_loop.setdefault(job._loop, []).append((job, event))
+            if not job.over:
+                job.over = isinstance(event, Exception) or event.finish_reason is not None
+                by_loop.setdefault(job.loop, []).append((job, event))
         for loop, some in by_loop.items():
             try:
                 loop.call_soon_threadsafe(_put, some)
@@ -316,7 +317,7 @@ class Runner:
 
 def _put(events: list[tuple[Job, Event]]) -> None:
     for job, event in events:
-        job._queue.put_nowait(event)
+        job.queue.put_nowait(event)
 
 
 def sight_of(row: Row, vocab_size: int) -> Sight:

@@ -60,7 +60,7 @@ class Core:
         """The name of the vocabulary in whose place a model's came; "" where none did."""
         self._known = Known()  # by parser state
         self._observers: list[Callable[[Change], None]] = []
-        self._start(self.compiler.compile_grammar(document.grammar(tokenizer.info)), None)
+        self._start(document.compile(self.compiler), None)
 
     def _start(self, compiled: CompiledGrammar, shadow: Shadow | None) -> None:
         self.compiled = compiled

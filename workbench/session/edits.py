@@ -176,7 +176,7 @@ class Edits:
         """`Session.set_grammar`."""
         core, source = self._core, self._sourced(grammar, language, reading)
         with core.lock:
-            compiled = core.compiler.compile_grammar(source.grammar(core.tokenizer.info))
+            compiled = source.compile(core.compiler)
             shadow = Shadow(compiled)
             taken = core.tape.between(Place(), core.place)
             tape, outcome = lay(shadow, [(step.data, step.token_id) for step in taken if not step.stop])
@@ -204,7 +204,7 @@ class Edits:
             loaded = load_tokenizer(tokenizer)
             compiler = GrammarCompiler(loaded.info, options=core.options)
             # Made again: tokens may be written by their text.
-            compiled = compiler.compile_grammar(core.document.grammar(loaded.info))
+            compiled = core.document.compile(compiler)
             shadow = Shadow(compiled)
             tape, reading = lay(shadow, *tokenise(core.text, loaded))
             core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""

@@ -12,7 +12,7 @@ import importlib
 import json
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, Final, Literal
 
@@ -99,39 +99,35 @@ def compile_request(
         the older form with `structures` and `triggers` as well.
     any_whitespace: white space is free in JSON; otherwise it is laid out as by `json.dumps`.
     """
-    if kind == "json":
-        return compiler.compile_json_schema(text, any_whitespace=any_whitespace, order="declared")
-    if kind == "json_object":
-        return compiler.compile_json_schema('{"type": "object"}', any_whitespace=any_whitespace, order="declared")
-    if kind == "regex":
-        return compiler.compile_regex(text)
-    if kind == "grammar":
-        return compiler.compile_grammar(text) if is_ebnf(text) else compiler.compile_lark(text)
-    if kind == "choice":
-        return compiler.compile_structural_tag(_choice(text))
-    if kind == "structural_tag":
-        return compiler.compile_structural_tag(*_tag(text))
-    raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
+    name, arguments, options = _asked(kind, text, any_whitespace)
+    compile_it: Callable[..., CompiledGrammar] = getattr(compiler, f"compile_{'grammar' if name == 'ebnf' else name}")
+    return compile_it(*arguments, **options)
 
 
 def read_request(kind: Kind, text: str) -> None:
     """Read what a request asks for as far as that goes without a vocabulary; raises as `compile_request` does."""
+    name, arguments, options = _asked(kind, text, any_whitespace=True)
     try:
-        if kind in ("json", "json_object"):
-            Grammar.from_json_schema(text if kind == "json" else '{"type": "object"}', order="declared")
-        elif kind == "regex":
-            Grammar.from_regex(text)
-        elif kind == "grammar":
-            _ = Grammar.from_ebnf(text) if is_ebnf(text) else Grammar.from_lark(text)
-        elif kind == "choice":
-            Grammar.from_structural_tag(_choice(text))
-        elif kind == "structural_tag":
-            Grammar.from_structural_tag(*_tag(text))
-        else:
-            raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
+        getattr(Grammar, f"from_{name}")(*arguments, **options)
     except GrammarError as error:
         if not error.needs_vocabulary:  # what compiles the request has one
             raise
+
+
+def _asked(kind: Kind, text: str, any_whitespace: bool) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """What reads such a request: the name behind `Grammar.from_`, and what it is given."""
+    if kind in ("json", "json_object"):
+        schema = text if kind == "json" else '{"type": "object"}'
+        return "json_schema", (schema,), {"any_whitespace": any_whitespace, "order": "declared"}
+    if kind == "regex":
+        return "regex", (text,), {}
+    if kind == "grammar":
+        return "ebnf" if is_ebnf(text) else "lark", (text,), {}
+    if kind == "choice":
+        return "structural_tag", (_choice(text),), {}
+    if kind == "structural_tag":
+        return "structural_tag", _tag(text), {}
+    raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
 
 
 def _choice(text: str) -> dict[str, Any]:

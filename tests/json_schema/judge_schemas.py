@@ -1,9 +1,9 @@
 """Judge the JSON Schema front-end: schemas with instances, and texts that follow the masks.
 
-    python -m experiments.judge_schemas                          # every MaskBench schema of the data folder
-    python -m experiments.judge_schemas --sample 50              # 50 of each file, drawn by --seed
-    python -m experiments.judge_schemas maskbench/Github_easy.jsonl.gz --out verdicts.jsonl
-    python -m experiments.judge_schemas --walks 5 --sample 70    # write 5 texts for each, and have them validated
+    python -m tests.json_schema.judge_schemas                          # every MaskBench schema of the data folder
+    python -m tests.json_schema.judge_schemas --sample 50              # 50 of each file, drawn by --seed
+    python -m tests.json_schema.judge_schemas maskbench/Github_easy.jsonl.gz --out verdicts.jsonl
+    python -m tests.json_schema.judge_schemas --walks 5 --sample 70    # write 5 texts for each, and have them validated
 
 A schema is *right* when every instance is judged right (`json_judge.py`: some order of the keys, end of text checked),
 and when every text that a walk brings to an end is valid (`json_walks.py`, judged by
@@ -33,15 +33,14 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
+from experiments.datasets import Case, CaseName, DataError, default_schemas, find_cases, load_case
+from experiments.report import print_tables
+from experiments.workers import TrialTimeoutError, WorkerDiedError, WorkerExecutor
 from kernels_core import BudgetExceededError, CompiledGrammar, Grammar, Options, UnsupportedSchemaError
 from kernels_core.grammar.json_schema.steps import Order
+from tests.json_schema.json_judge import Judge, byte_vocabulary
+from tests.json_schema.json_walks import mentioned, piece_vocabulary, write_text
 from workbench.comparing.referee import Referee, Unjudged
-
-from .datasets import Case, CaseName, DataError, default_schemas, find_cases, load_case
-from .json_judge import Judge, byte_vocabulary
-from .json_walks import mentioned, piece_vocabulary, write_text
-from .report import print_tables
-from .workers import TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
 __all__ = [
     "OUTCOMES",
@@ -296,7 +295,9 @@ def _times(verdicts: Sequence[CaseVerdict]) -> pd.DataFrame:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 1 if anything was wrongly accepted, a text is wrong or a count fell, 2 if there is no data."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.judge_schemas", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.json_schema.judge_schemas", description=__doc__.split("\n\n")[0]
+    )
     parser.add_argument("files", nargs="*", help="data files (default: all of MaskBench in the data folder)")
     parser.add_argument("--sample", type=int, help="so many schemas of each file")
     parser.add_argument("--seed", type=int, default=0, help="draws the sample")

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels_core import CompiledGrammar, Grammar, Options, UnsupportedSchemaError
-
-from .json_judge import Judge, byte_vocabulary
+from tests.json_schema.json_judge import Judge, byte_vocabulary
 
 __all__ = ["FileScore", "judge_folder", "remote_documents"]
 

@@ -1,7 +1,7 @@
 """Judge schemas by the texts that their projects keep beside them: SchemaStore's, as they are written.
 
-    python -m experiments.judge_texts                    # every schema of the data folder
-    python -m experiments.judge_texts --order declared
+    python -m tests.json_schema.judge_texts                    # every schema of the data folder
+    python -m tests.json_schema.judge_texts --order declared
 
 A text is judged as `json.dumps` writes it, with its members as they stand; formats are not asserted, as in the verdicts
 of the data.  Schemas that are refused are counted by their first reason.
@@ -23,9 +23,8 @@ from typing import Any
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, UnsupportedSchemaError
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.json_schema.steps import Order
+from tests.json_schema.json_judge import byte_vocabulary
 from workbench.cli.doctor import data_folder
-
-from .json_judge import byte_vocabulary
 
 __all__ = ["judge", "main"]
 
@@ -51,7 +50,9 @@ def judge(line: dict[str, Any], order: Order) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 1 if a text was judged wrongly, 2 if there is no data."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.judge_texts", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.json_schema.judge_texts", description=__doc__.split("\n\n")[0]
+    )
     parser.add_argument(
         "file", nargs="?", type=Path, help="schemas with their texts (default: those of the data folder)"
     )
