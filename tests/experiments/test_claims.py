@@ -15,7 +15,7 @@ from experiments.claims import FEWEST, Claim, Effect, judge, mean, ratio, share,
 from experiments.ledger import Ledger
 from experiments.pairs import Pooled, best_peer, together
 from experiments.registry import CATALOGUE, find_experiment, repeated
-from experiments.report import as_markdown
+from experiments.report import as_markdown, recorded
 from experiments.running import run
 from workbench.cli import app
 
@@ -150,6 +150,11 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "- Trials: 4 (4 ok)" in text
     assert "**undecided: n = 2**: When requests choose their tools" in text
     assert "Published: 0 (table 1)" in text
+    kept = recorded("reuse", file=tmp_path / "RESULTS.md")
+    assert "- Trials: 4 (4 ok)" in kept
+    assert kept.count("\n**") == 1  # one table
+    assert recorded("reuse", 2, file=tmp_path / "RESULTS.md").startswith(kept)
+    assert "No run of masks" in recorded("masks", file=tmp_path / "RESULTS.md")
 
 
 SMALL = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": "demo"}
