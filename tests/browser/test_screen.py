@@ -154,10 +154,15 @@ def test_a_model_is_run_from_the_screen(page: Page) -> None:
 
 def test_the_notebook_keeps_the_screen_as_it_was_last(page: Page) -> None:
     """Without a kernel, untrusted or exported, one sees the picture that the notebook's model holds."""
+    screen = page.get_by_test_id("screen")
+    screen.evaluate("node => { node.dataset.drawn = 'once'; }")
     for key, told in (("Home", "may end here"), ("End", "the text has ended")):
-        page.get_by_test_id("screen").focus()
+        screen.focus()
         page.keyboard.press(key)
         page.wait_for_function(KEPT, arg=told)
+    # The picture is another output than the screen, which stays where it is.
+    expect(screen).to_have_attribute("data-drawn", "once")
+    expect(screen).to_be_focused()
 
 
 def test_the_caches_are_a_picture_below_the_text(page: Page) -> None:

@@ -266,7 +266,8 @@ def ablate(
     max_tokens: int = MAX_TOKENS,
     seed: int = 1,
 ) -> Ablation:
-    """What each of `mechanisms` (words of `MECHANISMS`) is worth on `grammar`: whatever describes an output.
+    """What each of `mechanisms` (words of `MECHANISMS`) is worth on `grammar`: what describes an output, or a session.
+    The engine has its default options, but for what is left out and for larger limits of time.
 
     model: what `load_model` takes, or a model, on a GPU where there is one; it writes a text for each prompt.  Without
     one `prompts` are the texts themselves.  tokenizer: of what the masks are, 131,072 tokens unless another is named.

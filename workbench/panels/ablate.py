@@ -84,18 +84,19 @@ class AblatePanel(Panel):
             "mechanisms": list(FIRST), "repeats": 5, "writer": "", "prompts": "", "vocabulary": VOCABULARIES[0],
         }  # fmt: skip
         self._message = ""
-
-    def update(self, change: Change | None) -> None:
-        session = self.session
-        writers = [["", "this text"], *([word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo")))]
-        self.view.choices = {
+        self._drawn: Ablation | None = None
+        self._choices = {
             "mechanisms": [[word, title, word in FIRST] for word, (title, _) in MECHANISMS.items()],
-            "writers": writers,
-            "vocabularies": list(dict.fromkeys((*VOCABULARIES, session.tokenizer.name))),
+            "writers": [["", "this text"], *([word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo")))],
             "none": NONE,
         }
+
+    def update(self, change: Change | None) -> None:
+        vocabularies = list(dict.fromkeys((*VOCABULARIES, self.session.tokenizer.name)))
+        self.view.choices = {**self._choices, "vocabularies": vocabularies}
         with self.view.hold_sync():
-            if self.result is not None:
+            if self.result is not None and self.result is not self._drawn:
+                self._drawn = self.result
                 self.view.show(self.result)
             self.view.state = {
                 **self.view.state,
