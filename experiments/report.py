@@ -31,6 +31,7 @@ __all__ = [
     "print_verdicts",
     "provenance",
     "reasons",
+    "recorded",
     "rows_of",
     "show",
     "to_markdown",
@@ -220,6 +221,17 @@ def write_section(
     else:
         text = text.rstrip("\n") + "\n\n" + section
     file.write_text(with_heading(text))
+
+
+def recorded(name: str, tables: int = 1, *, file: Path | None = None) -> str:
+    """What a results file keeps of the section `name`: where it is from, its figure, claims, and first tables."""
+    file = file or RESULTS_FILE
+    text = file.read_text() if file.exists() else ""
+    found = re.search(rf"^## {re.escape(name)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    if found is None:
+        return f"*No run of {name} is recorded.*"
+    head, *parts = re.split(r"^(?=\*\*)", found[1].strip(), flags=re.MULTILINE)
+    return f"**{name}, recorded**\n\n{head}{''.join(parts[:tables])}"
 
 
 def with_heading(text: str) -> str:

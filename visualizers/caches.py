@@ -1,15 +1,16 @@
-"""The cache observatory: how every mask was found, which parser states are visited, what is held, what is shared.
+"""The caches as one picture: how every mask was come by, what that took, what is held, and who shares it.
 
 `CacheView` shows a `CacheRecord` (every mask of a text, `kernels_core.inspect.fills`) and a `Sharing` (who shares token
-sets with whom, `kernels_core.inspect.sharing`) in four tabs; `figure` makes a plotly figure of the same, `static`
-tables that survive everywhere.  Times are microseconds of finding or making the mask alone, sizes are bytes.
+sets with whom, `kernels_core.inspect.sharing`); `figure` makes a plotly figure of the masks, `static` tables that
+survive everywhere.  Times are microseconds of finding or making the mask alone, sizes are bytes.
 
-Read on: `frontend/src/caches.js` (the browser's side), `workbench/reports/caches.py` (`wb.caches`).
+Read on: `frontend/src/caches.ts` (the browser's side), `workbench/reports/caches.py` (`wb.caches`).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "NAMES", "STRATEGIES", "CacheShot", "CacheView", "figure", "said", "static"]
 
 MAX_SHOWN: Final = 1_500  # masks drawn: the last ones of a longer run
-MAX_SETS: Final = 120  # token sets listed
-MAX_USES: Final = 40
+MAX_SETS: Final = 40  # token sets listed
+MAX_PARTS: Final = 8  # parts of grammars that have a column
 MAX_STATIC: Final = 60
 
 KINDS: Final[Mapping[FillKind, str]] = {
@@ -66,14 +67,8 @@ STRATEGIES: Final[Mapping[str, str]] = {
 }
 """What each strategy did for a mask (`FillEvent.strategies`), as in docs/concepts/how-a-mask-is-made.md."""
 
-COLOURS: Final[Mapping[FillKind, str]] = {
-    "mask hit": "#1f9d63",
-    "token-set hit": "#3aa6b9",
-    "pool hit": "#4274ec",
-    "partial hit": "#8a5cd6",
-    "walk": "#d69414",
-    "miss": "#d2463c",
-}
+COLOURS: Final[Mapping[str, str]] = {"found": "#7cc4a8", "put together": "#5b8def", "made": "#b4509a"}
+HELD: Final = (("arena_bytes", "parser states"), ("mask_bytes", "masks"), ("token_set_bytes", "token sets"))
 COUNTERS: Final = (
     ("masks", "mask_hits", "found", "asked for where the parser state was visited before", "count"),
     ("masks", "mask_misses", "put together or made", "asked for on first visits", "count"),
@@ -112,12 +107,10 @@ COUNTERS: Final = (
 """The engine's counters as the view lists them: of what, name in `CacheStats`, what it is called here, what it counts,
 unit."""
 
-_NUMBER: Final = {kind: number for number, kind in enumerate(KINDS)}
-
 
 @dataclass(frozen=True)
 class CacheShot:
-    """What the view shows: a record, the sharing (None: not asked for), and the step one stands at.
+    """What the view shows: a record, the sharing (None: not known), and the step one stands at.
 
     `tokens[k]` is the text of the token taken after the mask of step k, where it is known.  `stats`: the engine's
     counters.  `places[k]`: where in the source the text stood at step k, where that is known.  `tools` are the names of
@@ -134,27 +127,53 @@ class CacheShot:
     tools: Sequence[str] = ()
     present: Sequence[FillEvent | None] | None = None
 
+    @property
+    def headline(self) -> str:
+        """What one sees, in a sentence."""
+        record = self.record
+        words = dict.fromkeys(COLOURS, 0)
+        for kind, count in record.totals().items():
+            words[NAMES[kind][0]] += count
+        told = ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
+        spent = sum(visit.event.nanoseconds for visit in record.visits)
+        left = len(record) + record.dropped - len(record.visits[-MAX_SHOWN:])
+        return (
+            f"{_many(len(record), 'mask')} in {_time(spent)}{': ' if told else ''}{told}, at "
+            f"{_many(len(record.states()), 'parser state')}{f'; the first {left:,} are not drawn' if left else ''}"
+        )
+
+    @property
+    def shared(self) -> str:
+        """What is shared, in a sentence."""
+        found = self.sharing
+        if found is None or not found.sets:
+            return "no mask has needed a token set yet: all were found, or walked"
+        several = [one for one in found.sets if len(one.parts) > 1]
+        ready = [one for one in found.sets if one.origin != "a grammar"]
+        told = f"{len(several):,} used by several parts" if several else "no part uses another's"
+        made = f"; {len(ready):,} {'were' if len(ready) > 1 else 'was'} there before" if ready else ""
+        return f"{_many(len(found.sets), 'token set')} of {size(sum(one.nbytes for one in found.sets))}: {told}{made}"
+
 
 class CacheView(LiveView[CacheShot]):
-    """Timeline, parser states, memory and sharing of one text's masks.
+    """Every mask of a text over its steps, the bytes held then, and the token sets that parts share.
 
-    `step` is the step one stands behind, and masks go by the step after which they were asked for; a click on a mask or
-    a parser state sends `{"kind": "goto", "index": step}`.
+    `step` is the step one stands behind, and masks go by the step after which they were asked for; a click on a mask
+    sends `{"kind": "goto", "index": step}`.
     """
 
     _module = "caches"
-    _height = 360
+    _height = 420
     _follows = ("step",)
 
-    about = synced(t.Dict())
+    head = synced(t.Unicode())
+    ways = synced(t.List())
     visits = synced(t.Dict())
-    states = synced(t.List())
-    held = synced(t.Dict())
+    strategies = synced(t.Dict(dict(STRATEGIES)))
     sharing = synced(t.Dict())
     stats = synced(t.Dict())
-    counters = synced(t.List())
+    counters = synced(t.List([list(row) for row in COUNTERS]))
     step = synced(t.Int(0))
-    tab = synced(t.Unicode("timeline"))
 
     def __init__(self, shot: CacheShot | None = None) -> None:
         super().__init__()
@@ -162,15 +181,12 @@ class CacheView(LiveView[CacheShot]):
             self.show(shot)
 
     def traits_of(self, snapshot: CacheShot) -> Traits:
-        record = snapshot.record
         return {
-            "about": _about(record),
-            "visits": _visits(record, snapshot.tokens, snapshot.places, snapshot.present),
-            "states": _states(record, snapshot.places),
-            "held": _held(record),
-            "sharing": {} if snapshot.sharing is None else _sharing(snapshot.sharing, snapshot.tools),
+            "head": snapshot.headline,
+            "ways": _ways(snapshot.record),
+            "visits": _visits(snapshot),
+            "sharing": _sharing(snapshot),
             "stats": {} if snapshot.stats is None else asdict(snapshot.stats),
-            "counters": [] if snapshot.stats is None else [list(row) for row in COUNTERS],
             "step": snapshot.step,
         }
 
@@ -187,16 +203,14 @@ class CacheView(LiveView[CacheShot]):
         return f"CacheView({self._shown.record!r})" if self._shown else "CacheView(empty)"
 
 
-def _about(record: CacheRecord) -> Traits:
-    shown = record.visits[-MAX_SHOWN:]
-    return {
-        "kinds": [[kind, told, record.totals()[kind], *NAMES[kind]] for kind, told in KINDS.items()],
-        "strategies": dict(STRATEGIES),
-        "masks": len(record),
-        "hidden": len(record) - len(shown) + record.dropped,
-        "states": len({(visit.renewal, visit.set_id) for visit in record.visits}),
-        "nanoseconds": sum(visit.event.nanoseconds for visit in record.visits),
-    }
+def _ways(record: CacheRecord) -> list[list[Any]]:
+    """[word, by what, in a sentence, masks, microseconds: the median, in all] for each kind that is there."""
+    rows: list[list[Any]] = []
+    for kind, told in KINDS.items():
+        times = sorted(visit.event.nanoseconds / 1e3 for visit in record.visits if visit.event.kind == kind)
+        if times:
+            rows.append([*NAMES[kind], told, len(times), times[len(times) // 2], sum(times)])
+    return rows
 
 
 def _of_text(shown: Sequence[Visit], present: Sequence[FillEvent | None]) -> list[bool]:
@@ -211,62 +225,37 @@ def _of_text(shown: Sequence[Visit], present: Sequence[FillEvent | None]) -> lis
     return found
 
 
-def _visits(
-    record: CacheRecord,
-    tokens: Sequence[bytes],
-    places: Mapping[int, str],
-    present: Sequence[FillEvent | None] | None,
-) -> Traits:
-    shown = record.visits[-MAX_SHOWN:]
-    order = {key: number for number, key in enumerate(_order(record))}
-    mine = [True] * len(shown) if present is None else _of_text(shown, present)
+def _visits(shot: CacheShot) -> Traits:
+    """Columns, one row a mask; `times`: how often its parser state was visited in all."""
+    shown = shot.record.visits[-MAX_SHOWN:]
+    times = {(state.renewal, state.set_id): state.visits for state in shot.record.states()}
+    mine = [True] * len(shown) if shot.present is None else _of_text(shown, shot.present)
     latest = {visit.event.step: k for k, visit in enumerate(shown) if mine[k]}
     told = [latest.get(visit.event.step) == k for k, visit in enumerate(shown)]
-    texts = [
-        clip(glyph(tokens[visit.event.step]), 20) if visit.event.step < len(tokens) and told[k] else ""
+    tokens = [
+        clip(glyph(shot.tokens[visit.event.step]), 20) if visit.event.step < len(shot.tokens) and told[k] else ""
         for k, visit in enumerate(shown)
     ]
     return {
         "step": [visit.event.step for visit in shown],
-        "kind": [_NUMBER[visit.event.kind] for visit in shown],
+        "word": [list(COLOURS).index(NAMES[visit.event.kind][0]) for visit in shown],
+        "by": [NAMES[visit.event.kind][1] for visit in shown],
         "us": [round(visit.event.nanoseconds / 1e3, 3) for visit in shown],
         "bytes": [visit.event.nbytes for visit in shown],
         "made": [visit.event.token_sets_made for visit in shown],
         "pool": [visit.event.pool_hits + visit.event.partial_hits for visit in shown],
-        "state": [order[visit.renewal, visit.set_id] for visit in shown],
-        "strategies": [", ".join(visit.event.strategies) for visit in shown],
-        "token": texts,
+        "state": [visit.set_id for visit in shown],
+        "times": [times[visit.renewal, visit.set_id] for visit in shown],
+        "strategies": [list(visit.event.strategies) for visit in shown],
+        "token": tokens,
         "other": [not one for one in mine],
-        "place": [places.get(visit.event.step, "") if told[k] else "" for k, visit in enumerate(shown)],
+        "place": [
+            (shot.places.get(visit.event.step, "") if told[k] else "") or _place(visit.where)
+            for k, visit in enumerate(shown)
+        ],
+        "held": [[label, [round(getattr(visit.held, name)) for visit in shown]] for name, label in HELD],
+        "pooled": [round(visit.held.pool_bytes) for visit in shown],
     }
-
-
-def _order(record: CacheRecord) -> list[tuple[int, int]]:
-    return list(dict.fromkeys((visit.renewal, visit.set_id) for visit in record.visits))
-
-
-def _states(record: CacheRecord, places: Mapping[int, str]) -> list[list[Any]]:
-    """[set id, visits, first step, how the mask was come by first, where it stands, microseconds in all]."""
-    latest = {(visit.renewal, visit.set_id): visit.event.step for visit in record.visits}
-    return [
-        [state.set_id, state.visits, state.first_step, _NUMBER[state.first_kind],
-         places.get(latest[state.renewal, state.set_id]) or _place(state.where), round(state.nanoseconds / 1e3, 3)]
-        for state in record.states()[:MAX_SHOWN]
-    ]  # fmt: skip
-
-
-def _held(record: CacheRecord) -> Traits:
-    shown = record.visits[-MAX_SHOWN:]
-    names = (
-        "sets",
-        "masks",
-        "token_sets",
-        "arena_bytes",
-        "mask_bytes",
-        "token_set_bytes",
-        "pool_bytes",
-    )
-    return {name: [round(getattr(visit.held, name)) for visit in shown] for name in names}
 
 
 def _place(where: Sequence[str]) -> str:
@@ -284,52 +273,64 @@ def _part(part: str, tools: Sequence[str]) -> str:
     return written_name(part)
 
 
-def _sharing(found: Sharing, tools: Sequence[str]) -> Traits:
+def _sharing(shot: CacheShot) -> Traits:
+    """`parts`: what has a column, the widest users first; `sets`: a row each, with the relation of each part to it."""
+    found = shot.sharing
+    if found is None:
+        return {}
+    users = {one.number: _users(shot, one) for one in found.sets}
+    count = Counter(name for used in users.values() for name in used)
+    parts = [name for name, _ in count.most_common(MAX_PARTS)]
     return {
+        "said": shot.shared,
+        "parts": parts,
+        "more_parts": len(count) - len(parts),
+        "sets": [_set_row(one, parts, users[one.number]) for one in found.sets[:MAX_SETS]],
+        "more_sets": max(0, len(found.sets) - MAX_SETS),
         "grammars": [
-            [share.number, share.root, share.about, share.token_sets, share.made, share.found, share.nbytes]
+            f"grammar {share.number}: {share.about or share.root} · {_many(share.token_sets, 'token set')}, "
+            f"{share.made:,} made, {share.found:,} found"
             for share in found.grammars
         ],
-        "sets": [_set_row(one, tools) for one in found.sets[:MAX_SETS]],
-        "hidden": max(0, len(found.sets) - MAX_SETS),
-        "pool": {
-            "sets": found.pool_sets,
-            "idle": found.idle_sets,
-            "bytes": found.pool_bytes,
-            "budget": found.pool_budget,
-            "hits": found.pool_hits,
-            "partial": found.pool_partial_hits,
-            "misses": found.pool_misses,
-            "evictions": found.pool_evictions,
-        },
+        "pool": f"the pool of all grammars holds {_many(found.pool_sets, 'token set')}, {size(found.pool_bytes)} of "
+        f"{size(found.pool_budget)}: {found.pool_hits:,} found and used as they are, {found.pool_partial_hits:,} found "
+        f"and then filtered, {found.pool_misses:,} not found, {_many(found.pool_evictions, 'eviction')}",
     }
 
 
-def _set_row(one: SharedSet, tools: Sequence[str]) -> Traits:
+def _users(shot: CacheShot, one: SharedSet) -> dict[str, Use]:
+    """The parts that use a token set, by name, the one that made it first."""
+    several = shot.sharing is not None and len(shot.sharing.grammars) > 1
+    names: dict[str, Use] = {}
+    for use in one.uses:
+        part = clip(_part(use.part, shot.tools), 24)
+        names.setdefault(f"{part} · {use.grammar}" if several else part, use)
+    return names
+
+
+def _set_row(one: SharedSet, parts: Sequence[str], used: Mapping[str, Use]) -> list[Any]:
+    """[name, bytes, microseconds to make or None, in a sentence, the relation by part, uses without a column]"""
     first = one.uses[0]
-    return {
-        "number": one.number,
-        "rule": clip(first.rule, 40),
-        "bytes": one.nbytes,
-        "storage": one.storage,
-        "us": None if one.nanoseconds is None else round(one.nanoseconds / 1e3, 1),
-        "origin": one.origin,
-        "followed": _followed(first),
-        "in_pool": one.in_pool,
-        "uses": [
-            [
-                use.grammar,
-                clip(_part(use.part, tools), 40),
-                clip(use.rule, 40),
-                use.state,
-                use.relation,
-                _place(use.inside),
-                use.places,
-            ]
-            for use in one.uses[:MAX_USES]
-        ],
-        "more": max(0, len(one.uses) - MAX_USES),
-    }
+    told = f"state {first.state:,} of {first.rule}, for {_followed(first)}; {one.storage}; {SOURCES[one.origin]}"
+    us = None if one.nanoseconds is None else round(one.nanoseconds / 1e3, 1)
+    relations = [
+        f"{use.relation} at {_many(use.places, 'parser state')}" if (use := used.get(part)) else "" for part in parts
+    ]
+    return [
+        clip(written_name(first.rule), 24),
+        one.nbytes,
+        us,
+        told,
+        relations,
+        sum(name not in parts for name in used),
+    ]
+
+
+SOURCES: Final = {
+    "a grammar": "made for the part that is marked so",
+    "warm start": "made with the first compiler of the vocabulary (warm start)",
+    "unknown": "from a file, or made by a grammar that is gone",
+}
 
 
 def _followed(use: Use) -> str:
@@ -341,22 +342,20 @@ def _followed(use: Use) -> str:
 
 def static(shot: CacheShot) -> str:
     """The record and the sharing as tables: no scripts, no classes, nothing that a sanitiser drops."""
-    record = shot.record
-    total = sum(visit.event.nanoseconds for visit in record.visits)
+    left = 'style="text-align:left"'
     rows = "".join(
-        f'<tr><td style="text-align:left"><span style="color:{COLOURS[kind]}">■</span> {said(kind)}</td>'
-        f"<td>{count:,}</td><td>{_microseconds(record, kind)}</td>"
-        f'<td style="text-align:left;opacity:0.75">{html_escape(KINDS[kind])}</td></tr>'
-        for kind, count in ((kind, record.totals()[kind]) for kind in KINDS)
-        if count
+        f'<tr><td {left}><span style="color:{COLOURS[word]}">■</span> {word}</td><td {left}>{by}</td>'
+        f"<td>{count:,}</td><td>{median:,.1f}</td><td>{total:,.1f}</td><td {left}>{html_escape(told)}</td></tr>"
+        for word, by, told, count, median, total in _ways(shot.record)
     )
-    head = (
-        f"<div><b>Caches</b> · {_many(len(record), 'mask')}, {_many(len(record.states()), 'parser state')}, "
-        f"{total / 1e3:,.1f} µs in all</div>"
+    ways = (
+        f"<table><tr><th>the mask was</th><th>by</th><th>masks</th><th>µs, median</th><th>µs, in all</th><th></th></tr>"
+        f"{rows}</table>"
     )
-    kinds = f"<table><tr><th>the mask was</th><th>masks</th><th>µs, median</th><th></th></tr>{rows}</table>"
-    shared = _static_sharing(shot.sharing, shot.tools)
-    return f'<div style="font-size:13px">{head}{kinds}{_static_visits(shot)}{shared}</div>'
+    head = f"<div><b>Caches</b> · {html_escape(shot.headline)}</div>"
+    return (
+        f'<div style="font-size:13px">{head}{ways if rows else ""}{_static_visits(shot)}{_static_sharing(shot)}</div>'
+    )
 
 
 def said(kind: FillKind) -> str:
@@ -368,122 +367,81 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _microseconds(record: CacheRecord, kind: FillKind) -> str:
-    times = sorted(visit.event.nanoseconds for visit in record.visits if visit.event.kind == kind)
-    return f"{times[len(times) // 2] / 1e3:,.1f}" if times else ""
+def _time(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e6:,.1f} ms" if nanoseconds >= 1e6 else f"{nanoseconds / 1e3:,.1f} µs"
 
 
 def _static_visits(shot: CacheShot) -> str:
     visits = shot.record.visits[-MAX_STATIC:]
     rows = "".join(
         f"<tr><td>{visit.event.step}</td>"
-        f'<td style="text-align:left"><span style="color:{COLOURS[visit.event.kind]}">■</span> '
+        f'<td style="text-align:left"><span style="color:{COLOURS[NAMES[visit.event.kind][0]]}">■</span> '
         f"{said(visit.event.kind)}</td>"
         f'<td style="text-align:left">{", ".join(visit.event.strategies)}</td>'
-        f"<td>{visit.event.nanoseconds / 1e3:,.1f}</td><td>{visit.event.nbytes:,}</td><td>{visit.set_id}</td>"
+        f"<td>{visit.event.nanoseconds / 1e3:,.1f}</td><td>{visit.event.nbytes:,}</td>"
         f'<td style="text-align:left">{html_escape(_place(visit.where))}</td></tr>'
         for visit in visits
     )
     if not rows:
         return ""
-    more = len(shot.record) - len(visits)
-    left = f" (the last {len(visits)} of {len(shot.record):,})" if more else ""
+    more = f" (the last {len(visits)} of {len(shot.record):,})" if len(shot.record) > len(visits) else ""
     return (
-        f"<details><summary>mask by mask{left}</summary><table><tr><th>after step</th><th>the mask was</th>"
-        f"<th>strategies</th><th>µs</th><th>bytes</th><th>parser state</th><th>rules under way</th></tr>"
-        f"{rows}</table></details>"
+        f"<details><summary>mask by mask{more}</summary><table><tr><th>after step</th><th>the mask was</th>"
+        f"<th>strategies</th><th>µs</th><th>bytes</th><th>rules under way</th></tr>{rows}</table></details>"
     )
 
 
-def _static_sharing(found: Sharing | None, tools: Sequence[str]) -> str:
-    if found is None or not found.sets:
+def _static_sharing(shot: CacheShot) -> str:
+    found = _sharing(shot)
+    if not found or not found["sets"]:
         return ""
-    rows = []
-    for one in found.sets[:MAX_STATIC]:
-        made = (
-            f"{_part(one.uses[0].part, tools)} (grammar {one.uses[0].grammar})"
-            if one.origin == "a grammar"
-            else one.origin
-        )
-        uses = ", ".join(
-            dict.fromkeys(f"{_part(use.part, tools)} (grammar {use.grammar}, {use.relation})" for use in one.uses)
-        )
-        rows.append(
-            f'<tr><td style="text-align:left">{html_escape(clip(one.uses[0].rule, 40))}</td><td>{one.nbytes:,}</td>'
-            f'<td style="text-align:left">{html_escape(made)}</td>'
-            f'<td style="text-align:left">{html_escape(clip(uses, 300))}</td></tr>'
-        )
+    heads = "".join(f"<th>{html_escape(part)}</th>" for part in found["parts"])
+    rows = "".join(
+        f'<tr><td style="text-align:left">{html_escape(name)}</td><td>{nbytes:,}</td>'
+        f"{''.join(f'<td>{relation}</td>' for relation in relations)}</tr>"
+        for name, nbytes, _, _, relations, _ in found["sets"]
+    )
     return (
-        f"<details><summary>who shares token sets with whom: {_many(len(found.sets), 'token set')}, "
-        f"pool {size(found.pool_bytes)}</summary><table><tr><th>rule</th><th>bytes</th><th>made by</th>"
-        f"<th>used by</th></tr>{''.join(rows)}</table></details>"
+        f"<details><summary>what is shared: {html_escape(found['said'])}</summary>"
+        f"<table><tr><th>token set of</th><th>bytes</th>{heads}</tr>{rows}</table></details>"
     )
 
 
 def figure(shot: CacheShot, *, note: str = "") -> go.Figure:
-    """Timeline, visits by parser state, and memory, under each other; `note` (versions, seed) stands below."""
-    import plotly.graph_objects as go
+    """The time of each mask, how often its parser state was visited, and the bytes held, over the masks of a text;
+    `note` (versions, seed) stands below."""
     from plotly.subplots import make_subplots
 
-    record = shot.record
-    states = record.states()
-    titles = (
-        f"Time of each mask (n = {len(record):,})",
-        f"Visits of each parser state (n = {len(states):,})",
-        "What this grammar's caches hold",
-    )
-    drawn = make_subplots(rows=3, cols=1, subplot_titles=titles, vertical_spacing=0.13)
-    for kind, told in KINDS.items():
-        some = [(i, visit) for i, visit in enumerate(record.visits) if visit.event.kind == kind]
+    visits = shot.record.visits
+    times = {(state.renewal, state.set_id): state.visits for state in shot.record.states()}
+    heights = [0.52, 0.06, 0.34]
+    drawn = make_subplots(rows=3, cols=1, shared_xaxes=True, row_heights=heights, vertical_spacing=0.04)
+    for word, colour in COLOURS.items():
+        some = [(k, visit) for k, visit in enumerate(visits) if NAMES[visit.event.kind][0] == word]
         if some:
-            drawn.add_trace(
-                go.Scatter(
-                    x=[i for i, _ in some],
-                    y=[max(visit.event.nanoseconds, 1) / 1e3 for _, visit in some],
-                    customdata=[(visit.event.step, visit.event.nbytes, _place(visit.where)) for _, visit in some],
-                    hovertemplate="%{y:.1f} µs, %{customdata[1]:,} B<br>after step %{customdata[0]}, %{customdata[2]}",
-                    mode="markers",
-                    name=f"{said(kind)} ({len(some):,})",
-                    marker={"color": COLOURS[kind], "size": 6},
-                    hoverlabel={"namelength": -1},
-                    meta=told,
-                ),
+            drawn.add_bar(
+                x=[k for k, _ in some],
+                y=[max(visit.event.nanoseconds, 1) / 1e3 for _, visit in some],
+                customdata=[(visit.event.step, visit.event.nbytes, _place(visit.where)) for _, visit in some],
+                hovertemplate="%{y:.1f} µs, %{customdata[1]:,} B<br>after step %{customdata[0]}, %{customdata[2]}",
+                name=f"{word} ({len(some):,})",
+                marker={"color": colour, "line": {"width": 0}},
                 row=1,
                 col=1,
             )
-    drawn.add_trace(
-        go.Bar(
-            x=[f"set {state.set_id}" for state in states],
-            y=[state.visits for state in states],
-            marker={"color": [COLOURS[state.first_kind] for state in states]},
-            customdata=[_place(state.where) for state in states],
-            hovertemplate="%{x}: %{y} visits<br>%{customdata}<extra></extra>",
-            showlegend=False,
-        ),
-        row=2,
-        col=1,
-    )
-    for name, label in (("arena_bytes", "parser states"), ("mask_bytes", "masks"), ("token_set_bytes", "token sets")):
-        drawn.add_trace(
-            go.Scatter(
-                x=list(range(len(record))),
-                y=[getattr(visit.held, name) / 1024 for visit in record.visits],
-                stackgroup="held",
-                name=label,
-            ),
-            row=3,
-            col=1,
-        )
-    drawn.update_xaxes(title_text="mask, in the order asked for", row=1, col=1)
-    drawn.update_yaxes(title_text="µs (log)", type="log", row=1, col=1)
-    drawn.update_xaxes(title_text="parser state, by first visit (colour: how its mask was found)", row=2, col=1)
-    drawn.update_xaxes(showticklabels=len(states) <= 40, row=2, col=1)
-    drawn.update_yaxes(title_text="visits", row=2, col=1)
-    drawn.update_xaxes(title_text="mask, in the order asked for", row=3, col=1)
-    drawn.update_yaxes(title_text="KiB", row=3, col=1)
-    drawn.update_layout(height=860, template="plotly_white", margin={"t": 60, "b": 90})
+    if visits:
+        counts = [[times[visit.renewal, visit.set_id] for visit in visits]]
+        drawn.add_heatmap(z=counts, colorscale="Blues", zmin=0, showscale=False, name="visits", row=2, col=1)
+    for (name, label), colour in zip(HELD, ("#9aa3ae", "#e69f00", "#56b4e9"), strict=True):
+        held = [getattr(visit.held, name) / 1024 for visit in visits]
+        drawn.add_scatter(y=held, stackgroup="held", name=label, line={"color": colour, "width": 0}, row=3, col=1)
+    drawn.update_xaxes(title_text="masks, in the order asked for", row=3, col=1)
+    drawn.update_yaxes(title_text="µs", type="log", row=1, col=1)
+    drawn.update_yaxes(title_text="visits", showticklabels=False, row=2, col=1)
+    drawn.update_yaxes(title_text="KiB held", rangemode="tozero", row=3, col=1)
+    drawn.update_layout(height=420, bargap=0.05, template="plotly_white", margin={"t": 20, "b": 70 if note else 50})
     if note:
         drawn.add_annotation(
-            text=html_escape(note), xref="paper", yref="paper", x=0, y=-0.1, showarrow=False, font={"size": 11}
+            text=html_escape(note), xref="paper", yref="paper", x=0, y=-0.2, showarrow=False, font={"size": 11}
         )
     return drawn

@@ -11,13 +11,12 @@ Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Final
 
 import traitlets as t
 
-from kernels_core.inspect.snapshots import CacheStats, EarleyItem, Frontier
+from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from kernels_core.inspect.trace import Operations
 from visualizers import html
 from visualizers.glyphs import clip, split_dot, split_rules
@@ -27,7 +26,6 @@ from visualizers.live_tokens import MaskMap, TokenTable
 
 __all__ = [
     "AutomatonView",
-    "CounterView",
     "FrontierView",
     "LiveView",
     "MaskMap",
@@ -150,50 +148,3 @@ class OperationView(LiveView[Operations]):
 
     def __repr__(self) -> str:
         return f"OperationView({len(self._shown)} operations)" if self._shown is not None else "OperationView(empty)"
-
-
-_GROWING: Final = ("step_hits", "step_misses", "mask_hits", "mask_misses", "token_set_hits", "token_set_misses")
-
-
-class CounterView(LiveView[CacheStats]):
-    """The engine's counters, each with its change since the snapshot shown before."""
-
-    _module = "counters"
-    _height = 230
-
-    stats = synced(t.Dict())
-    delta = synced(t.Dict())
-
-    def __init__(self, stats: CacheStats | None = None) -> None:
-        super().__init__()
-        if stats is not None:
-            self.show(stats)
-
-    def traits_of(self, snapshot: CacheStats) -> Traits:
-        stats = asdict(snapshot)
-        before = asdict(self._shown) if self._shown else stats
-        # Counters only grow; where one fell the snapshot is of another grammar and there is nothing to compare.
-        if any(stats[name] < before[name] for name in _GROWING):
-            before = stats
-        return {"stats": stats, "delta": {name: value - before[name] for name, value in stats.items()}}
-
-    def play(self, snapshots: Iterable[CacheStats]) -> None:
-        """Record a run; each step's changes are against the step before it."""
-        steps: list[Traits] = []
-        shown = self._shown
-        try:
-            self._shown = None
-            for snapshot in snapshots:
-                steps.append(self.traits_of(snapshot))
-                self._shown = snapshot
-        finally:
-            self._shown = shown
-        self.steps, self.index = steps, 0
-
-    def static_html(self) -> str:
-        return html.cache_stats(self._shown) if self._shown else "<i>no counters shown yet</i>"
-
-    def __repr__(self) -> str:
-        return (
-            f"CounterView({self._shown.sets} sets, {self._shown.masks} masks)" if self._shown else "CounterView(empty)"
-        )

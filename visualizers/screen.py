@@ -8,21 +8,32 @@ Read on: `frontend/src/screen.ts`, `workbench/panels/screen.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import traitlets as t
 
+from visualizers.caches import COLOURS as MASK_TINTS
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 
 __all__ = ["ScreenView"]
+
+TINTS: Final = {
+    "agreed": "0,158,115", "pushed": "230,159,0", "overruled": "213,94,0", "refused": "213,94,0",
+    "forced": "128,136,144",
+}  # fmt: skip
+LEGEND: Final = ("agreed", "pushed", "overruled", "forced")
+HUES: Final = {"free": "138,148,160", "trigger": "180,105,14", "tag": "20,119,74"}
+BLOCKS: Final = "▁▂▃▄▅▆▇█"
 
 
 class ScreenView(LiveView[Mapping[str, Any]]):
     """`text`: the tokens and parts of the whole text; `here`: the place; `bar`: what can be chosen, and what was.
 
     `face` is what is in sight: the "screen", or the panels under the "hood".
+    `pane` is what is below the text: "place", or the name of a panel.
     """
 
     _module = "screen"
@@ -33,22 +44,53 @@ class ScreenView(LiveView[Mapping[str, Any]]):
     here = synced(t.Dict())
     bar = synced(t.Dict())
     face = synced(t.Unicode("screen"))
+    pane = synced(t.Unicode("place"))
 
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
         return {name: dict(snapshot[name]) for name in ("text", "here", "bar") if name in snapshot}
 
     def static_html(self) -> str:
-        """The text, coloured; an untrusted notebook shows it."""
-        colours = {"pushed": "230,159,0", "overruled": "213,94,0", "agreed": "0,158,115", "refused": "213,94,0"}
-        spans = []
-        for text, how, *_ in self.text.get("tokens", ()):
-            line = ";text-decoration:line-through" if how == "refused" else ""
-            tint = f"background-color:rgba({colours[how]},0.2){line}" if how in colours else ""
-            spans.append(f'<span style="{tint}">{html_escape(text)}</span>')
-        if not spans:
+        """The screen without a kernel: parts, text, costs, and what may come at the place; no scripts, no classes."""
+        tokens, here = self.text.get("tokens", ()), self.here
+        if not tokens and not here:
             return ""
-        style = "font-family:monospace;font-size:15px;line-height:1.6;white-space:pre-wrap;margin:4px 0"
-        return f'<pre style="{style}">{"".join(spans)}</pre>'
+        place, spans, bars = here.get("place", 0), [], []
+        for number, (text, how, mask, us, told) in enumerate(tokens):
+            style = f"background-color:rgba({TINTS[how]},0.22)" if how in TINTS else ""
+            style += ";text-decoration:line-through" if how == "refused" else ";opacity:0.5" if number >= place else ""
+            mark = '<span style="color:#2357d8">▏</span>' if number == place else ""
+            spans.append(f'{mark}<span style="{style}" title="{html_escape(told)}">{html_escape(text)}</span>')
+            if mask:
+                tall = BLOCKS[min(7, max(0, int((math.log10(max(us, 0.1)) + 1) * 8 / 5)))]
+                bars.append(f'<span style="color:{MASK_TINTS[mask]}" title="{html_escape(told)}">{tall}</span>')
+        parts = "".join(
+            f'<td colspan="{count}" style="text-align:left;background-color:rgba({HUES.get(hue, HUES["tag"])},0.25)">'
+            f"{html_escape(name)}</td>"
+            for name, hue, count in self.text.get("parts", ())
+        )
+        legend = " ".join(f'<span style="background-color:rgba({TINTS[how]},0.22)">{how}</span>' for how in LEGEND)
+        said = " · ".join(
+            html_escape(str(self.bar[key])) for key in ("title", "prompt", "speaker") if self.bar.get(key)
+        )
+        rows = [(row, "") for row in here.get("next", ())]
+        rows += [(row, " ✗ " + str(row["keyword"] or row["why"]).replace("`", "")) for row in here.get("wanted", ())]
+        options = "".join(
+            f'<tr><td style="text-align:left"><code>{html_escape(row["shown"])}</code></td>'
+            f'<td>{_shares(row)}</td><td style="text-align:left">{html_escape(why)}</td></tr>'
+            for row, why in rows
+        )
+        mono = "font-family:monospace;white-space:pre-wrap"
+        return (
+            f'<div><b>Maskscope</b> · {said}</div><table style="width:100%;table-layout:fixed"><tr>{parts}</tr></table>'
+            f'<pre style="{mono};font-size:15px;line-height:1.6;margin:4px 0">{"".join(spans)}</pre>'
+            f'<div style="font-size:12px">{legend}</div><div style="{mono}">{"".join(bars)}</div>'
+            f"<table>{options}</table><div>{html_escape(here.get('end', ''))}</div>"
+        )
 
     def __repr__(self) -> str:
         return f"ScreenView({len(self.text.get('tokens', ()))} tokens)"
+
+
+def _shares(row: Mapping[str, Any]) -> str:
+    before, after = row["before"], row["after"]
+    return "" if before is None else f"{100 * before:.1f} % → {100 * (after or 0):.1f} %"

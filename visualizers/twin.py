@@ -12,6 +12,7 @@ Read on: `visualizers/live_base.py`, `workbench/explorer/explorer.py` (who displ
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from visualizers.carrying import Bundled
@@ -41,9 +42,11 @@ def bundles(host: Bundled, static: str, text: str) -> tuple[dict[str, Any], dict
     return live, {"text/plain": text, "text/html": f'<style>{style}</style><div class="ms-twin-{mark}">{static}</div>'}
 
 
-def display_with_twin(host: Bundled, static: str, text: str) -> None:
-    """Display `host` with its twin in the running cell."""
+def display_with_twin(host: Bundled, static: str, text: str) -> Callable[[str], None]:
+    """Display `host` with its twin in the running cell; returns what puts another picture in the twin's place."""
     from IPython.display import display
 
-    for bundle in bundles(host, static, text):
-        display(bundle, raw=True)  # type: ignore[no-untyped-call]
+    live, twin = bundles(host, static, text)
+    display(live, raw=True)  # type: ignore[no-untyped-call]
+    handle: Any = display(twin, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+    return lambda now: handle.update(bundles(host, now, text)[1], raw=True) if handle is not None else None

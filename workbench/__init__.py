@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Predicate,
         TokenizerInfo,
     )
-    from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
+    from workbench.comparing import Ablation, Comparison, Finding, Hunt, ablate, compare, hunt
     from workbench.conditioning import Probabilities, Samples, confidences, probability, sample
     from workbench.explorer import Explorer, explore, last
     from workbench.generation import (
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from workbench.tokenizers import Tokenizer, load_tokenizer
 
 __all__ = [
+    "Ablation",
     "AllDifferent",
     "Caches",
     "Candidate",
@@ -84,6 +85,7 @@ __all__ = [
     "Tokenizer",
     "TokenizerInfo",
     "Trace",
+    "ablate",
     "blame",
     "caches",
     "compare",
@@ -101,6 +103,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Ablation": "workbench.comparing",
     "AllDifferent": "kernels_core",
     "Caches": "workbench.reports.caches",
     "Candidate": "workbench.session.result",
@@ -129,6 +132,7 @@ _HOMES = {
     "Tokenizer": "workbench.tokenizers",
     "TokenizerInfo": "kernels_core",
     "Trace": "workbench.session.trace",
+    "ablate": "workbench.comparing",
     "blame": "workbench.reports.blame",
     "caches": "workbench.reports.caches",
     "compare": "workbench.comparing",

@@ -1,18 +1,12 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
-import { code, h, many, measured, mount, number, soon } from "./common.js";
+import { code, h, many, measured, mount, number, soon, svg } from "./common.js";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
 const FORCED = 1, GIVEN = 2, STOP = 4, REFUSED = 8, WISH = 16;
 const CLOCK_TINTS = ["--grey", "--blue", "--violet", "--good", "--warn"];
 
-const svg = (tag, props = {}, ...children) => {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(props)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-};
 const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : share < 1 && share >= 0.9995 ? ">99.9 %" : `${(100 * share).toFixed(1)} %`;
 // What the mask removed; never all of it where something was left, however little (1 − 1e-17 is 1).
 const removed = (mass) => mass > 0 && mass <= 0.0005 ? ">99.9 %" : percent(1 - mass);

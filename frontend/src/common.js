@@ -12,6 +12,23 @@ export function h(tag, props = {}, ...children) {
   return node;
 }
 
+export function svg(tag, props = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) if (value != null) node.setAttribute(name, value);
+  node.append(...children.filter((child) => child != null));
+  return node;
+}
+
+// Gives a person a file.
+export function keep(name, text, type) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 // Writes a text only where it is another: what is not touched is not laid out again.
 export const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 

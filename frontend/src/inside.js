@@ -1,22 +1,17 @@
 // Where the parser stands within an edge: a dot between the pieces of its label, and a plate with the state's number.
 // Read on: visualizers/inside.py (where plates lie), visualizers/svg.py (writes the same), automaton.js.
 
+import { svg } from "./common.js";
+
 const HEIGHT = 20;
 
-function element(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
 // What holds the plates of a rule's panel; `drawing` is the panel's picture.
-export const plateLayer = (drawing) => element("g", { class: "inside", transform: drawing.getAttribute("transform") });
+export const plateLayer = (drawing) => svg("g", { class: "inside", transform: drawing.getAttribute("transform") });
 
 export function plate([state, rule, x, y, wide], selected) {
-  return element("g", { class: `state plate active${selected ? " selected" : ""}`, "data-state": state, "data-rule": `rule${rule}` },
-    element("rect", { class: "body", x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT, rx: HEIGHT / 2 }),
-    element("text", { class: "id", x, y: y + 3.5 }, state));
+  return svg("g", { class: `state plate active${selected ? " selected" : ""}`, "data-state": state, "data-rule": `rule${rule}` },
+    svg("rect", { class: "body", x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT, rx: HEIGHT / 2 }),
+    svg("text", { class: "id", x, y: y + 3.5 }, state));
 }
 
 // Puts a dot between the pieces of a label: {"ci•ty":
@@ -30,7 +25,7 @@ export function dots(label, places) {
     for (const part of [...text.childNodes]) {
       const length = part.textContent.length;
       if (left > length) { left -= length; continue; }
-      const dot = element("tspan", { class: "dot" }, "•");
+      const dot = svg("tspan", { class: "dot" }, "•");
       const rest = part.cloneNode(true);
       rest.textContent = part.textContent.slice(left);
       part.textContent = part.textContent.slice(0, left);

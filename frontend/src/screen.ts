@@ -4,7 +4,7 @@
 //   text  { tokens: [[text, how, mask, us, told]], parts: [[name, hue, count]], refused }
 //   here  { place, next: [row], wanted: [row], end }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `plays` counts the recordings that were opened
-//   face  "screen" or "hood"
+//   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch", prompt, seed,
 // temperature, grammar}, {kind: "choose", model | tokenizer}, {kind: "share"}, and the desk's own: goto, move, prefix, text, stop.
 // Python to browser: {save: name, text}, a file to keep.
@@ -12,11 +12,15 @@
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
-import { again, code, fill, h, measured, mount, number, put, soon } from "./common.js";
+import { again, code, fill, h, keep, measured, mount, number, put, soon } from "./common.js";
 import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
 interface Here { place: number; next: Row[]; wanted: Row[]; end: string }
+
+const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
+  ["ablate", "Ablate", "what each mechanism of the engine is worth on this grammar"],
+  ["examples", "Examples", "texts that must and must not be taken"]];
 
 const TOLD: Record<string, string> = {
   agreed: "the model gave nearly all of its probability to what the grammar allows",
@@ -24,15 +28,6 @@ const TOLD: Record<string, string> = {
   overruled: "the model's favourite was refused",
   forced: "the grammar left one choice",
 };
-
-function keep(name: string, text: string, type: string) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = h("a", { href: url, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
 
 function render({ model, el, host }: any) {
   const view = mount({ model, el }, "first", "screen");
@@ -93,11 +88,14 @@ function render({ model, el, host }: any) {
   const end = h("div", { class: "ms-end", "data-testid": "end" });
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
+  const slots = PANES.slice(1).map(([name]) => h("div", { class: "ms-first-pane", "data-slot": name }));
   const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
+  const tabs = h("div", { class: "ms-panes", role: "tablist" }, ...PANES.map(([name, label, told]) => h("button", { type: "button", role: "tab", title: told, "data-testid": `pane-${name}`, "data-pane": name,
+    onclick: () => view.commit("pane", name) }, label)));
   const hood = button("Under the hood ▸", "automaton, chart, derivation, triggers, tokens, mask, caches, comparison", "hood", () => { hold(); view.commit("face", "hood"); });
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
-  view.root.append(top, controls, modes, paper, legend, price, h("div", { class: "ms-first-below" }, source, place), h("div", { class: "ms-first-foot" }, hood, message));
+  view.root.append(top, controls, modes, paper, legend, price, h("div", { class: "ms-first-foot" }, tabs, message, hood), h("div", { class: "ms-first-below" }, source, place, ...slots));
 
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
@@ -265,6 +263,11 @@ function render({ model, el, host }: any) {
   view.on("change:text", soon(drawText));
   view.on("change:here", soon(drawHere));
   view.on("change:bar", soon(drawBar));
+  view.watch(["pane"], () => {
+    const now = model.get("pane") || "place";
+    for (const tab of tabs.children as any) tab.setAttribute("aria-selected", String(tab.dataset.pane === now));
+    view.root.dataset.pane = now;
+  });
   view.watch(["offline"], () => { box.readOnly = offline(); drawBar(); });
   view.defer(hold);
   drawText();

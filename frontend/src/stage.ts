@@ -1,7 +1,7 @@
 // The two faces of an explorer: the first screen, and under the hood the desk of panels.
 //
-// The screen holds the editor of the source as well, which is a view of its own.  The desk is drawn when it is first
-// looked at.
+// The screen has slots for other views: the editor of the source, and what one chooses to see below the text.  These, and
+// the desk, are drawn when they are first looked at.
 // Read on: screen.ts, dock.js, workbench/panels/screen.py.
 import { h } from "./common.js";
 import dock from "./dock.js";
@@ -14,7 +14,16 @@ async function render({ model, host, root, parts, draw }: any) {
   root.append(screen, hood);
   const find = (name: string) => parts.find((part: any) => part.name === name);
   await draw(find("screen"), screen);
-  await draw(find("source"), screen.querySelector("[data-slot=source]"));
+  const drawn = new Set<string>();
+  async function pane() {
+    for (const name of ["source", host.get("screen__pane")]) {
+      const slot = screen.querySelector(`[data-slot="${name}"]`), part = find(name);
+      if (!slot || !part || drawn.has(name)) continue;
+      drawn.add(name);
+      await draw(part, slot);
+    }
+  }
+  await pane();
 
   let opened: Promise<unknown> | undefined;
   const back = h("button", { type: "button", class: "ms-back", "data-testid": "back-to-screen", title: "back to the first screen",
@@ -30,8 +39,10 @@ async function render({ model, host, root, parts, draw }: any) {
     if (below) await (opened ??= open());
     host.look(below ? hood.querySelector(".ms-desk") : screen.firstElementChild);
   }
-  host.on(`change:${wire}`, face);
-  undo.push(() => host.off(`change:${wire}`, face));
+  for (const [event, handler] of [[wire, face], ["screen__pane", pane]] as const) {
+    host.on(`change:${event}`, handler);
+    undo.push(() => host.off(`change:${event}`, handler));
+  }
   await face();
   return () => { while (undo.length) undo.pop()!(); screen.remove(); hood.remove(); };
 }

@@ -1,16 +1,10 @@
 // Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
-import { h, many, measured, mount, number, soon } from "./common.js";
+import { h, many, measured, mount, number, soon, svg } from "./common.js";
 
 const CELL = 22, ROW = 28, PAD = 10, DRAWN = 60;
 const DOES = { tag: "then", stop: "ends free text", exclude: "cannot come" };
-const svg = (tag, props, ...children) => {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(props)) if (value != null) node.setAttribute(name, value);
-  node.append(...children.filter((child) => child != null));
-  return node;
-};
 
 function render({ model, el }) {
   const view = mount({ model, el }, "triggers", "trigger-view");

@@ -1,10 +1,11 @@
 // All views by the names that Python knows them by.  A view is `render({ model, el, host })`: see common.js.
+import ablate from "./ablate";
 import automaton from "./automaton.js";
-import caches from "./caches.js";
+import caches from "./caches";
 import chain from "./chain.js";
 import cockpit from "./cockpit.js";
 import compare from "./compare.js";
-import counters from "./counters.js";
+import examples from "./examples";
 import frontier from "./frontier.js";
 import mask from "./mask.js";
 import next from "./next.js";
@@ -24,5 +25,5 @@ export interface View {
 }
 
 export const views: Record<string, View> = {
-  automaton, caches, chain, cockpit, compare, counters, frontier, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
+  ablate, automaton, caches, chain, cockpit, compare, examples, frontier, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
 };

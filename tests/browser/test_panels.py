@@ -22,9 +22,9 @@ INPUTS = {
     "ambiguous": "ambiguous, left-recursive",
 }
 LEFT, RIGHT_TOP, RIGHT_BOTTOM = (
-    ("source", "next", "why"),
+    ("source", "next", "why", "examples"),
     ("automaton", "chart", "stack", "tree", "triggers"),
-    ("tokens", "mask", "caches", "model", "compare"),
+    ("tokens", "mask", "caches", "model", "ablate", "compare"),
 )
 OVERFLOWS = "node => node.scrollWidth > node.clientWidth + 1"
 # Texts of a panel's heads that end at its edge, or in a box too small for them, without a sign.

@@ -23,6 +23,9 @@ ALIVE_SECONDS = 10
 CONTROLS = """() => [...document.querySelectorAll(
   ".ms-first :is(button, select, input, textarea, [role=slider], [contenteditable=true])")]
   .filter((one) => one.offsetParent).length"""
+KEPT = """(told) => [...window.jupyterapp.shell.currentWidget.content.model.cells]
+  .flatMap((cell) => cell.sharedModel.outputs || []).map((output) => String((output.data || {})["text/html"] || ""))
+  .some((html) => html.includes("ms-twin-") && html.split("Under the hood")[0].includes(told))"""
 PLACE = "() => Number(document.querySelector('[data-testid=modes]').getAttribute('aria-valuenow'))"
 
 
@@ -149,6 +152,64 @@ def test_a_model_is_run_from_the_screen(page: Page) -> None:
     page.screenshot(path=SHOTS / "screen-run.png")
 
 
+def test_the_notebook_keeps_the_screen_as_it_was_last(page: Page) -> None:
+    """Without a kernel, untrusted or exported, one sees the picture that the notebook's model holds."""
+    screen = page.get_by_test_id("screen")
+    screen.evaluate("node => { node.dataset.drawn = 'once'; }")
+    for key, told in (("Home", "may end here"), ("End", "the text has ended")):
+        screen.focus()
+        page.keyboard.press(key)
+        page.wait_for_function(KEPT, arg=told)
+    # The picture is another output than the screen, which stays where it is.
+    expect(screen).to_have_attribute("data-drawn", "once")
+    expect(screen).to_be_focused()
+
+
+def test_the_caches_are_a_picture_below_the_text(page: Page) -> None:
+    page.get_by_test_id("pane-caches").click()
+    summary = page.get_by_test_id("cache-summary")
+    expect(summary).to_contain_text("masks in")
+    expect(page.get_by_test_id("costs")).to_be_hidden()  # the same, larger
+    expect(page.get_by_test_id("way").first).to_be_visible()
+    expect(page.get_by_test_id("shared")).to_be_visible()
+    box = page.get_by_test_id("timeline-hit").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 3, box["y"] + 20)
+    page.wait_for_function(f"() => ({PLACE})() === 0")
+    page.screenshot(path=SHOTS / "screen-caches.png")
+    assert page.get_by_test_id("screen").bounding_box()["height"] <= 720  # type: ignore[index]
+
+
+def test_mechanisms_are_left_out_from_the_screen(page: Page) -> None:
+    page.get_by_test_id("pane-ablate").click()
+    page.get_by_test_id("repeats").fill("2")
+    page.get_by_test_id("ablate-run").click()
+    expect(page.get_by_test_id("ablate-head")).to_contain_text("2 repeats", timeout=120_000)
+    expect(page.get_by_test_id("ablate-figure").locator("circle")).to_have_count(3 * 4)
+    expect(page.get_by_test_id("ablate-stop")).to_be_disabled()
+    page.screenshot(path=SHOTS / "screen-ablate.png")
+    assert page.evaluate(CONTROLS) <= 40
+    with page.expect_download() as kept:
+        page.get_by_test_id("save-svg").click()
+    assert kept.value.path().read_text(encoding="utf-8").startswith("<svg ")
+
+
+def test_examples_are_judged_while_one_edits(page: Page) -> None:
+    page.get_by_test_id("pane-examples").click()
+    page.get_by_test_id("keep-text").click()
+    page.get_by_test_id("example-text").fill("<tool_call>!")
+    page.get_by_test_id("add-must-not").click()
+    page.get_by_test_id("example-text").fill("<tool_call>?")
+    page.get_by_test_id("example-text").press("Enter")
+    expect(page.get_by_test_id("examples-head")).to_contain_text("2 of 3 as they must be")
+    expect(page.locator("[data-testid=example][data-ok=false]")).to_contain_text("cannot come at byte 11")
+    page.screenshot(path=SHOTS / "screen-examples.png")
+    page.locator("[data-testid=example][data-ok=false]").get_by_test_id("turn").click()
+    expect(page.get_by_test_id("examples-head")).to_contain_text("3 of 3 as they must be")
+    expect(page.locator(".ms-first").get_by_test_id("grammar-editor")).to_be_visible()
+    page.get_by_test_id("pane-place").click()
+
+
 def test_it_is_seen_in_the_dark(page: Page) -> None:
     page.evaluate(
         "() => { window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' }); return 1; }"
@@ -156,4 +217,7 @@ def test_it_is_seen_in_the_dark(page: Page) -> None:
     page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
     colour = "node => getComputedStyle(node).backgroundColor.match(/\\d+/g).map(Number)"
     assert max(page.locator(".ms-view.ms-first").evaluate(colour)[:3]) < 80
-    page.screenshot(path=SHOTS / "screen-dark.png")
+    for pane in ("ablate", "caches", "examples", "place"):
+        page.get_by_test_id(f"pane-{pane}").click()
+        page.wait_for_timeout(300)  # for the picture: what has been drawn is looked at above
+        page.screenshot(path=SHOTS / f"screen-{pane}-dark.png")

@@ -16,7 +16,7 @@ from experiments.history import history
 from experiments.ledger import Ledger
 from experiments.pairs import Pooled, best_peer, together
 from experiments.registry import CATALOGUE, find_experiment, repeated
-from experiments.report import as_markdown
+from experiments.report import as_markdown, recorded
 from experiments.running import run
 from workbench.cli import app
 
@@ -149,8 +149,8 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "- Trials: 4 (4 ok)" in text
     assert "**undecided: n = 2**: When requests choose their tools" in text
     assert "Published: 0 (table 1)" in text
-    (kept,) = (tmp_path / "l_runs" / "reuse").iterdir()
-    (kept.parent / "2000.json").write_text(kept.read_text().replace('"undecided"', '"held"'))
+    (run_file,) = (tmp_path / "l_runs" / "reuse").iterdir()
+    (run_file.parent / "2000.json").write_text(run_file.read_text().replace('"undecided"', '"held"'))
     drawn, words = tmp_path / "history.html", ["experiment", "history", "reuse", "--ledger", str(tmp_path / "l.sqlite")]
     told = CliRunner().invoke(app, [*words, "--out", str(drawn)])
     assert told.exit_code == 0, told.output
@@ -159,6 +159,11 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert rows["verdict"].tolist() == ["held", "undecided"] * len(reuse.CLAIMS)
     absent = CliRunner().invoke(app, ["experiment", "history", "nonesuch", "--ledger", str(tmp_path / "l.sqlite")])
     assert absent.exit_code == 2
+    kept = recorded("reuse", file=tmp_path / "RESULTS.md")
+    assert "- Trials: 4 (4 ok)" in kept
+    assert kept.count("\n**") == 1  # one table
+    assert recorded("reuse", 2, file=tmp_path / "RESULTS.md").startswith(kept)
+    assert "No run of masks" in recorded("masks", file=tmp_path / "RESULTS.md")
 
 
 SMALL = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": "demo"}

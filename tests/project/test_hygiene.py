@@ -11,6 +11,7 @@ import pytest
 from tests.project.tree import project_files, shown
 
 FILE_BYTES = 5_000_000  # the demo model's weights are the largest thing kept
+CELLS = 25
 
 # A folder of one person's machine. System programs (/usr/bin/...) and the loopback's paths are not meant.
 OWN_FOLDER = re.compile(r"(?<![\w.~:/}-])/(?:work|home|root|Users|opt|mnt|srv)/\w")
@@ -65,6 +66,11 @@ def test_notebooks_are_stripped() -> None:
             if cell.get("outputs") or cell.get("execution_count"):
                 wrong.append(f"{shown(file)}: cell {number} has outputs")
     assert not wrong
+
+
+def test_a_notebook_answers_one_question() -> None:
+    counts = {shown(file): len(json.loads(file.read_text())["cells"]) for file in notebooks()}
+    assert not {name: count for name, count in counts.items() if count > CELLS}
 
 
 def test_nothing_large_is_kept() -> None:

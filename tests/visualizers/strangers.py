@@ -55,8 +55,8 @@ CASES: dict[str, tuple[Any, str, str]] = {
 
 # What displays itself: of the workbench by its own method (`displays`), of the engine by `visualizers.formatters`.
 DISPLAYS = (
-    "Blame", "Caches", "Comparison", "Cuts", "Explorer", "Generation", "Hunt", "NextTokens", "Probabilities", "Reading",
-    "Replayed", "Samples", "Session", "SideBySide", "Trace", "Why",
+    "Ablation", "Blame", "Caches", "Comparison", "Cuts", "Explorer", "Generation", "Hunt", "NextTokens",
+    "Probabilities", "Reading", "Replayed", "Samples", "Session", "SideBySide", "Trace", "Why",
 )  # fmt: skip
 SNAPSHOTS: dict[str, Callable[[wb.Session], Any]] = {
     "Frontier": lambda session: session.inspect.frontier(),
@@ -134,6 +134,7 @@ def displays() -> dict[str, Callable[[], str]]:
     compared = wb.compare(RULES, other, text="", tokenizer=tokenizer())
     hunted = wb.hunt(told, ["ours", faulty], texts=2, limit=1, tokenizer=tokenizer(), progress=lambda *_: None)
     return {
+        "Ablation": wb.ablate(told, EVIL + SCRIPT, tokenizer=tokenizer(), repeats=1)._repr_html_,
         "Blame": wb.blame(run)._repr_html_,
         "Caches": wb.caches(here)._repr_html_,
         "Cuts": run.cuts(passes=1)._repr_html_,

@@ -16,7 +16,6 @@ from visualizers import html
 from visualizers.host import Host
 from visualizers.live import (
     AutomatonView,
-    CounterView,
     FrontierView,
     LiveView,
     MaskMap,
@@ -39,14 +38,13 @@ BIG = (*fixtures.VOCAB, *(f"word{i}".encode() for i in range(20_000)))
 def recorded(*, heading: bool = True) -> str:
     """A page of all views with a recorded run of four steps."""
     automaton, frontier = AutomatonView(fixtures.automaton()), FrontierView()
-    tokens, mask, counters = TokenTable(), MaskMap(), CounterView()
+    tokens, mask = TokenTable(), MaskMap()
     automaton.play(fixtures.frontiers())
     frontier.play(fixtures.frontiers())
     run = [*(fixtures.token_sets(i) for i in range(3)), fixtures.stop_sets()]
     tokens.play(run)
     mask.play(run)
-    counters.play([fixtures.stats(i) for i in range(4)])
-    views: list[LiveView[Any]] = [automaton, frontier, tokens, mask, counters]
+    views: list[LiveView[Any]] = [automaton, frontier, tokens, mask]
     return to_page(views, title="A run", labels=["start", "[", '["a', '["a"]'], heading=heading)
 
 
@@ -78,7 +76,6 @@ class TestStandalone:
         assert run.get_by_test_id("frontier-completed").inner_text() == "may end here"
         assert run.get_by_test_id("count-stop").inner_text() == "1"
         assert run.get_by_test_id("mask-count").inner_text() == "1 of 367 allowed"
-        assert run.get_by_test_id("delta-sets").inner_text() == "+1"
         run.keyboard.press("ArrowLeft")
         assert sorted(active(run)) == ["s11", "s13"]  # 11 within an edge
         run.get_by_test_id("step-first").click()
@@ -160,7 +157,7 @@ class TestHost:
     """The one widget that carries views."""
 
     def test_it_is_asleep_while_no_rendering_of_it_can_be_seen(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(Host({"counters": CounterView(fixtures.stats(1))}))
+        bridge = bridged(Host({"frontier": FrontierView(fixtures.frontiers()[1])}))
         page = bridge.page
         page.wait_for_selector(".ms-host[data-ready]")
         assert not bridge.widget.asleep
@@ -560,7 +557,6 @@ class TestMask:
         lambda: OperationView(fixtures.operations()),
         lambda: TokenTable(fixtures.token_sets()),
         lambda: MaskMap(fixtures.token_sets()),
-        lambda: CounterView(fixtures.stats(2)),
         lambda: StepBar(["a", "b", "c"]),
     ],
 )

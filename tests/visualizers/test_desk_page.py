@@ -463,8 +463,8 @@ def test_the_arrangement_is_kept_when_the_panels_are_others(page: Page, session:
         for name in tabs
         if name != "strip"
     }
-    assert order["left_bottom"] == ["mask", "why", "next"]
-    assert order["right_bottom"] == ["tokens", "model", "caches", "compare"]
+    assert order["left_bottom"] == ["mask", "why", "next", "examples"]
+    assert order["right_bottom"] == ["tokens", "model", "caches", "ablate", "compare"]
     assert sorted(itertools.chain(*order.values())) == sorted(name for name in desk.panels if name != "text")
     expect(opened.find("panel-mask")).to_be_visible()
     expect(opened.find(f"panel-{order['right_top'][0]}")).to_be_visible()

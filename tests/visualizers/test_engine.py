@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from kernels_core import GrammarCompiler, GrammarMatcher, allocate_token_bitmask
-from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+from kernels_core.inspect.snapshots import Automaton, Frontier, TokenSets
 from kernels_core.inspect.trace import Operations
 from tests.visualizers.test_browser import active
 from tests.visualizers.test_static import survives
 from visualizers import html
 from visualizers.fold import fold_rule
 from visualizers.glyphs import split_dot, split_rules
-from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable, to_page
+from visualizers.live import AutomatonView, FrontierView, MaskMap, TokenTable, to_page
 from visualizers.svg import to_svg
 from visualizers.tokens import KINDS, TokenIndex
 
@@ -36,7 +36,6 @@ class Run:
     automaton: Automaton
     frontiers: tuple[Frontier, ...]
     token_sets: tuple[TokenSets, ...]
-    stats: tuple[CacheStats, ...]
     operations: tuple[Operations, ...]
     masks: tuple[np.ndarray, ...]
 
@@ -48,18 +47,17 @@ def run() -> Run:
 
     compiled = GrammarCompiler(load_tokenizer("tekken").info).compile_builtin_json_grammar()
     matcher = GrammarMatcher(compiled)
-    frontiers, token_sets, stats, operations, masks = [], [], [], [], []
+    frontiers, token_sets, operations, masks = [], [], [], []
     for piece in ("", *PIECES):
         if piece:
             assert matcher.accept_string(piece)
         frontiers.append(matcher.frontier())
         token_sets.append(matcher.token_sets())
-        stats.append(compiled.cache_stats())
         operations.append(matcher.operations())
         mask = allocate_token_bitmask(1, compiled.tokenizer_info.vocab_size)
         matcher.fill_next_token_bitmask(mask)
         masks.append(mask)
-    shown = (tuple(part) for part in (frontiers, token_sets, stats, operations, masks))
+    shown = (tuple(part) for part in (frontiers, token_sets, operations, masks))
     return Run(compiled.automaton(), *shown)  # type: ignore[arg-type]
 
 
@@ -103,12 +101,11 @@ def test_static_displays(run: Run) -> None:
 
 @pytest.mark.browser
 def test_a_run_steps_in_a_page_of_its_own(run: Run, browser: Browser, tmp_path: Path) -> None:
-    views = (AutomatonView(run.automaton), FrontierView(), TokenTable(), MaskMap(), CounterView())
+    views = (AutomatonView(run.automaton), FrontierView(), TokenTable(), MaskMap())
     views[0].play(run.frontiers)
     views[1].play(run.frontiers)
     views[2].play(run.token_sets)
     views[3].play(run.token_sets)
-    views[4].play(run.stats)
     file = tmp_path / "json.html"
     file.write_text(to_page(views, title="JSON", labels=["", *PIECES]), encoding="utf-8")
     assert file.stat().st_size < 200_000

@@ -21,7 +21,6 @@ from visualizers import assets
 from visualizers.assets import PARTS, part, script
 from visualizers.live import (
     AutomatonView,
-    CounterView,
     FrontierView,
     LiveView,
     MaskMap,
@@ -43,7 +42,6 @@ def everything() -> list[LiveView[Any]]:
         OperationView(fixtures.operations()),
         TokenTable(fixtures.token_sets()),
         MaskMap(fixtures.token_sets()),
-        CounterView(fixtures.stats(1)),
         StepBar(["a", "b"]),
     ]
 
@@ -372,26 +370,6 @@ class TestTokens:
         assert len(view.mask) == len(view.uncertain) == -(-sets.vocab_size // 8)
 
 
-class TestCounters:
-    """CounterView: values and changes."""
-
-    def test_deltas(self) -> None:
-        view = CounterView(fixtures.stats(1))
-        assert not any(view.delta.values())
-        view.show(fixtures.stats(3))
-        assert (view.delta["sets"], view.delta["step_hits"], view.delta["mask_misses"]) == (2, 200, 0)
-
-    def test_another_grammar_has_nothing_to_compare(self) -> None:
-        view = CounterView(fixtures.stats(3))
-        view.show(fixtures.stats(0))
-        assert not any(view.delta.values())
-
-    def test_a_recorded_run_has_its_deltas(self) -> None:
-        view = CounterView(fixtures.stats(5))
-        view.play([fixtures.stats(0), fixtures.stats(1), fixtures.stats(3)])
-        assert [step["delta"]["sets"] for step in view.steps] == [0, 1, 2]
-
-
 class TestExports:
     """Pages, twins and the switch between live and static."""
 
@@ -407,7 +385,7 @@ class TestExports:
 
     def test_no_style_of_a_twin_searches_the_document(self) -> None:
         """`:has` with a descendant is looked at again whenever a node comes or goes: 2 to 10 ms of each step."""
-        _, twin = bundles(CounterView(fixtures.stats(1)).widget, "<p>seen</p>", "said")
+        _, twin = bundles(StepBar(["a"]).widget, "<p>seen</p>", "said")
         rules = re.findall(r"([^{}]+)\{", twin["text/html"].partition("</style>")[0])
         assert len(rules) >= 3
         for rule in rules:
@@ -443,7 +421,7 @@ class TestExports:
         assert carried["offline"] is True
 
     def test_a_recorded_run_is_one_small_page(self) -> None:
-        views = everything()[:6]
+        views = everything()[:5]
         for view, run in zip(
             views,
             (
@@ -452,14 +430,13 @@ class TestExports:
                 [fixtures.operations(i) for i in range(4)],
                 [fixtures.token_sets(i) for i in range(4)],
                 [fixtures.token_sets(i) for i in range(4)],
-                [fixtures.stats(i) for i in range(4)],
             ),
             strict=True,
         ):
             view.play(run)
         page = to_page(views, labels=["(start)", "[", '"a', '"]'])
         parts = packed(page)["parts"]
-        names = ["steps", "automaton", "frontier", "operations", "tokens", "mask", "counters"]
+        names = ["steps", "automaton", "frontier", "operations", "tokens", "mask"]
         assert [part["module"] for part in parts] == names
         assert all(len(part["state"]["steps"]) == 4 for part in parts[1:])
         assert len(page) < 150_000

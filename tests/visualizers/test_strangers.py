@@ -25,13 +25,13 @@ import visualizers
 import workbench
 import workbench as wb
 from kernels_core.display import Displayed
-from tests.visualizers import fixtures, strangers
+from tests.visualizers import strangers
 from tests.visualizers.bridge import Bridge, until
 from tests.visualizers.strangers import CASES, EVIL, SCRIPT
 from tests.visualizers.test_static import ATTRIBUTES, TAGS
 from visualizers import html
 from visualizers.asked import AskedView
-from visualizers.live import CounterView, OperationView, StepBar
+from visualizers.live import OperationView, StepBar
 from visualizers.live_base import LiveView
 from visualizers.svg import to_svg
 from workbench.explorer.dashboard import Dashboard
@@ -46,20 +46,19 @@ ROOT = Path(__file__).resolve().parents[2]
 VIEWPORT = {"width": 1440, "height": 900}
 WAYS = ("static_html", "_repr_html_", "_repr_mimebundle_", "to_html")
 PANELS = tuple(kind.name for kind in panel_types())
-# Views on no panel: a frontier's operations, counters alone, and the bar of a recorded run.
+# Views on no panel: a frontier's operations, and the bar of a recorded run.
 ALONE: dict[type[LiveView[Any]], Callable[[], LiveView[Any]]] = {
     OperationView: lambda: OperationView(strangers.session("rules").inspect.operations()),
-    CounterView: lambda: CounterView(fixtures.stats()),
     StepBar: lambda: StepBar([EVIL, SCRIPT]),
 }
 # Panels that have nothing of these texts to show at the place where a case stands; no model has written one yet.
 QUIET = {
-    "rules": {"caches", "mask", "model", "next"},
-    "a schema": {"caches", "mask", "model", "triggers"},
-    "a tag": {"caches", "mask", "model"},
+    "rules": {"ablate", "examples", "mask", "model", "next"},
+    "a schema": {"ablate", "examples", "caches", "mask", "model", "triggers"},
+    "a tag": {"ablate", "examples", "mask", "model"},
 }
 # What they show is no stranger's text: numbers, or a picture of them.
-WITHOUT_TEXT = {"caches", "mask", "Caches", "CounterView"}
+WITHOUT_TEXT = {"mask", "Caches"}
 BASES = {"LiveView", "AskedView", "_TokenView", "Panel", "Host", "Library", "Page", "Printed", "Record"}
 ALLOWED = TAGS | {"p", "h1", "h2", "h3", "ul", "li"}
 ACTIVE = "script, iframe, object, embed, link, base, img:not([src^='data:']), [onerror], [onload], [onclick]"

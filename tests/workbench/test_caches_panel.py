@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -25,7 +26,10 @@ def desk(tokenizer: Tokenizer) -> Iterator[Dashboard]:
 
 
 def counts(desk: Dashboard) -> dict[str, int]:
-    return {kind: count for kind, _, count, *_ in desk.views["caches"].about["kinds"]}
+    found: Counter[str] = Counter()
+    for word, _, _, count, *_ in desk.views["caches"].ways:
+        found[word] += count
+    return found
 
 
 def test_the_picture_counts_what_the_engine_counts(desk: Dashboard) -> None:
@@ -34,11 +38,11 @@ def test_the_picture_counts_what_the_engine_counts(desk: Dashboard) -> None:
         session.edits.byte(byte)
     stats = session.inspect.cache_stats()
     found = counts(desk)
-    assert found["mask hit"] == stats.mask_hits
+    assert found["found"] == stats.mask_hits
     assert sum(found.values()) == stats.mask_hits + stats.mask_misses == len(session.inspect.cache_record())
     view = desk.views["caches"]
     assert view.stats["masks"] == stats.masks
-    assert view.held["masks"][-1] == stats.masks
+    assert len(view.visits["us"]) == sum(found.values())
     assert view.step == session.index
     assert desk.troubles == {}
 
@@ -63,8 +67,7 @@ def test_a_tool_goes_by_its_name() -> None:
     desk = Dashboard(Session([{"type": "function", "function": tool}], "tekken"), [TextPanel, CachesPanel])
     desk.show("caches")
     desk.session.read('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lu')
-    desk.views["caches"].tab = "sharing"
-    parts = {use[1] for one in desk.views["caches"].sharing["sets"] for use in one["uses"]}
+    parts = set(desk.views["caches"].sharing["parts"])
     assert "get_weather" in parts
     assert not [part for part in parts - {"get_weather"} if "get_weather" in part]
     desk.close()
@@ -72,7 +75,6 @@ def test_a_tool_goes_by_its_name() -> None:
 
 def test_looking_adds_no_masks(desk: Dashboard) -> None:
     before = desk.session.inspect.cache_stats()
-    desk.views["caches"].tab = "sharing"
     assert desk.views["caches"].sharing["grammars"]
     desk.refresh()
     assert desk.panels["caches"].static_html()

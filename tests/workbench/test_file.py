@@ -113,7 +113,7 @@ def test_a_page_holds_every_place_and_disturbs_nobody(session: Session, tmp_path
     with explore(session).under_the_hood() as opened:
         opened.bring("mask")
         page = opened.save(tmp_path / "x.html").read_text()
-        names = set(opened.views) - {"screen"}
+        names = set(opened.views)
     carried = packed(page)
     assert {part["name"] for part in carried["parts"]} == names
     assert carried["arrangement"]["docks"]["right_bottom"]["active"] == "mask"

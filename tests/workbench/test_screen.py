@@ -199,3 +199,64 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         panel.received({"kind": "step", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})
         panel.wait()
         assert session.trace.generation.tokens == first.tokens[:3]
+
+
+def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> None:
+    with wb.explore() as explorer:
+        session = explorer.session
+        session.goto(10)
+        first = explorer.static_html()
+        session.goto(31)
+        last = explorer.static_html()
+        assert first != last
+        seen, _, under = last.partition("<summary>Under the hood</summary>")
+        for text in (
+            FIRST.title,
+            "a recorded run of SmolLM2",
+            "get_weather",
+            "overruled",
+            "cel",
+            "kel",
+            "may not end yet",
+        ):
+            assert text in seen
+        assert "<b>Caches</b>" in under
+        # As many tokens are behind the place as there are, and the mark is before the first of them.
+        tokens = explorer.views["screen"].text["tokens"]  # type: ignore[attr-defined]
+        assert seen.count("opacity:0.5") == len(tokens) - 31
+        assert seen.count("▏") == 1
+
+
+def test_the_pictures_that_notebooks_keep_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("workbench.explorer.explorer.display_with_twin", lambda *_: shown.append)
+    monkeypatch.setattr("workbench.explorer.explorer.LATER_SECONDS", 0.0)
+    with wb.explore() as explorer:
+        explorer._ipython_display_()
+        explorer._ipython_display_()  # a second view of the same
+        explorer.session.goto(20)
+        later = explorer._later
+        assert later is not None
+        later.join()
+        assert len(shown) == 2
+        assert shown[0] == shown[1] == explorer.static_html()
+    explorer.session.goto(0)
+    assert len(shown) == 2
+
+
+def test_a_saved_page_holds_the_screen_with_its_run() -> None:
+    from workbench.panels.screen import ScreenPanel
+
+    with wb.explore() as explorer:
+        explorer.session.goto(33)
+        explorer.views["screen"].pane = "caches"  # type: ignore[attr-defined]
+        copy = wb.Session.load(explorer.session.to_json(), explorer.session.tokenizer)
+        with wb.explore(copy) as other:
+            panel = other.panels["screen"]
+            assert isinstance(panel, ScreenPanel)
+            panel.take(explorer.panels["screen"])
+            other.refresh()
+            told = [how for _, how, *_ in other.views["screen"].text["tokens"]]  # type: ignore[attr-defined]
+            assert "overruled" in told
+            assert "typed" not in told
+            assert other.views["screen"].pane == "caches"  # type: ignore[attr-defined]

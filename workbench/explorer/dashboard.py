@@ -145,7 +145,7 @@ class Dashboard:
         self.host.observe(self._arranged, names=["arrangement", "asleep"])
         self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
         if "screen" in self.views:
-            self.views["screen"].observe(self._arranged, names="face")
+            self.views["screen"].observe(self._arranged, names=["face", "pane"])
         self._forget = session.on_change(self._on_change)
         session.edits.watch()
         self.refresh()
@@ -224,7 +224,7 @@ class Dashboard:
         if "screen" not in self.views:
             return in_sight(self.host.arrangement, self.panels)
         if self.face == "screen":
-            return {"screen", "source"} & set(self.panels)
+            return {"screen", "source", str(getattr(self.views["screen"], "pane"))} & set(self.panels)  # noqa: B009
         return in_sight(self.host.arrangement, self.panels)
 
     @property

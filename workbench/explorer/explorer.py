@@ -10,6 +10,8 @@ Read on: `workbench/session/session.py`, `workbench/explorer/dashboard.py`, `wor
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,11 +64,12 @@ def last() -> Explorer:
 
 
 NOT_LIVE: Final = (
-    "<div><b>A picture of the explorer, as it was when the cell ran: run the cell to use it.</b> "
+    "<div><b>A picture of the explorer, as it was last: run the cell to use it.</b> "
     '<span style="font-size:12px;opacity:0.7"><code>explorer.save(path)</code> writes a page that steps through the '
     "text without Python.</span></div>"
 )
-"""A notebook keeps what a cell showed first: the live panel cannot alter it."""
+LATER_SECONDS: Final = 2.0
+"""A notebook's picture of the explorer is brought up to date when nothing has changed for so long."""
 
 
 class Explorer:
@@ -78,6 +81,9 @@ class Explorer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.desk = Dashboard(session, screen=True, export=desk_page)
+        self._pictures: list[Callable[[str], None]] = []
+        self._later: threading.Timer | None = None
+        self._forget: Callable[[], None] | None = None
         current.note_opened(self)
 
     # -- what a person calls -----------------------------------------------------------------------------------------
@@ -142,6 +148,10 @@ class Explorer:
 
     def close(self) -> None:
         """Let go of the session and of the widget; the session lives on."""
+        if self._later is not None:
+            self._later.cancel()
+        if self._forget is not None:
+            self._forget()
         current.note_closed(self)
         self.desk.close()
 
@@ -158,10 +168,15 @@ class Explorer:
 
     def static_html(self) -> str:
         """The whole panel at the session's place as sanitiser-proof HTML: tables and pictures only."""
+        first = ("screen", "source")
         with self.session.held():
             self.desk.update_all()
-            parts = [NOT_LIVE, *(panel.static_html() for panel in self.panels.values())]
-        return "".join(f'<div style="margin:0 0 14px">{part}</div>' for part in parts if part)
+            shown = {name: panel.static_html() for name, panel in self.panels.items()}
+        parts = [
+            f'<div style="margin:0 0 14px">{part}</div>' for name, part in shown.items() if part and name not in first
+        ]
+        seen = [f'<div style="margin:0 0 14px">{part}</div>' for part in (NOT_LIVE, *(shown[name] for name in first))]
+        return f"{''.join(seen)}<details><summary>Under the hood</summary>{''.join(parts)}</details>"
 
     def to_html(self, *, title: str = "Maskscope explorer") -> str:
         """The whole panel as one HTML document that opens anywhere and steps through the history without Python."""
@@ -174,7 +189,26 @@ class Explorer:
     def _ipython_display_(self) -> None:
         if get_mode() == "static":
             raise NotImplementedError("static displays are made by _repr_mimebundle_")
-        display_with_twin(self.widget, self.static_html(), repr(self))
+        picture = display_with_twin(self.widget, self.static_html(), repr(self))
+        if self._forget is None:
+            self._forget = self.session.on_change(lambda _change: self._renew_later())
+        self._pictures.append(picture)
+
+    def _renew_later(self) -> None:
+        """Bring the pictures in the notebook up to date, which is what one sees of it without a kernel."""
+        if self._later is not None:
+            self._later.cancel()
+        self._later = threading.Timer(LATER_SECONDS, self.renew_pictures)
+        self._later.daemon = True
+        self._later.start()
+
+    def renew_pictures(self) -> None:
+        """Put the present state into the pictures that notebooks keep of this explorer, now."""
+        if self.session.model.is_running:  # its end is a change as well
+            return
+        static = self.static_html() if self._pictures else ""
+        for picture in self._pictures:
+            picture(static)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         twin = {"text/plain": repr(self), "text/html": self.static_html()}

@@ -32,8 +32,10 @@ def desk_page(desk: Dashboard, title: str, *, heading: bool = True) -> str:
         copy.model.copy(session.model)
         here, last = session.place, len(session.steps)
     first = max(0, min(here.index - MAX_PLACES // 2, last - MAX_PLACES))
-    visited = Dashboard(copy, [type(panel) for panel in desk.panels.values()])
+    visited = Dashboard(copy, [type(panel) for panel in desk.panels.values()], screen="screen" in desk.panels)
     try:
+        for name, panel in visited.panels.items():
+            panel.take(desk.panels[name])
         for name, view in visited.views.items():
             for trait in view._given:
                 setattr(view, trait, getattr(desk.views[name], trait))
@@ -54,7 +56,7 @@ def desk_page(desk: Dashboard, title: str, *, heading: bool = True) -> str:
             parts,
             title=title,
             heading=heading,
-            arranger="dock",
+            arranger=desk.host.arranger,
             arrangement=desk.host.arrangement,
             panels=desk.host.panels,
             place=visited.host.place,

@@ -119,6 +119,9 @@ class Panel:
         """The panel at the session's place as sanitiser-proof HTML; "" where there is nothing to say."""
         return "".join(view.static_html() for view in self.views.values())
 
+    def take(self, other: Panel) -> None:
+        """Show what `other`, a panel of this kind, shows of a session that this one's is a copy of."""
+
     def listen(self) -> None:
         """Pass the messages of the views to `received`.  The desk calls it once."""
         for view in self.views.values():

@@ -1,4 +1,4 @@
-"""The cache observatory on the desk: every mask that the session's engine was asked for, and what its grammars share.
+"""The caches on the desk: every mask that the session's engine was asked for, and what its grammars share.
 
 Read on: `visualizers/caches.py` (the view), `workbench/reports/caches.py` (`wb.caches`, the same for a finished run).
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import Sharing, sharing
-from visualizers.caches import MAX_SHOWN, CacheShot, CacheView
+from visualizers.caches import MAX_SHOWN, CacheShot, CacheView, static
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
 from workbench.session import Change
@@ -28,27 +28,18 @@ class CachesPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: CacheView = CacheView()
-        self.view.observe(self._turned, names="tab")
-        self._known: Any = None  # what the sharing depends on, and the sharing
+        self._known: Any = None  # what the sharing depends on
         self._sharing: Sharing | None = None
 
     def update(self, change: Change | None) -> None:
-        session = self.session
-        record = session.inspect.cache_record(last=MAX_SHOWN)
+        self.view.show(self._shot())
+
+    def _shot(self) -> CacheShot:
+        session, about = self.session, self.session.inspect
+        record = about.cache_record(last=MAX_SHOWN)
         tokens = [step.data for step in session.steps]
-        shared = self._shared() if self.view.tab == "sharing" else None
-        self.view.show(
-            CacheShot(
-                record,
-                shared,
-                session.index,
-                tokens,
-                session.inspect.cache_stats(),
-                self._places(record),
-                self._tools(),
-                session.inspect.fills(),
-            )
-        )
+        places, stats = self._places(record), about.cache_stats()
+        return CacheShot(record, self._shared(), session.index, tokens, stats, places, self._tools(), about.fills())
 
     def _places(self, record: CacheRecord) -> dict[int, str]:
         """Where in the source the present text stood at each step that `record` tells of, as far as that is known."""
@@ -74,15 +65,5 @@ class CachesPanel(Panel):
             self._known, self._sharing = state, sharing(compiler)
         return self._sharing
 
-    def _turned(self, _change: Any) -> None:
-        """The tab of sharing came into sight: nothing is known of it before."""
-        if self.view.tab == "sharing" and not self.view.sharing:
-            with self.session.held():
-                self.update(None)
-
     def static_html(self) -> str:
-        session = self.session
-        record, stats = session.inspect.cache_record(last=MAX_SHOWN), session.inspect.cache_stats()
-        return CacheView(
-            CacheShot(record, self._shared(), session.index, stats=stats, tools=self._tools())
-        ).static_html()
+        return static(self._shot())

@@ -287,6 +287,12 @@ class ScreenPanel(Panel):
         if self._thread is not None:
             self._thread.join()
 
+    def take(self, other: Panel) -> None:
+        if isinstance(other, ScreenPanel):
+            self._entry, self._recording, self._model = other._entry, other._recording, other._model
+            self._settings = dict(other._settings)
+            self.view.face, self.view.pane = other.view.face, other.view.pane
+
     def _share(self) -> None:
         """Send the page that `save` writes to the browser, which keeps it as a file."""
         self.view.send({"save": "maskscope.html", "text": self.desk.page()})

@@ -27,39 +27,46 @@ if TYPE_CHECKING:
 
     from workbench.generation.trace import Generation
 
-__all__ = ["Caches", "caches"]
+__all__ = ["Caches", "caches", "versions"]
 
 
 @dataclass(frozen=True, repr=False)
 class Caches:
     """Every mask of a run (`record`), and who shares token sets with whom (`sharing`, None where it is not known).
 
-    `tokens` are the tokens taken after the masks; `note` says where the numbers come from.
+    `tokens` are the tokens taken after the masks, `tools` the names of the source's tools; `note` says where the
+    numbers come from.
     """
 
     record: CacheRecord
     sharing: Sharing | None
     tokens: Sequence[bytes] = ()
     note: str = ""
+    tools: Sequence[str] = ()
 
     @property
     def shot(self) -> CacheShot:
-        return CacheShot(self.record, self.sharing, tokens=self.tokens)
+        return CacheShot(self.record, self.sharing, tokens=self.tokens, tools=self.tools)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each mask, in the order asked for; `sharing.to_frame()` has the token sets."""
         return self.record.to_frame()
 
     def plot(self) -> go.Figure:
-        """Time of each mask, visits of each parser state, and memory, as one plotly figure."""
+        """Time of each mask, visits of its parser state, and the bytes held, as one plotly figure."""
         return figure(self.shot, note=self.note)
 
     def view(self) -> CacheView:
         """The live view, which needs no session."""
         view = CacheView()
-        steps = max((visit.event.step for visit in self.record.visits), default=0)
-        view.play_steps(self.shot, steps)
+        if self.record.visits:
+            view.play_steps(self.shot, max(visit.event.step for visit in self.record.visits))
+        else:
+            view.show(self.shot)
         return view
+
+    def _ipython_display_(self) -> None:
+        self.view()._ipython_display_()
 
     def save(self, path: str | Path) -> Path:
         """Write the view as a page that needs nothing else; the path must end in `.html`."""
@@ -73,7 +80,7 @@ class Caches:
 
 
 def caches(what: Any) -> Caches:
-    """The caches' history of a generation, a trace or a session, or what a compiler's grammars hold and share.
+    """The caches' history of a generation, a trace, a session or an explorer, or what a compiler's grammars share.
 
     A compiler or a compiled grammar remembers no single masks: its record is empty.  `TypeError` for anything else,
     `ValueError` for a run that was not recorded (`record=False`) or had no grammar.
@@ -81,16 +88,20 @@ def caches(what: Any) -> Caches:
     if isinstance(what, Caches):
         return what
     if isinstance(what, CacheRecord):
-        return Caches(what, None, note=_versions())
+        return Caches(what, None, note=versions())
     if isinstance(what, GrammarCompiler | CompiledGrammar):
-        return Caches(CacheRecord(()), sharing(what), note=_versions())
+        return Caches(CacheRecord(()), sharing(what), note=versions())
+    if not hasattr(what, "generation"):  # an explorer by its session; a trace has both
+        what = getattr(what, "session", what)
     generation = getattr(what, "generation", what)
     if hasattr(generation, "masks") and hasattr(generation, "steps") and not callable(generation):
         return _of_generation(generation)
     if isinstance(what, Session):
         tokens = [step.data for step in what.steps]
-        about = what.inspect
-        return Caches(about.cache_record(), sharing(about.compiler), tokens, f"{what.tokenizer.name}; {_versions()}")
+        about, source = what.inspect, what.document
+        tools = tuple(source.tool_tag.names.values()) if source.language == "tools" else ()
+        note = f"{what.tokenizer.name}; {versions()}"
+        return Caches(about.cache_record(), sharing(about.compiler), tokens, note, tools)
     raise TypeError(f"caches of a generation, a trace, a session or a compiler, not of {type(what).__name__}")
 
 
@@ -104,11 +115,12 @@ def _of_generation(generation: Generation) -> Caches:
         # The grammars of the model's own compiler share a pool; another's grammar is shown with itself.
         mine = any(compiled is origin.compiled for compiled in source.model.compiler.grammars)
         shared = sharing(source.model.compiler if mine else origin.compiled)
-    note = f"{generation.model}, seed {generation.settings.get('seed')}; {_versions()}"
+    note = f"{generation.model}, seed {generation.settings.get('seed')}; {versions()}"
     return Caches(generation.masks, shared, [step.token for step in generation.steps], note)
 
 
-def _versions() -> str:
+def versions() -> str:
+    """What a number was measured with."""
     found = [f"Python {platform.python_version()}"]
     for name in ("maskscope", "numpy", "torch"):
         try:

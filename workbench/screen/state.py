@@ -10,7 +10,7 @@ Read on: `recording.py` (runs), `parts.py`, `workbench/panels/screen.py`, `front
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from kernels_core.errors import BudgetExceededError
@@ -120,12 +120,13 @@ def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part],
     fills = session.inspect.fills()
     for number, (step, text) in enumerate(zip(steps, texts, strict=True)):
         written = "" if step.stop else text  # it adds nothing to the text
-        if number < same and not tokens[number].given:
-            token = tokens[number]
-            shown.append(Shown(written, how(token), token.mask, token.us, _told(number, token)))
-            continue
         fill = fills[number] if number < len(fills) else None
         mask, us = ("", 0.0) if fill is None else (NAMES[fill.kind][0], round(fill.nanoseconds / 1e3, 1))
+        if number < same and not tokens[number].given:
+            # What a mask cost here, rather than where the run was recorded.
+            token = tokens[number] if fill is None else replace(tokens[number], mask=mask, us=us)
+            shown.append(Shown(written, how(token), token.mask, token.us, _told(number, token)))
+            continue
         shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {glyph(step.data)}, typed"))
     rest = tokens[same:] if same == len(steps) and refused else ()
     shown += [Shown(box_text(token.data), "refused", told="the grammar refuses it") for token in rest]

@@ -19,6 +19,7 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.fills import CacheLog
 from kernels_core.locks import new_reentrant_lock
 from workbench.languages import Draft, Source
+from workbench.session.examples import Example
 from workbench.session.history import Place, Step, Tape
 from workbench.session.masks import MAX_ASKED, MAX_CONTINUATIONS, Fills, Known
 from workbench.session.matching import play, read_bytes
@@ -46,6 +47,7 @@ class Core:
         self.options = options
         self.document = document
         self.draft: Draft | None = None
+        self.examples: tuple[Example, ...] = ()
         self.tokenizer = tokenizer
         self.compiler = GrammarCompiler(tokenizer.info, options=options)
         self.tape = Tape()

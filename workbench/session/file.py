@@ -21,6 +21,7 @@ from typing import Any, Final
 from kernels_core import Options
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
+from workbench.session.examples import MAX_EXAMPLES, Example
 from workbench.session.history import Place, Step
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
@@ -48,6 +49,7 @@ class Saved:
     options: Options
     steps: tuple[Step, ...]
     place: Place
+    examples: tuple[Example, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON values."""
@@ -65,6 +67,7 @@ class Saved:
             "options": self.options.to_dict(),
             "steps": [_kept(step) for step in self.steps],
             "place": {"index": self.place.index, "offset": self.place.offset},
+            "examples": [{"text": one.text, "must": one.must} for one in self.examples],
         }
 
 
@@ -101,6 +104,9 @@ def read_saved(
     if len(steps) > MAX_STEPS:
         raise KeptError(f"this session has {len(steps):,} steps: at most {MAX_STEPS:,} are opened")
     place = _part(data, "place", Mapping)
+    examples = tuple(_example(one) for one in _part({"examples": [], **data}, "examples", list))
+    if len(examples) > MAX_EXAMPLES:
+        raise KeptError(f"this session has {len(examples)} examples: at most {MAX_EXAMPLES} are opened")
     return Saved(
         document,
         None if data.get("draft") is None else _source(_part(data, "draft", Mapping)),
@@ -108,7 +114,14 @@ def read_saved(
         chosen,
         tuple(_step(step, number) for number, step in enumerate(steps, start=1)),
         Place(_part(place, "index", int), _part(place, "offset", int)),
+        examples,
     )
+
+
+def _example(kept: Any) -> Example:
+    if not isinstance(kept, Mapping):
+        raise KeptError(f"an example of this session is {kept!r:.60}: expected text and must")
+    return Example(_part(kept, "text", str), _part(kept, "must", bool))
 
 
 def _read(path: Path) -> Any:

@@ -17,14 +17,16 @@ import numpy as np
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 from kernels_core.display import drawn
-from kernels_core.errors import DeadEndError, MatcherTerminatedError
+from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError
 from visualizers.glyphs import STOP_TOKEN
 from workbench.languages import Source
 from workbench.session.core import Core
+from workbench.session.examples import Judged
 from workbench.session.history import Place, Step
 from workbench.session.masks import ids_of
 from workbench.session.matching import bytes_of, possible_bytes, read_bytes, report
 from workbench.session.result import Candidate, Reading
+from workbench.session.shadow import Shadow
 from workbench.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
@@ -160,6 +162,20 @@ class Inspector:
                 data = bytes_of(what)
             read = 0 if matcher.is_terminated() else read_bytes(matcher, data)
             return self.told(report(data, self.position, read, shadow, matcher), data, read)
+
+    def examples(self) -> tuple[Judged, ...]:
+        """The session's examples, each with what the grammar makes of it as a whole text."""
+        with self._core.lock:
+            shadow = self._core.shadow()
+            return tuple(Judged(one, self._judged(one.text.encode(), shadow)) for one in self._core.examples)
+
+    def _judged(self, data: bytes, shadow: Shadow) -> Reading | None:
+        matcher = shadow.start()
+        try:
+            read = read_bytes(matcher, data)
+            return self.told(report(data, 0, read, shadow, matcher), data, read, afresh=True)
+        except BudgetExceededError:
+            return None
 
     def _explain_control(self, token_id: int, name: bytes, matcher: GrammarMatcher) -> Reading:
         """Such a token is no text: it is taken where the text may end, or where the grammar names it by its id."""

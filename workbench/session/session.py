@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -30,6 +30,7 @@ from kernels_core.errors import MaskscopeError
 from workbench.languages import NOTHING, Draft, Source
 from workbench.session.core import Change, Core
 from workbench.session.edits import Edits
+from workbench.session.examples import MAX_EXAMPLES, Example
 from workbench.session.file import KeptError, Saved, read_saved
 from workbench.session.history import Place, Step, Unit
 from workbench.session.inspector import Inspector
@@ -228,6 +229,20 @@ class Session(Displayed):
         """Do the edit again that was taken back last; None where there is none."""
         return self.edits.redo()
 
+    # -- examples ----------------------------------------------------------------------------------------------------
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """Texts that must and must not be taken (`inspect.examples` judges them); they are kept with the session."""
+        return self._core.examples
+
+    @examples.setter
+    def examples(self, examples: Iterable[Example | tuple[str, bool]]) -> None:
+        found = tuple(one if isinstance(one, Example) else Example(*one) for one in examples)
+        if len(found) > MAX_EXAMPLES:
+            raise ValueError(f"{len(found)} examples: a session keeps at most {MAX_EXAMPLES}")
+        self._core.examples = found
+
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 
     def set_grammar(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading:
@@ -279,7 +294,8 @@ class Session(Displayed):
         core = self._core
         with core.lock:
             draft = None if core.draft is None else core.draft.source
-            return Saved(core.document, draft, core.tokenizer, core.options, core.tape.steps, core.place).to_json()
+            kept = (core.tape.steps, core.place, core.examples)
+            return Saved(core.document, draft, core.tokenizer, core.options, *kept).to_json()
 
     def save(self, path: str | Path) -> Path:
         """Write the session to a `.json` file (`Session.load` opens it), or its whole panel to an `.html` page that
@@ -305,6 +321,7 @@ class Session(Displayed):
         """
         saved = read_saved(source, tokenizer, options)
         session = cls(saved.source, saved.tokenizer, options=saved.options)
+        session.examples = saved.examples
         for step in saved.steps:
             session.step(step.data if step.token_id is None else step.token_id)
         if saved.draft is not None:

@@ -1,0 +1,409 @@
+"""`ablate`: what mechanisms of the engine are worth on a grammar and texts of one's own, each left out by itself.
+
+    wb.ablate(schema, ["weather in Lund", "a mail to Ada"], model="smollm2", repeats=5)
+
+A model writes a text for each prompt, once.  Then each variant of the engine compiles the grammar afresh and makes the
+masks of all texts, `repeats` times, in an order that turns, so that none is always the first.  Masks must be the same
+in all variants; they are compared outside of what is timed.
+
+Read on: `kernels_core/options.py` (the switches), `workbench/panels/ablate.py` (the same on the screen).
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
+from kernels_core.errors import BudgetExceededError
+from visualizers.glyphs import clip, html_escape
+from workbench.comparing.grammars import as_source
+from workbench.languages import Source
+from workbench.progress import Line
+from workbench.tokenizers import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+__all__ = ["ALL", "FIRST", "MECHANISMS", "METRICS", "NONE", "Ablation", "Effect", "Trial", "ablate", "ablating"]
+
+MECHANISMS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "jit": ("just-in-time masks", {"jit": "all"}),
+    "cache": ("cross-grammar cache", {"cross_grammar_cache": False}),
+    "repetition": ("repetition compression", {"repetition": "expand"}),
+    "interning": ("interned parser states", {"memoize_sets": False}),
+    "laziness": ("lazy lowering", {"lazy_lowering": False}),
+    "warm start": ("warm start", {"warm_start": False}),
+    "inlining": ("inlining", {"inline_limit": 0}),
+    "differences": ("differential masks", {"differential_masks": False}),
+    "profiles": ("iteration profiles", {"iteration_profiles": False}),
+    "shortcuts": ("walk shortcuts", {"walk_shortcuts": False}),
+    "walks": ("direct walks", {"direct_limit": 0}),
+}
+"""By the word that chooses it: what it is, and the values of `Options.laboratory` that leave it out."""
+FIRST: Final = ("jit", "cache", "repetition")
+NONE, ALL = "nothing", "all of these"
+METRICS: Final = {
+    "compile": "preprocessing the grammar",
+    "mask": "one mask, on average",
+    "total": "the grammar and all masks",
+}
+"""What is timed, by the name of its column."""
+WARM: Final = 'root ::= "warm up"'
+LEVEL: Final = 0.95
+MAX_TOKENS: Final = 120
+BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
+"""Without some mechanisms there is an input that never ends; with these it is refused, and the table says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One variant in one repeat: nanoseconds for the grammar and for all masks; or why the variant refused it."""
+
+    without: str
+    repeat: int
+    compile_ns: int
+    mask_ns: int
+    masks: int
+    refused: str = ""
+
+    def value(self, metric: str) -> float:
+        """Microseconds of one of `METRICS`; NaN where it was refused."""
+        if self.refused:
+            return math.nan
+        found = {"compile": self.compile_ns, "mask": self.mask_ns / self.masks, "total": self.compile_ns + self.mask_ns}
+        return found[metric] / 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A variant beside the whole engine: microseconds on average, and how many times slower it is, with the interval
+    of 95 % over repeats; NaN where it is not known."""
+
+    without: str
+    metric: str
+    us: float
+    ratio: float
+    low: float
+    high: float
+    repeats: int
+    refused: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Ablation:
+    """What `ablate` measured so far.  `texts` are what was written, `note` says on what and with what."""
+
+    source: Source
+    mechanisms: tuple[str, ...]
+    repeats: int
+    tokenizer: str
+    texts: tuple[bytes, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    steps: int = 0
+    planned: int = 1
+    doing: str = ""
+    note: str = field(default="", compare=False)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """What is left out in each variant: nothing, each of the mechanisms, and where there are several, all."""
+        return (NONE, *self.mechanisms, *([ALL] if len(self.mechanisms) > 1 else []))
+
+    @property
+    def done(self) -> bool:
+        """Whether all repeats were made; otherwise it was stopped, or goes on."""
+        return self.steps >= self.planned
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Each variant and metric beside the whole engine, paired by repeat."""
+        return tuple(
+            self._effect(without, metric)
+            for metric in METRICS
+            for without in self.variants
+            if any(trial.without == without for trial in self.trials)
+        )
+
+    def _effect(self, without: str, metric: str) -> Effect:
+        mine = {trial.repeat: trial for trial in self.trials if trial.without == without}
+        whole = {trial.repeat: trial for trial in self.trials if trial.without == NONE}
+        refused = next((trial.refused for trial in mine.values() if trial.refused), "")
+        if refused:
+            return Effect(without, metric, math.nan, math.nan, math.nan, math.nan, len(mine), refused)
+        us = sum(trial.value(metric) for trial in mine.values()) / len(mine)
+        logs = [math.log(trial.value(metric) / whole[n].value(metric)) for n, trial in mine.items() if n in whole]
+        if not logs:
+            return Effect(without, metric, us, math.nan, math.nan, math.nan, len(mine))
+        middle = sum(logs) / len(logs)
+        low, high = _interval(logs, middle)
+        return Effect(without, metric, us, math.exp(middle), low, high, len(mine))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each variant and repeat, times in microseconds; `summary()` has them beside each other."""
+        import pandas as pd
+
+        rows = [
+            {"without": trial.without, "repeat": trial.repeat, "masks": trial.masks, "refused": trial.refused}
+            | {f"{metric}, µs": trial.value(metric) for metric in METRICS}
+            for trial in self.trials
+        ]
+        return pd.DataFrame(rows)
+
+    def summary(self) -> pd.DataFrame:
+        """One row for each variant and metric: the average, and how many times slower it is, with its interval."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "without": effect.without,
+                "what": METRICS[effect.metric],
+                "µs": effect.us,
+                "times slower": effect.ratio,
+                "at least": effect.low,
+                "at most": effect.high,
+                "repeats": effect.repeats,
+                "refused": effect.refused,
+            }
+            for effect in self.effects()
+        )
+
+    def plot(self) -> go.Figure:
+        """How many times slower each variant is than the whole engine, by metric, with intervals."""
+        from plotly.subplots import make_subplots
+
+        names = [f"without {name}" for name in self.variants if name != NONE]
+        drawn = make_subplots(rows=1, cols=len(METRICS), shared_yaxes=True, subplot_titles=list(METRICS.values()))
+        for col, metric in enumerate(METRICS, start=1):
+            some = [e for e in self.effects() if e.metric == metric and e.without != NONE and not math.isnan(e.ratio)]
+            drawn.add_scatter(
+                x=[effect.ratio for effect in some],
+                y=[f"without {effect.without}" for effect in some],
+                error_x={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [effect.high - effect.ratio for effect in some],
+                    "arrayminus": [effect.ratio - effect.low for effect in some],
+                },
+                mode="markers",
+                marker={"color": "#2357d8", "size": 8},
+                showlegend=False,
+                row=1,
+                col=col,
+            )
+            drawn.add_vline(x=1, line={"color": "#9aa3ae", "width": 1}, row=1, col=col)
+        drawn.update_xaxes(type="log", title_text="times slower")
+        drawn.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+        drawn.update_annotations(font_size=12)
+        drawn.update_layout(height=130 + 30 * len(names), template="plotly_white", margin={"t": 30, "b": 50, "r": 10})
+        return drawn
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f'<th colspan="2">{html_escape(told)}</th>' for told in METRICS.values())
+        found = {(effect.without, effect.metric): effect for effect in self.effects()}
+        rows = "".join(
+            f'<tr><td style="text-align:left">without {html_escape(without)}</td>'
+            + "".join(_cells(found[without, metric]) for metric in METRICS)
+            + "</tr>"
+            for without in self.variants
+            if (without, "compile") in found
+        )
+        shown = [html_escape(clip(text.decode(errors="replace"), 120)) for text in self.texts]
+        texts = "".join(f"<div><code>{text}</code></div>" for text in shown)
+        return (
+            f'<div style="font-size:13px"><b>Ablation</b> · {html_escape(self.headline)}<table>'
+            f"<tr><th></th>{heads}</tr>{rows}</table>{texts}"
+            f'<div style="opacity:0.75">{html_escape(self.note)}</div></div>'
+        )
+
+    @property
+    def headline(self) -> str:
+        """How far it is, and on what."""
+        masks = next((trial.masks for trial in self.trials if trial.masks), 0)
+        count = min((sum(trial.without == one for trial in self.trials) for one in self.variants), default=0)
+        left = "" if self.done else f" of {self.repeats}"
+        return (
+            f"{count}{left} repeat{'' if count == 1 and self.done else 's'}, {masks:,} masks of {len(self.texts)} "
+            f"text{'' if len(self.texts) == 1 else 's'} each, vocabulary {self.tokenizer}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Ablation of {', '.join(self.mechanisms)}: {self.headline}>"
+
+
+def _cells(effect: Effect) -> str:
+    if effect.refused:
+        return f'<td colspan="2" title="{html_escape(effect.refused)}">refused</td>'
+    within = "" if math.isnan(effect.low) else f" ({effect.low:.3g} to {effect.high:.3g})"
+    times = "" if effect.without == NONE or math.isnan(effect.ratio) else f"× {effect.ratio:.3g}{within}"
+    return f"<td>{effect.us:,.3g} µs</td><td>{times}</td>"
+
+
+def _interval(logs: Sequence[float], middle: float) -> tuple[float, float]:
+    """By Student's distribution, of the logarithms' mean; NaN for one number."""
+    if len(logs) < 2:
+        return math.nan, math.nan
+    from scipy import stats
+
+    spread = math.sqrt(sum((one - middle) ** 2 for one in logs) / (len(logs) - 1) / len(logs))
+    wide = float(stats.t.ppf((1 + LEVEL) / 2, len(logs) - 1)) * spread
+    return math.exp(middle - wide), math.exp(middle + wide)
+
+
+def ablate(
+    grammar: object,
+    prompts: str | Sequence[str],
+    *,
+    model: Any = None,
+    mechanisms: Sequence[str] = FIRST,
+    repeats: int = 5,
+    tokenizer: object = "tekken",
+    max_tokens: int = MAX_TOKENS,
+    seed: int = 1,
+) -> Ablation:
+    """What each of `mechanisms` (words of `MECHANISMS`) is worth on `grammar`: what describes an output, or a session.
+    The engine has its default options, but for what is left out and for larger limits of time.
+
+    model: what `load_model` takes, or a model, on a GPU where there is one; it writes a text for each prompt.  Without
+    one `prompts` are the texts themselves.  tokenizer: of what the masks are, 131,072 tokens unless another is named.
+    An interruption (Ctrl+C, the stop button) returns what was measured until then.
+    """
+    found: Ablation | None = None
+    with Line("measuring ...") as line:
+        try:
+            for found in ablating(
+                grammar,
+                prompts,
+                model=model,
+                mechanisms=mechanisms,
+                repeats=repeats,
+                tokenizer=tokenizer,
+                max_tokens=max_tokens,
+                seed=seed,
+            ):
+                line.say(f"{found.steps} of {found.planned}: {found.doing}")
+        except KeyboardInterrupt:
+            if found is None or not found.trials:
+                raise
+    assert found is not None
+    return found
+
+
+def ablating(
+    grammar: object,
+    prompts: str | Sequence[str],
+    *,
+    model: Any = None,
+    mechanisms: Sequence[str] = FIRST,
+    repeats: int = 5,
+    tokenizer: object = "tekken",
+    max_tokens: int = MAX_TOKENS,
+    seed: int = 1,
+) -> Iterator[Ablation]:
+    """`ablate` step by step: what is known before each text that is written, and before and after each trial."""
+    unknown = [name for name in mechanisms if name not in MECHANISMS]
+    if unknown or not mechanisms:
+        said = f"no mechanism {unknown[0]!r}" if unknown else "ablate needs a mechanism to leave out"
+        raise ValueError(f"{said}; known: {', '.join(MECHANISMS)}")
+    if repeats < 1:
+        raise ValueError(f"repeats must be at least 1, not {repeats}")
+    asked = (prompts,) if isinstance(prompts, str) else tuple(prompts)
+    if not asked:
+        raise ValueError("ablate needs at least one prompt, or without a model at least one text")
+    source = as_source(grammar)
+    words = load_tokenizer(tokenizer)
+    chosen = tuple(dict.fromkeys(mechanisms))
+    found = Ablation(source, chosen, repeats, words.name, note=_note(model, seed))
+    writes = len(asked) if model is not None else 0
+    found = replace(found, planned=writes + repeats * len(found.variants))
+    if model is None:
+        found = replace(found, texts=tuple(text.encode() for text in asked))
+    else:
+        from workbench.generation.model import read_model
+
+        if isinstance(model, str):
+            yield replace(found, doing=f"loading {model}")
+            model = read_model(model, "auto", None)
+        for number, prompt in enumerate(asked):
+            yield replace(found, doing=f"the model writes: {clip(prompt, 40)}")
+            text = _written(model, prompt, source, max_tokens, seed + number)
+            found = replace(found, texts=(*found.texts, text), steps=found.steps + 1)
+    tokens = [list(words.encode(text)) for text in found.texts]
+    digest: int | None = None
+    yield replace(found, doing="warming up")
+    _trial(source, words, _options(NONE, chosen), tokens, NONE, -1)  # what is loaded once belongs to no variant
+    for repeat in range(repeats):
+        turn = repeat % len(found.variants)
+        for without in (*found.variants[turn:], *found.variants[:turn]):
+            yield replace(found, doing=f"repeat {repeat + 1} of {repeats}, without {without}")
+            trial, masks = _trial(source, words, _options(without, chosen), tokens, without, repeat)
+            if not trial.refused and digest not in (None, masks):
+                raise RuntimeError(
+                    f"masks without {without} are others: this is a mistake of the engine, please report it"
+                )
+            digest = digest if trial.refused else masks
+            found = replace(found, trials=(*found.trials, trial), steps=found.steps + 1)
+    yield replace(found, doing="")
+
+
+def _options(without: str, mechanisms: Sequence[str]) -> Options:
+    left_out = mechanisms if without == ALL else () if without == NONE else (without,)
+    changes: dict[str, Any] = dict(BUDGETS)
+    for name in left_out:
+        changes |= MECHANISMS[name][1]
+    return Options.laboratory(**changes)
+
+
+def _written(model: Any, prompt: str, source: Source, max_tokens: int, seed: int) -> bytes:
+    from workbench.generation import generate
+
+    generation = generate(model, prompt, source, max_tokens=max_tokens, seed=seed, record=False)
+    return bytes(generation.text_bytes)
+
+
+def _trial(
+    source: Source, words: Tokenizer, options: Options, texts: Sequence[Sequence[int]], without: str, repeat: int
+) -> tuple[Trial, int]:
+    """One compile and all masks, with the collector off; and a digest of the masks."""
+    source = source.with_text(source.text)  # nothing of it was read before
+    compiler = GrammarCompiler(words.info, options=options, cache_enabled=False)
+    row = allocate_token_bitmask(1, words.info.vocab_size)
+    # Tables of the vocabulary are made with a compiler's first mask, and live as long as one of its grammars does.
+    warm = GrammarMatcher(compiler.compile_grammar(Grammar.from_ebnf(WARM)))
+    warm.fill_next_token_bitmask(row)
+    clock, spent, masks, digest, compile_ns = time.perf_counter_ns, 0, 0, 0, 0
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        start = clock()
+        compiled = compiler.compile_grammar(source.grammar(words.info))
+        compile_ns = clock() - start
+        for number, text in enumerate(texts, start=1):
+            matcher = GrammarMatcher(compiled)
+            for at, token in enumerate((*text, None)):
+                start = clock()
+                matcher.fill_next_token_bitmask(row)
+                spent += clock() - start
+                masks += 1
+                digest = zlib.crc32(row.tobytes(), digest)
+                if token is not None and not matcher.accept_token(token):
+                    read = words.decode(text[:at])
+                    raise ValueError(f"the grammar refuses text {number} after {clip(repr(read), 60)}")
+    except BudgetExceededError as error:
+        return Trial(without, repeat, compile_ns, spent, masks, str(error)), 0
+    finally:
+        if was_on:
+            gc.enable()
+    return Trial(without, repeat, compile_ns, spent, masks), digest
+
+
+def _note(model: Any, seed: int) -> str:
+    from workbench.reports.caches import versions
+
+    return f"{getattr(model, 'name', model)}, seed {seed}; {versions()}" if model is not None else versions()

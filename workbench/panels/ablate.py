@@ -1,0 +1,194 @@
+"""What mechanisms of the engine are worth, measured from the screen, in a thread, on the session's own source.
+
+Read on: `workbench/comparing/ablating.py` (what is measured), `frontend/src/ablate.ts` (the view).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+import traitlets as t
+
+from visualizers.live_base import LiveView, Traits, synced
+from workbench.comparing.ablating import FIRST, MECHANISMS, METRICS, NONE, Ablation, ablating
+from workbench.panels.base import Desk, Panel
+from workbench.panels.screen import NAMES, load
+from workbench.screen.recording import model_word
+from workbench.session import Change
+
+__all__ = ["AblatePanel", "AblateView"]
+
+MOST_REPEATS: Final = 100
+VOCABULARIES: Final = ("tekken",)
+
+
+class AblateView(LiveView[Ablation]):
+    """`choices`: what can be chosen; `state`: what was, how far it is, and what was measured so far.
+
+    Messages: {kind: "run", mechanisms, repeats, writer, prompts, vocabulary}, {kind: "stop"}; to the browser
+    {copy: text}.
+    """
+
+    _module = "ablate"
+    _height = 420
+
+    choices = synced(t.Dict())
+    state = synced(t.Dict())
+
+    def traits_of(self, snapshot: Ablation) -> Traits:
+        return {"state": {**self.state, **measured(snapshot)}}
+
+    def static_html(self) -> str:
+        return self._shown._repr_html_() if self._shown is not None else ""
+
+    def __repr__(self) -> str:
+        return f"AblateView({self._shown!r})"
+
+
+def measured(found: Ablation) -> dict[str, Any]:
+    """How far it is and what is known, for the browser, where a number that is not known is None."""
+    effects = found.effects()
+    return {
+        "head": found.headline if found.trials else "",
+        "steps": found.steps,
+        "planned": found.planned,
+        "doing": found.doing,
+        "note": found.note,
+        "metrics": list(METRICS.items()),
+        "effects": [
+            [e.without, e.metric, *(None if math.isnan(x) else x for x in (e.us, e.ratio, e.low, e.high)), e.refused]
+            for e in effects
+        ],
+        "table": found.summary().to_csv(sep="\t", index=False) if effects else "",
+    }
+
+
+class AblatePanel(Panel):
+    """Each of some mechanisms left out, on the source and texts that are shown."""
+
+    name = "ablate"
+    title = "Ablate"
+    dock = "right_bottom"
+    rank = 60
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: AblateView = AblateView()
+        self.result: Ablation | None = None
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._settings: dict[str, Any] = {
+            "mechanisms": list(FIRST), "repeats": 5, "writer": "", "prompts": "", "vocabulary": VOCABULARIES[0],
+        }  # fmt: skip
+        self._message = ""
+        self._drawn: Ablation | None = None
+        self._choices = {
+            "mechanisms": [[word, title, word in FIRST] for word, (title, _) in MECHANISMS.items()],
+            "writers": [["", "this text"], *([word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo")))],
+            "none": NONE,
+        }
+
+    def update(self, change: Change | None) -> None:
+        vocabularies = list(dict.fromkeys((*VOCABULARIES, self.session.tokenizer.name)))
+        self.view.choices = {**self._choices, "vocabularies": vocabularies}
+        with self.view.hold_sync():
+            if self.result is not None and self.result is not self._drawn:
+                self._drawn = self.result
+                self.view.show(self.result)
+            self.view.state = {
+                **self.view.state,
+                **self._settings,
+                "running": self.running,
+                "message": self._message,
+                "code": self._call(),
+            }
+
+    @property
+    def running(self) -> bool:
+        """Whether something is being measured."""
+        return self._thread is not None and self._thread.is_alive() and not self._stop.is_set()
+
+    def _text(self) -> str:
+        """The whole text on the screen, also behind the place; a character that is cut at its end is left out."""
+        return b"".join(step.data for step in self.session.steps).decode(errors="ignore")
+
+    def _call(self) -> str:
+        """The line that measures the same in a cell."""
+        chosen = self._settings
+        texts = chosen["prompts"].splitlines() if chosen["writer"] else [self._text()]
+        model = f"model={chosen['writer']!r}, " if chosen["writer"] else ""
+        words = f"mechanisms={tuple(chosen['mechanisms'])!r}, repeats={chosen['repeats']}"
+        return f"wb.ablate(wb.last().session, {texts!r}, {model}{words}, tokenizer={chosen['vocabulary']!r})"
+
+    # -- what a person does ------------------------------------------------------------------------------------------
+
+    def received(self, content: Any) -> None:
+        kind = content.get("kind") if isinstance(content, dict) else None
+        if kind == "stop":
+            self._stop.set()
+        elif kind == "run":
+            self._message = ""
+            try:
+                self.run(content)
+            except Exception as error:  # shown where it was asked for
+                self._message = str(error) or type(error).__name__
+        else:
+            super().received(content)
+            return
+        self.desk.do("select")
+
+    def run(self, asked: Mapping[str, Any]) -> None:
+        """Measure in a thread, with the panel following; what was measured until a stop is kept."""
+        session = self.session
+        if self._thread is not None and self._thread.is_alive():
+            raise ValueError("wait until the last trial has ended")
+        writer = str(asked.get("writer") or "")
+        if writer and writer not in NAMES:
+            raise ValueError(f"no model {writer!r} writes here")
+        if writer and session.model.is_running:
+            raise ValueError("the model is writing: wait until it has ended, or stop it")
+        vocabulary = str(asked.get("vocabulary") or VOCABULARIES[0])
+        self._settings = {
+            "mechanisms": [str(word) for word in asked.get("mechanisms") or ()],
+            "repeats": max(1, min(MOST_REPEATS, int(asked.get("repeats") or 1))),
+            "writer": writer,
+            "prompts": str(asked.get("prompts") or ""),
+            "vocabulary": vocabulary,
+        }
+        prompts = [line for line in self._settings["prompts"].splitlines() if line.strip()]
+        texts = prompts if writer else [self._text()]
+        words: object = session.tokenizer if vocabulary == session.tokenizer.name else vocabulary
+        if writer and not prompts:
+            raise ValueError("what shall the model be asked?  Write one prompt a line")
+        source, chosen, repeats = session.document, self._settings["mechanisms"], self._settings["repeats"]
+        self._stop.clear()
+        self.result = None
+
+        def work() -> None:
+            try:
+                model = load(writer) if writer else None
+                for self.result in ablating(
+                    source, texts, model=model, mechanisms=chosen, repeats=repeats, tokenizer=words
+                ):
+                    if self._stop.is_set():
+                        return
+                    self.desk.do("select")
+            except Exception as error:
+                self._message = str(error) or type(error).__name__
+            finally:
+                self._stop.set()
+                self.desk.do("select")
+
+        self._thread = threading.Thread(target=work, name="maskscope-ablate", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until what was begun last has ended."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def close(self) -> None:
+        self._stop.set()

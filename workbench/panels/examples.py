@@ -1,0 +1,94 @@
+"""Examples on the screen: texts that the source must and must not take, green and red while one edits.
+
+Read on: `workbench/session/examples.py` (what is judged), `frontend/src/examples.ts` (the view).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import traitlets as t
+
+from visualizers.glyphs import html_escape
+from visualizers.live_base import LiveView, Traits, synced
+from workbench.panels.base import Desk, Panel
+from workbench.panels.text import box_text
+from workbench.session import Change
+from workbench.session.examples import Example, Judged, as_test
+
+__all__ = ["ExamplesPanel", "ExamplesView"]
+
+
+class ExamplesView(LiveView[Sequence[Judged]]):
+    """`rows`: [text, must, ok, characters taken, told] each; `draft`: the source is being edited, and the last that
+    could be read is asked; `code`: the same as a test.
+
+    Messages: {kind: "set", number, text, must} (a number behind the last adds one), {kind: "drop", number},
+    {kind: "keep", must} for the text on the screen.
+    """
+
+    _module = "examples"
+
+    rows = synced(t.List())
+    draft = synced(t.Bool(False))
+    code = synced(t.Unicode())
+
+    def traits_of(self, snapshot: Sequence[Judged]) -> Traits:
+        return {"rows": [_row(judged) for judged in snapshot]}
+
+    def static_html(self) -> str:
+        rows = "".join(
+            f'<tr><td>{"✓" if ok else "✗"}</td><td style="text-align:left"><code>{html_escape(text)}</code></td>'
+            f'<td style="text-align:left">{"must" if must else "must not"} be taken</td>'
+            f'<td style="text-align:left">{html_escape(told)}</td></tr>'
+            for text, must, ok, _, told in self.rows
+        )
+        return f"<b>Examples</b><table>{rows}</table>" if rows else ""
+
+    def __repr__(self) -> str:
+        return f"ExamplesView({sum(row[2] for row in self.rows)} of {len(self.rows)} as they must be)"
+
+
+def _row(judged: Judged) -> list[Any]:
+    taken = len(judged.example.text.encode()[: judged.farthest].decode(errors="ignore"))
+    return [judged.example.text, judged.example.must, judged.ok, taken, judged.told]
+
+
+class ExamplesPanel(Panel):
+    """Texts that must and must not be taken."""
+
+    name = "examples"
+    title = "Examples"
+    dock = "left_bottom"
+    rank = 60
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: ExamplesView = ExamplesView()
+        self._known: Any = None  # what was judged last
+
+    def update(self, change: Change | None) -> None:
+        session = self.session
+        now = (session.inspect.compiled, session.examples)
+        if self._known != now:
+            self._known = now
+            self.view.show(session.inspect.examples())
+            self.view.code = as_test(session.document, session.examples)
+        self.view.draft = session.edits.draft is not None
+
+    def received(self, content: Any) -> None:
+        kind = content.get("kind") if isinstance(content, dict) else None
+        if kind not in ("set", "drop", "keep"):
+            super().received(content)
+            return
+        examples = list(self.session.examples)
+        if kind == "keep":
+            text = box_text(b"".join(step.data for step in self.session.steps))
+            examples.append(Example(text, bool(content.get("must", True))))
+        else:
+            number = max(0, int(content.get("number", len(examples))))
+            new = [Example(str(content.get("text") or ""), bool(content.get("must")))] if kind == "set" else []
+            examples[number : number + 1] = new
+        self.session.examples = examples
+        self.desk.do("select")
