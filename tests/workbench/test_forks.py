@@ -20,7 +20,7 @@ def test_a_child_finds_the_locks_of_a_session_open() -> None:
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with session.held():
+        with session.inspect.held():
             held.set()
             over.wait(60)
 

@@ -308,7 +308,7 @@ def test_two_threads_never_see_a_torn_state(session: Session) -> None:
     thread = threading.Thread(target=walk)
     thread.start()
     while not done.is_set():
-        with session.held():
+        with session.inspect.held():
             frontier = session.inspect.frontier()
             assert frontier.position == session.inspect.position == len(session.text)
     thread.join()

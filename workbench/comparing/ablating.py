@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import clip, html_escape
-from workbench.comparing.grammars import as_source
 from workbench.languages import Source
 from workbench.progress import Line
 from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -315,7 +314,7 @@ def ablating(
     asked = (prompts,) if isinstance(prompts, str) else tuple(prompts)
     if not asked:
         raise ValueError("ablate needs at least one prompt, or without a model at least one text")
-    source = as_source(grammar)
+    source = Source.of(grammar)
     words = load_tokenizer(tokenizer)
     chosen = tuple(dict.fromkeys(mechanisms))
     found = Ablation(source, chosen, repeats, words.name, note=_note(model, seed))

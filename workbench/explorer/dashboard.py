@@ -238,14 +238,14 @@ class Dashboard:
     def refresh(self, change: Change | None = None) -> None:
         """Bring every panel in sight up to date at the session's place."""
         # Always in this order, so that a generation in another thread and a click cannot wait for each other.
-        with self.session.held(), self._drawing, self.host.hold_sync():
+        with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             self._fresh.clear()
             self._update(self.in_sight(), change)
             self._drawn = time.monotonic()
 
     def update_all(self) -> None:
         """Bring the panels out of sight up to date too, for a picture of the whole."""
-        with self.session.held(), self._drawing, self.host.hold_sync():
+        with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             self._update(set(self.panels), None)
 
     def _update(self, names: set[str], change: Change | None) -> None:
@@ -289,7 +289,7 @@ class Dashboard:
 
     def _arranged(self, _change: object) -> None:
         """Panels came into sight."""
-        with self.session.held(), self._drawing, self.host.hold_sync():
+        with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             self._update(self.in_sight(), "place")
 
     # -- the selection -----------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ class Dashboard:
         if changed and "state" not in changed and not with_state:  # another rule or place is chosen, not this state
             selection = {**selection, "state": None}
         self._selection = selection
-        with self.session.held(), self._drawing, self.host.hold_sync():
+        with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
                 if self.host.has_trait(name):
                     setattr(self.host, name, value)

@@ -169,7 +169,7 @@ class Explorer:
     def static_html(self) -> str:
         """The whole panel at the session's place as sanitiser-proof HTML: tables and pictures only."""
         first = ("screen", "source")
-        with self.session.held():
+        with self.session.inspect.held():
             self.desk.update_all()
             shown = {name: panel.static_html() for name, panel in self.panels.items()}
         parts = [

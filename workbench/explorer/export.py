@@ -26,7 +26,7 @@ MAX_PLACES: Final = 240
 def desk_page(desk: Dashboard, title: str, *, heading: bool = True) -> str:
     """The page.  It begins at the session's place and reaches the ends of the history, up to `MAX_PLACES` steps."""
     session = desk.session
-    with session.held():
+    with session.inspect.held():
         desk.update_all()
         copy = Session.load(session.to_json(), session.tokenizer)
         copy.model.copy(session.model)

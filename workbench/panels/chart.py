@@ -68,7 +68,7 @@ class ChartPanel(Panel):
 
     def _chosen(self, change: Any) -> None:
         """A person chose an item of the frontier, or let go of it."""
-        with self.session.held():
+        with self.session.inspect.held():
             self._show_chain()
         if self.desk.selection.get("item") != change["new"]:
             self.desk.select(item=change["new"])

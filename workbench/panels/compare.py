@@ -88,7 +88,7 @@ class ComparePanel(Panel):
         """Compare with `engine` (see `parse_engine`) and `grammar` ("": the same one); one question at a time."""
         if self.thread is not None and self.thread.is_alive():
             return
-        with self.session.held():
+        with self.session.inspect.held():
             question = self._question(engine, grammar)
             with self.view.hold_sync():
                 self.view.chosen, self.view.other_text = engine, grammar
@@ -113,7 +113,7 @@ class ComparePanel(Panel):
             note = f"{type(error).__name__}: {error}"
         if self._closed:
             return
-        with self.session.held(), self.view.hold_sync():
+        with self.session.inspect.held(), self.view.hold_sync():
             if shown is None:
                 self.view.status, self.view.note = "error", note
                 return

@@ -58,7 +58,7 @@ class NextPanel(Panel):
 
     def _fill(self, _change: object = None) -> None:
         """The rows of the tab in front; the others wait until somebody looks."""
-        with self.session.held():
+        with self.session.inspect.held():
             if self.view.tab == "refused" and not self.view.refused:
                 self.view.refused = self._refusals()
             elif self.view.tab == "uncertain" and not self.view.uncertain:
@@ -68,7 +68,7 @@ class NextPanel(Panel):
     def received(self, content: Any) -> None:
         if not isinstance(content, dict) or content.get("kind") != "take":
             return
-        with self.session.held():
+        with self.session.inspect.held():
             here = self.session.inspect.next(seconds=QUICK)
             if content.get("position") != here.position:
                 return  # the session has moved on: the chip is gone
@@ -85,7 +85,7 @@ class NextPanel(Panel):
             self.desk.do("text", text=text)
 
     def _rest(self, _content: Traits) -> Traits:
-        with self.session.held():
+        with self.session.inspect.held():
             self.view.show(self.session.inspect.next(seconds=REST).state())
         return {}
 
@@ -95,13 +95,13 @@ class NextPanel(Panel):
 
     def _end(self, _content: Traits) -> Traits:
         """The shortest end of the text from here; `end` is None where none was found, and `note` says why."""
-        with self.session.held():
+        with self.session.inspect.held():
             end = self._shortest()
         told = {"end": None if end is None else glyph(end), "bytes": len(end or b"")}
         return {**told, "note": _GIVEN_UP} if end is None else told
 
     def _reasons(self, _content: Traits) -> Traits:
-        with self.session.held():
+        with self.session.inspect.held():
             self.view.refused = self._refusals(reasons=True)
         return {}
 
@@ -115,13 +115,13 @@ class NextPanel(Panel):
         return {**self.session.inspect.refusals(reasons=reasons).state(), "sum": told}
 
     def _tokens_of_chip(self, content: Traits) -> Traits:
-        with self.session.held():
+        with self.session.inspect.held():
             here = self.session.inspect.next(seconds=QUICK)
             chip = here.chip(str(content["group"]), int(content["chip"]))
             return self._listed(here.tokens(chip, TOKENS), chip.tokens)
 
     def _tokens_of_refusal(self, content: Traits) -> Traits:
-        with self.session.held():
+        with self.session.inspect.held():
             found = self.session.inspect.refusals()
             number = int(content["row"])
             return self._listed(found.ids(number, TOKENS), found.groups[number].count)

@@ -202,7 +202,7 @@ class ScreenPanel(Panel):
         session.model.stop()
         self._entry, self._recording = entry, recorded(entry.name)
         self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True}
-        with session.held(), self.view.hold_sync():  # one message for all
+        with session.inspect.held(), self.view.hold_sync():  # one message for all
             session.edits.clear()
             session.set_grammar(entry.source)
             self.lay()

@@ -254,6 +254,6 @@ class SourcePanel(Panel):
         offset = content.get("offset")
         lines: list[str] = []
         if isinstance(offset, int) and self.session.edits.draft is None:
-            with self.session.held():
+            with self.session.inspect.held():
                 lines = hover_lines(self.session, offset, self._places)
         self.view.send({"view": content.get("view"), "seq": content.get("seq"), "lines": lines})

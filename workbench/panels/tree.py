@@ -57,6 +57,6 @@ class TreePanel(Panel):
         return b"".join(step.data for step in self.session.steps)
 
     def _wished(self, _change: object) -> None:
-        with self.session.held():
+        with self.session.inspect.held():
             self._wished_for, self._read = self.session.text, self._whole()
             self.update(None)

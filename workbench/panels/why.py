@@ -87,14 +87,14 @@ class WhyPanel(Panel):
             self._found = None
             self.view.show({})
             return
-        with self.session.held():
+        with self.session.inspect.held():
             self._found = why(self.session.inspect, what, reasons=False, lead=lead)
             self.view.show(self._found.state())
 
     def _reasons(self, _content: Traits) -> Traits:
         """What forbids it, in the words of the source: asked for once the rest is shown."""
         if self._found is not None:
-            with self.session.held():
+            with self.session.inspect.held():
                 if self._found.reading.start == self.session.inspect.position:
                     self._found = with_reasons(self.session.inspect, self._found)
                     self.view.show(self._found.state())

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -139,12 +138,6 @@ class Session(Displayed):
     def is_completed(self) -> bool:
         """Whether the text may end here."""
         return self.inspect.is_completed
-
-    @contextmanager
-    def held(self) -> Iterator[Session]:
-        """Hold the session still, so that several questions are answered at one place (`with session.held(): ...`)."""
-        with self._core.lock:
-            yield self
 
     def on_change(self, callback: Callable[[Change], None]) -> Callable[[], None]:
         """Call `callback(change)` after every change; returns a function that ends it.
@@ -354,6 +347,7 @@ next_bytes operations options position refusals rest_callers to_svg token_sets v
 """
 MOVED: Final = {
     **{name: f"inspect.{name}" for name in INSPECTED.split()},
+    "held": "inspect.held",
     "twin": "inspect.shadow",
     "can_redo_edit": "edits.can_redo",
     "can_undo_edit": "edits.can_undo",
