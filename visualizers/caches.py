@@ -116,6 +116,7 @@ class CacheShot:
     counters.  `places[k]`: where in the source the text stood at step k, where that is known.  `tools` are the names of
     the source's tools: what belongs to one goes by its name, however its rules are called.  `present[k]` is the mask of
     the text on screen after k steps: others of the record belong to texts that were there before (None: to this one).
+    `current`: which of the sharing's grammars is on screen (None: all are alike); the others were there before.
     """
 
     record: CacheRecord
@@ -126,6 +127,7 @@ class CacheShot:
     places: Mapping[int, str] = field(default_factory=dict)
     tools: Sequence[str] = ()
     present: Sequence[FillEvent | None] | None = None
+    current: int | None = None
 
     @property
     def headline(self) -> str:
@@ -145,14 +147,20 @@ class CacheShot:
     @property
     def shared(self) -> str:
         """What is shared, in a sentence."""
-        found = self.sharing
-        if found is None or not found.sets:
+        sets = [one for one in self.sets if self.current in (None, *one.grammars)]
+        if not sets:
             return "no mask has needed a token set yet: all were found, or walked"
-        several = [one for one in found.sets if len(one.parts) > 1]
-        ready = [one for one in found.sets if one.origin != "a grammar"]
+        several = [one for one in sets if len(one.parts) > 1]
+        ready = [one for one in sets if one.origin != "a grammar"]
         told = f"{len(several):,} used by several parts" if several else "no part uses another's"
         made = f"; {len(ready):,} {'were' if len(ready) > 1 else 'was'} there before" if ready else ""
-        return f"{_many(len(found.sets), 'token set')} of {size(sum(one.nbytes for one in found.sets))}: {told}{made}"
+        return f"{_many(len(sets), 'token set')} of {size(sum(one.nbytes for one in sets))}: {told}{made}"
+
+    @property
+    def sets(self) -> list[SharedSet]:
+        """The token sets, those that the grammar on screen uses first."""
+        found = () if self.sharing is None else self.sharing.sets
+        return sorted(found, key=lambda one: self.current is not None and self.current not in one.grammars)
 
 
 class CacheView(LiveView[CacheShot]):
@@ -278,14 +286,14 @@ def _sharing(shot: CacheShot) -> Traits:
     found = shot.sharing
     if found is None:
         return {}
-    users = {one.number: _users(shot, one) for one in found.sets}
+    users = {one.number: _users(shot, one) for one in shot.sets}
     count = Counter(name for used in users.values() for name in used)
     parts = [name for name, _ in count.most_common(MAX_PARTS)]
     return {
         "said": shot.shared,
         "parts": parts,
         "more_parts": len(count) - len(parts),
-        "sets": [_set_row(one, parts, users[one.number]) for one in found.sets[:MAX_SETS]],
+        "sets": [_set_row(one, parts, users[one.number]) for one in shot.sets[:MAX_SETS]],
         "more_sets": max(0, len(found.sets) - MAX_SETS),
         "grammars": [
             f"grammar {share.number}: {share.about or share.root} · {_many(share.token_sets, 'token set')}, "
@@ -304,7 +312,8 @@ def _users(shot: CacheShot, one: SharedSet) -> dict[str, Use]:
     names: dict[str, Use] = {}
     for use in one.uses:
         part = clip(_part(use.part, shot.tools), 24)
-        names.setdefault(f"{part} · {use.grammar}" if several else part, use)
+        other = f" · {use.grammar}" if shot.current is None else " · before" if use.grammar != shot.current else ""
+        names.setdefault(part + other if several else part, use)
     return names
 
 

@@ -90,6 +90,30 @@ def test_another_grammar_begins_anew(desk: Dashboard) -> None:
     assert len(found.record) == sum(counts(desk).values())
 
 
+def test_what_is_on_screen_stands_before_what_earlier_grammars_hold(tokenizer: Tokenizer) -> None:
+    options = wb.Options.laboratory(direct_limit=0, warm_start=False)  # token sets, however little is allowed
+    session = Session('root ::= "[" [a-z]+ "]"', tokenizer, options=options)
+    session.read("[a")
+    before = session.inspect.compiled  # held, as whoever goes back to it does
+    desk = Dashboard(session, [TextPanel, CachesPanel])
+    desk.show("caches")
+    view = desk.views["caches"]
+    assert not any(part.endswith(" · before") for part in view.sharing["parts"])
+    session.set_grammar(GRAMMAR)
+    session.read('["a')
+    assert before is not session.inspect.compiled
+    shared = view.sharing
+    mine = [at for at, part in enumerate(shared["parts"]) if not part.endswith(" · before")]
+    assert 0 < len(mine) < len(shared["parts"])
+    uses = [any(relations[at] for at in mine) for *_, relations, _ in shared["sets"]]
+    assert uses == sorted(uses, reverse=True)
+    assert True in uses
+    assert False in uses
+    assert shared["said"].startswith(f"{sum(uses)} token set")
+    assert wb.caches(session).current == 1
+    desk.close()
+
+
 def test_caches_of_a_session_are_a_table_a_figure_and_a_display(desk: Dashboard) -> None:
     found = wb.caches(desk.session)
     frame = found.to_frame()

@@ -12,6 +12,7 @@ from kernels_core.inspect.sharing import Sharing, sharing
 from visualizers.caches import MAX_SHOWN, CacheShot, CacheView, static
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
+from workbench.reports.caches import number_of
 from workbench.session import Change
 
 __all__ = ["CachesPanel"]
@@ -39,7 +40,10 @@ class CachesPanel(Panel):
         record = about.cache_record(last=MAX_SHOWN)
         tokens = [step.data for step in session.steps]
         places, stats = self._places(record), about.cache_stats()
-        return CacheShot(record, self._shared(), session.index, tokens, stats, places, self._tools(), about.fills())
+        current = number_of(about.compiled, about.compiler)
+        return CacheShot(
+            record, self._shared(), session.index, tokens, stats, places, self._tools(), about.fills(), current
+        )
 
     def _places(self, record: CacheRecord) -> dict[int, str]:
         """Where in the source the present text stood at each step that `record` tells of, as far as that is known."""

@@ -34,8 +34,8 @@ __all__ = ["Caches", "caches", "versions"]
 class Caches:
     """Every mask of a run (`record`), and who shares token sets with whom (`sharing`, None where it is not known).
 
-    `tokens` are the tokens taken after the masks, `tools` the names of the source's tools; `note` says where the
-    numbers come from.
+    `tokens` are the tokens taken after the masks, `tools` the names of the source's tools, `current` the number of the
+    grammar among those of the sharing; `note` says where the numbers come from.
     """
 
     record: CacheRecord
@@ -43,10 +43,11 @@ class Caches:
     tokens: Sequence[bytes] = ()
     note: str = ""
     tools: Sequence[str] = ()
+    current: int | None = None
 
     @property
     def shot(self) -> CacheShot:
-        return CacheShot(self.record, self.sharing, tokens=self.tokens, tools=self.tools)
+        return CacheShot(self.record, self.sharing, tokens=self.tokens, tools=self.tools, current=self.current)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each mask, in the order asked for; `sharing.to_frame()` has the token sets."""
@@ -101,8 +102,14 @@ def caches(what: Any) -> Caches:
         about, source = what.inspect, what.document
         tools = tuple(source.tool_tag.names.values()) if source.language == "tools" else ()
         note = f"{what.tokenizer.name}; {versions()}"
-        return Caches(about.cache_record(), sharing(about.compiler), tokens, note, tools)
+        current = number_of(about.compiled, about.compiler)
+        return Caches(about.cache_record(), sharing(about.compiler), tokens, note, tools, current)
     raise TypeError(f"caches of a generation, a trace, a session or a compiler, not of {type(what).__name__}")
+
+
+def number_of(compiled: CompiledGrammar, compiler: GrammarCompiler) -> int | None:
+    """Which of the compiler's grammars it is, as `sharing` counts them."""
+    return next((number for number, one in enumerate(compiler.grammars) if one is compiled), None)
 
 
 def _of_generation(generation: Generation) -> Caches:
