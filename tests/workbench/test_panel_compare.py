@@ -60,8 +60,7 @@ def test_engines_that_are_not_here_are_named(tokenizer: Tokenizer, monkeypatch: 
     view = desk.panels["compare"].view
     assert isinstance(view, CompareView)
     assert [choice["missing"] for choice in view.choices if "missing" in choice] == [
-        "not installed: pip install xgrammar",
-        "not installed: pip install outlines-core",
+        f"not installed: pip install {name}" for name in ("xgrammar", "glrmask", "maskforge", "outlines-core")
     ]
     assert "llguidance" in [choice["id"] for choice in view.choices if "missing" not in choice]
     desk.close()
