@@ -4,7 +4,8 @@ An experiment is a module with
 - a docstring: a first line that says what it is, and the lines `Source:` (table and paper), `Claim:`, `Refuted by:`;
 - `grid(preset) -> list[Params]` for each of `PRESETS`: the trials, as JSON values by name.  "smoke" is seconds, to see
   that it runs; "quick" is minutes, to see what comes out; "full" is everything.  Where trials go through schemas,
-  `grid(preset, limit=None)`: that many of them, evenly spread, whatever the preset takes;
+  `grid(preset, limit=None)`: that many of them, evenly spread, whatever the preset takes; where a model writes,
+  `grid(preset, model=None)`: what `load_model` takes, None for the experiment's own;
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
 - `tables(frame) -> dict[str, DataFrame]`: the result by caption, the paper's table first;
 - `plot(frame) -> plotly.graph_objects.Figure`;
@@ -74,7 +75,7 @@ class ExperimentModule(Protocol):
 
     CLAIMS: Sequence[Claim]
 
-    def grid(self, preset: str, **limit: int) -> Sequence[Params]: ...
+    def grid(self, preset: str, **chosen: Any) -> Sequence[Params]: ...
     def trial(self, params: Params) -> Mapping[str, Any]: ...
     def tables(self, frame: pd.DataFrame) -> Mapping[str, pd.DataFrame]: ...
     def plot(self, frame: pd.DataFrame) -> go.Figure: ...
@@ -92,9 +93,9 @@ class Experiment:
     refuted_by: str
 
     @property
-    def takes_limit(self) -> bool:
-        """Whether `grid` takes a `limit`: a number of schemas."""
-        return "limit" in inspect.signature(self.module.grid).parameters
+    def choices(self) -> frozenset[str]:
+        """What `grid` takes beside the preset: `limit`, a number of schemas; `model`, the name of a model."""
+        return frozenset(inspect.signature(self.module.grid).parameters) & {"limit", "model"}
 
     @property
     def claims(self) -> Sequence[Claim]:

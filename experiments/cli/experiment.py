@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -54,6 +55,9 @@ def run_one(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Take this many schemas, evenly spread, in place of all.")
     ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Which model writes, where one does: a name or a folder, as `model` lists them.")
+    ] = None,
     executor: ExecutorOption = "serial",
     ledger: LedgerOption = DEFAULT_LEDGER,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what the ledger holds already.")] = False,
@@ -83,16 +87,18 @@ def run_one(
         experiment = find_experiment(name)
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0])) from None
-    if limit is not None and not experiment.takes_limit:
+    if limit is not None and "limit" not in experiment.choices:
         raise typer.BadParameter(f"{name} does not go through schemas one by one: run it without --limit")
+    if model is not None and "model" not in experiment.choices:
+        raise typer.BadParameter(f"{name} asks no model that one could choose: run it without --model")
     place = _place(part)
     preset = "quick" if quick else "full"
     command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
-    command += "" if limit is None else f" --limit {limit}"
+    chosen = {key: value for key, value in (("limit", limit), ("model", model)) if value is not None}
+    command += "".join(f" --{key} {shlex.quote(str(value))}" for key, value in chosen.items())
     command += "" if repeats == 1 else f" --repeats {repeats}"
     if executor != "serial":
         command += " --executor " + ("dask:ADDRESS" if executor.startswith("dask:") else executor)
-    chosen: dict[str, Any] = {} if limit is None else {"limit": limit}
     run(
         experiment,
         lambda: experiment.module.grid(preset, **chosen),
