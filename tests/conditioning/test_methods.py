@@ -95,8 +95,10 @@ def test_weights_of_each_text_are_right_on_average(
     leaning: LanguageModel, exact: Samples, options: dict[str, Any]
 ) -> None:
     """The mean over runs of a text's weight is its probability; so is that of all texts, which is the evidence."""
-    few = 3 if options["method"] == "rejection" else 6  # the fewer, the further off is an estimate that forgets a text
-    runs, n = 80, {"particles": options.get("particles")} if "particles" in options else {"n": few}
+    # An estimate by rejection that counts its last text as a success is a third too large of four, which is seen then.
+    runs, n = (200, {"n": 4}) if options["method"] == "rejection" else (80, {"n": 6})
+    if "particles" in options:
+        n = {"particles": options["particles"]}
     if options["method"] == "cars":
         pytest.skip("its estimate is the likeliest p(language), which is right for many draws")
     found: dict[str, list[float]] = {text: [] for text in exact.texts}
