@@ -46,8 +46,10 @@ tour: build ## run the tour without a browser and write build/tour.html
 	$(PY) tools/export_notebook.py notebooks/tour.ipynb build/tour.html
 
 # As many workers as the machine has processors, each with a gigabyte of memory.  One worker runs a whole file, since its
-# tests share browsers, servers and models, and some go on from each other.
-PYTEST = MASKSCOPE_PRESET=smoke $(PY) -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# tests share browsers, servers and models, and some go on from each other.  Workers, and the processes that they start,
+# compute with one thread: more would wait for each other.  They keep compiled modules, which each would compile anew.
+unexport PYTHONDONTWRITEBYTECODE
+PYTEST = MASKSCOPE_PRESET=smoke OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 ALL = --nbmake --nbmake-timeout=300 tests notebooks
 ROOM ?= $(shell tools/changed_rooms.sh | sed 's,tests/,,')
 

@@ -15,7 +15,7 @@ where no tool is for a request it is right to call nothing, which an answer of c
 budget of tokens cuts short is counted apart.  One trial is one way.
 
 The demo model was trained on partly wrong calls, so that there is something to lose, and is more careful with the list
-of tools in its prompt, as it was trained to be.  `MASKSCOPE_MODEL` names another model (`load_model`).  With BFCL in
+of tools in its prompt, as it was trained to be.  `--model` names another model (`load_model`).  With BFCL in
 the data folder its calls are asked for too; the demo model was never trained for them.  `MASKSCOPE_BFCL` names a file
 or folder of the leaderboard's as it is published (`bfcl.py`), whose questions are asked then.
 """
@@ -36,10 +36,8 @@ from experiments.demo_model.tools import OPEN
 from experiments.figures import BLUE, GREEN, YELLOW, bars
 from experiments.trial import NotRunError, Params
 
-__all__ = ["CLAIMS", "MODEL", "TABLES", "WAYS", "grid", "plot", "trial"]
+__all__ = ["CLAIMS", "TABLES", "WAYS", "grid", "plot", "trial"]
 
-MODEL: Final = "MASKSCOPE_MODEL"
-"""The environment variable that names the model; without it the demo model."""
 BFCL: Final = "MASKSCOPE_BFCL"
 """The environment variable that names questions of the Berkeley Function-Calling Leaderboard."""
 DEMO: Final = "demo"
@@ -64,13 +62,13 @@ PAPER: Final = (
 """Table 5: model, right and valid without constraints, right and valid with them; percent."""
 
 
-def grid(preset: str) -> list[Params]:
+def grid(preset: str, model: str | None = None) -> list[Params]:
     """Four ways; 4, 30 or 300 prompts, and with BFCL in the data folder 6 (quick) or 60 (full) of its calls; of
     questions that `MASKSCOPE_BFCL` names as many as prompts."""
     counts = {"demo": PROMPTS[preset], "bfcl": BFCL_PROMPTS[preset] if has_tools() else 0}
     if os.environ.get(BFCL):
         counts[f"bfcl:{os.environ[BFCL]}"] = PROMPTS[preset]
-    shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
+    shared = {"model": model or DEMO, "seed": 0}
     return [
         {"way": way, "source": source, "prompts": count, **shared}
         for source, count in counts.items()

@@ -5,6 +5,7 @@ An experiment is a module that declares
 - `grid(preset) -> list[Params]` for each of `PRESETS`: the trials, as JSON values by name.  "smoke" is seconds, to see
   that it runs; "quick" is minutes, to see what comes out; "full" is everything.  More parameters are options, which
   `experiment run NAME --set OPTION=VALUE` sets; where trials go through schemas, `limit` is how many of them;
+  where a model writes, `model` is what `load_model` takes, None for the experiment's own;
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
 - `TABLES: Sequence[Table]`: the result, column by column (`columns.py`), the paper's table first;
 - `plot(trials) -> plotly.graph_objects.Figure`, often made by `figures.bars` or `figures.lines`;
@@ -89,7 +90,8 @@ class Experiment:
                 known = ", ".join(self.options) or "none"
                 raise ValueError(f"{self.name} has no option {name!r}; known: {known}")
             try:
-                chosen[name] = _read_option(text, self.options[name])
+                kind = inspect.signature(self.module.grid).parameters[name].annotation
+                chosen[name] = _read_option(text, self.options[name], str(kind))
             except ValueError:
                 raise ValueError(f"{option}: {text!r} is no value of {name}") from None
         return self.module.grid(preset, **chosen)
@@ -150,15 +152,15 @@ def repeated(grid: Sequence[Params], times: int) -> list[list[Params]]:
     return [list(grid), *again]
 
 
-def _read_option(text: str, default: Any) -> Any:
-    """A value of the kind that the default is; what has none by default is a number or a text."""
+def _read_option(text: str, default: Any, kind: str) -> Any:
+    """A value of the kind that the default is, or, where that is None, the annotation `kind`."""
     if isinstance(default, bool):
         if text not in ("true", "false"):
             raise ValueError(text)
         return text == "true"
     if isinstance(default, tuple):
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    if isinstance(default, str):
+    if isinstance(default, str) or "str" in kind:
         return text
     return int(text) if default is None or isinstance(default, int) else float(text)
 

@@ -12,14 +12,13 @@ Schemas: six of them, five prompts each, 256 tokens, at the temperatures 0 and 1
 through a named tool.  Choice: five tools, "required", six prompts of which one is for no tool, five seeds, and nothing
 said of the temperature.  A long prompt: a stream runs while another client sends 3,000 tokens.  Speed: 32 requests in
 16 rows of an engine in this process, constrained, and then free with as many tokens for each, since a shorter answer
-pays for the reading of its prompt with fewer tokens.  The model is SmolLM2, or what `MASKSCOPE_MODEL` names.
+pays for the reading of its prompt with fewer tokens.  The model is SmolLM2, or what `--model` names.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -28,7 +27,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from experiments.accuracy import MODEL
 from experiments.claims import Claim, Effect, ratio, share, worst
 from experiments.clients import Server, serving
 from experiments.columns import Column, Table, where
@@ -123,9 +121,9 @@ TOOLS: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
 NO_TOOL: Final = "What is the capital of France?"
 
 
-def grid(preset: str) -> list[Params]:
+def grid(preset: str, model: str | None = None) -> list[Params]:
     """Smoke: two prompts a schema and one pair of runs.  Quick: everything once.  Full: five pairs for the speed."""
-    shared = {"model": os.environ.get(MODEL) or DEFAULT, "prompts": 1 if preset == "smoke" else 5}
+    shared = {"model": model or DEFAULT, "prompts": 1 if preset == "smoke" else 5}
     parts = [{"part": "schemas", "temperature": warm, "draw": draw} for warm, draw in ((0, 1), (1, 1), (1, 2))]
     parts += [{"part": "extraction"}, {"part": "choice"}, {"part": "long prompt"}]
     return [{**shared, **one} for one in (*parts, *({"part": "speed", "seed": seed} for seed in range(PAIRS[preset])))]

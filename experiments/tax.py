@@ -20,7 +20,7 @@ question by question: McNemar's exact test, Wilson's intervals.  One trial is on
 
 Questions are made from a seed (reservations, transfers, alarms, parcels), and those of the Berkeley Function-Calling
 Leaderboard of its simple category, where they are there: in the data folder, or at the path `MASKSCOPE_BFCL`.
-`MASKSCOPE_MODEL` names the model; without it the demo model writes, which was never trained for any of this.
+`--model` names the model; without it the demo model writes, which was never trained for any of this.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from scipy import stats
 
-from experiments.accuracy import BFCL, DEMO, MODEL
+from experiments.accuracy import BFCL, DEMO
 from experiments.bfcl import Question, is_right, read_questions
 from experiments.claims import Claim, Effect, mean, share, worst
 from experiments.columns import Column, Table
@@ -487,7 +487,7 @@ def _kind(one: Mapping[str, Any]) -> Any:
     return np.select([right, valid, called], list(COLOURS)[:3], list(COLOURS)[3])
 
 
-def grid(preset: str, limit: int | None = None) -> list[Params]:
+def grid(preset: str, limit: int | None = None, model: str | None = None) -> list[Params]:
     """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, at most ten that are made; ten in a trial."""
     count = limit or COUNTS[preset]
     sources = {"made": min(count, MOST_MADE)}
@@ -495,7 +495,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
         sources = {f"bfcl:{path}": count, **sources}
     elif (folder := data_folder()) is not None and (folder / QUESTIONS).is_file():
         sources = {"bfcl": count, **sources}
-    shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
+    shared = {"model": model or DEMO, "seed": 0}
     return [
         {"arm": arm, "source": source, "first": first, "count": min(SLICE, most - first), **shared}
         for source, most in sources.items()

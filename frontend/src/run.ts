@@ -1,7 +1,7 @@
 // What the first screen knows of a run, as pure functions: where a character lies, where a track leads, how a run plays.
 // Read on: screen.ts, workbench/screen/state.py (what makes it).
 
-export type Token = [text: string, how: string, mask: string, us: number, told: string];
+export type Token = [text: string, how: string, mask: string, us: number, told: string, sure: number | null];
 export type Part = [name: string, hue: string, count: number];
 export interface Text { tokens: Token[]; parts: Part[]; refused: string }
 

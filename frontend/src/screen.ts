@@ -1,7 +1,7 @@
 // The first screen: one text that is the interface, coloured by what the grammar did to the model.
 //
 // Traits (Python to browser; workbench/screen/state.py says what each means):
-//   text  { tokens: [[text, how, mask, us, told]], parts: [[name, hue, count]], refused }
+//   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
 //   here  { place, next: [row], wanted: [row], end }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
@@ -121,8 +121,12 @@ function render({ model, el, host }: any) {
 
   // -- drawing -------------------------------------------------------------------------------------------------------
   const chip = again((item: { token: Token; at: number }) => {
-    const [shown, how, , , told] = item.token;
+    const [shown, how, , , told, sure] = item.token;
     const made = h("span", { class: `ms-tok ${how}`, title: told, "data-at": item.at });
+    if (sure !== null) {
+      made.classList.add("leaf");
+      made.style.setProperty("--doubt", `${Math.round(100 * (1 - sure))}%`);
+    }
     for (const piece of shown.split(/(\n| )/)) {
       if (piece === "\n") made.append(h("span", { class: "nl" }, "\n"));
       else if (piece === " ") made.append(h("span", { class: "sp" }, " "));

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { costs, figure, height, pause, percent, placeAt, tokenAt, type Token } from "../src/run";
 
 const tokens: Token[] = [
-  ["{", "agreed", "made", 120, "step 1"],
-  ["\"unit\":", "pushed", "found", 0.1, "step 2"],
-  ["cel<", "overruled", "put together", 1000, "step 3"],
-  ["\n", "forced", "", 0, "step 4"],
+  ["{", "agreed", "made", 120, "step 1", null],
+  ["\"unit\":", "pushed", "found", 0.1, "step 2", null],
+  ["cel<", "overruled", "put together", 1000, "step 3", null],
+  ["\n", "forced", "", 0, "step 4", null],
 ];
 
 test("a character leads to its token, and what is behind all of them to the end", () => {

@@ -6,6 +6,7 @@ The tests of this file share one page and go on from each other's state, in orde
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from time import monotonic
 
@@ -59,6 +60,9 @@ def test_it_is_alive_when_it_opens_and_nothing_is_typed(page: Page) -> None:
     expect(page.get_by_test_id("speaker")).to_contain_text("a recorded run of SmolLM2")
     for part in ("free text", "trigger", "get_weather"):
         expect(page.get_by_test_id("modes")).to_contain_text(part)
+    leaf = page.locator(".ms-copy .ms-tok.leaf").first
+    expect(leaf).to_have_attribute("title", re.compile(r"; /\w+ is [\d.e-]+ % sure$"))
+    assert re.fullmatch(r"\d+%", leaf.evaluate("node => node.style.getPropertyValue('--doubt')"))
     page.get_by_test_id("screen").focus()
     page.keyboard.press(" ")  # hold
     expect(page.get_by_test_id("play")).to_have_text("▶")

@@ -74,17 +74,17 @@ def test_local_draws_what_masking_draws(leaning: LanguageModel) -> None:
 
 @pytest.mark.parametrize("options", FROM_THE_TARGET, ids=["rejection", "cars"])
 def test_what_is_kept_follows_the_target(leaning: LanguageModel, exact: Samples, options: dict[str, Any]) -> None:
-    drawn = draw(leaning, 5, n=1000, max_forwards=200_000, **options)
-    assert len(drawn) == 1000
+    drawn = draw(leaning, 5, n=500, max_forwards=200_000, **options)
+    assert len(drawn) == 500
     assert drawn.stopped is None
-    assert drawn.ess == pytest.approx(1000)
+    assert drawn.ess == pytest.approx(500)
     assert fits({text: drawn.texts.count(text) for text in set(drawn.texts)}, exact.distribution()) > 1e-3
 
 
 def test_cars_does_so_from_its_first_draws(leaning: LanguageModel, exact: Samples) -> None:
     """While it learns: the first three texts of many runs."""
     counts: dict[str, int] = {}
-    for seed in range(300):
+    for seed in range(100):
         for text in draw(leaning, seed, method="cars", n=3).texts:
             counts[text] = counts.get(text, 0) + 1
     assert fits(counts, exact.distribution()) > 1e-3
@@ -95,7 +95,10 @@ def test_weights_of_each_text_are_right_on_average(
     leaning: LanguageModel, exact: Samples, options: dict[str, Any]
 ) -> None:
     """The mean over runs of a text's weight is its probability; so is that of all texts, which is the evidence."""
-    runs, n = 200, {"particles": options.get("particles")} if "particles" in options else {"n": 6}
+    # An estimate by rejection that counts its last text as a success is a third too large of four, which is seen then.
+    runs, n = (200, {"n": 4}) if options["method"] == "rejection" else (80, {"n": 6})
+    if "particles" in options:
+        n = {"particles": options["particles"]}
     if options["method"] == "cars":
         pytest.skip("its estimate is the likeliest p(language), which is right for many draws")
     found: dict[str, list[float]] = {text: [] for text in exact.texts}
@@ -162,7 +165,7 @@ def test_enough_particles_sum_everything(leaning: LanguageModel, exact: Samples)
 
 
 def test_the_error_of_one_run_is_that_of_many(leaning: LanguageModel, exact: Samples) -> None:
-    runs = [draw(leaning, seed, method="smc", particles=2) for seed in range(300)]
+    runs = [draw(leaning, seed, method="smc", particles=2) for seed in range(100)]
     spread = np.std([math.exp(run.log_evidence - exact.log_evidence) for run in runs])
     told = math.sqrt(np.mean([run.log_evidence_error**2 for run in runs]))
     assert spread / 2 < told < 4 * spread

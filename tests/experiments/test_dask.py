@@ -55,7 +55,7 @@ def test_the_same_sweep(ledger: Ledger, address: str) -> None:
 
 def test_dying_and_hanging_trials_cost_themselves_alone(ledger: Ledger, address: str) -> None:
     grid = [{"kind": kind} for kind in ("a", "die", "b", "hang", "not run")]
-    with make_executor(address, timeout_s=8) as executor:
+    with make_executor(address, timeout_s=4) as executor:
         frame = run_sweep(trials.trouble, grid, ledger=ledger, sweep="s", executor=executor)
     assert list(frame["status"]) == ["ok", "error", "ok", "error", "not run"]
     assert "SIGKILL" in frame["error"][1]

@@ -273,6 +273,7 @@ def test_an_experiment_over_schemas_takes_as_many_as_it_is_told(
         (["experiment", "run", "masks", "--executor", "threads"], "unknown executor"),
         (["experiment", "run", "memory", "--set", "limit=3"], "no option 'limit'; known: none"),
         (["experiment", "run", "masks", "--set", "turn=many"], "'many' is no value of turn"),
+        (["experiment", "run", "memory", "--set", "model=demo"], "no option 'model'; known: none"),
         (["experiment", "export", "masks", "x.csv", "--ledger", "nowhere.sqlite"], "no ledger"),
     ],
 )
@@ -280,6 +281,18 @@ def test_wrong_words_are_explained(words: list[str], message: str) -> None:
     done = CliRunner().invoke(app, words, env={"COLUMNS": "300", "TERM": "dumb"})
     assert done.exit_code == 2
     assert message in done.output
+
+
+def test_the_recorded_command_names_the_model_and_asks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr("experiments.cli.experiment.run", lambda *words, **_: asked.append(words))
+    done = CliRunner().invoke(app, ["experiment", "run", "tax", "--limit", "3", "--model", "a folder"])
+    assert done.exit_code == 0, done.output
+    ((_, grid, command),) = asked
+    assert command == "python -m workbench experiment run tax --limit 3 --model 'a folder'"
+    assert {params["model"] for params in grid()} == {"a folder"}
+    for name in ("accuracy", "small-model"):
+        assert {params["model"] for params in find_experiment(name).module.grid("full", model="x")} == {"x"}
 
 
 def test_experiment_list_names_them_all() -> None:

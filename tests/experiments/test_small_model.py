@@ -52,9 +52,8 @@ def test_the_judge_reads_whole_instances(text: str, valid: bool) -> None:
 
 
 @pytest.mark.long
-def test_the_smallest_run(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASKSCOPE_MODEL", "demo")
-    frame = run_sweep(small_model.trial, small_model.grid("smoke"), ledger=ledger, sweep="small-model")
+def test_the_smallest_run(ledger: Ledger) -> None:
+    frame = run_sweep(small_model.trial, small_model.grid("smoke", model="demo"), ledger=ledger, sweep="small-model")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     assert all(flag for one in frame["finished"].dropna() for flag in one)
     assert len(frame["gaps"].dropna()) == len(frame["kept"].dropna()) == 1

@@ -85,7 +85,7 @@ def test_the_same_trial_twice_is_a_mistake(ledger: Ledger) -> None:
 
 def test_dying_and_hanging_trials_cost_themselves_alone(ledger: Ledger) -> None:
     grid = [{"kind": kind} for kind in ("a", "die", "b", "hang", "c")]
-    with WorkerExecutor(1, timeout_s=8) as workers:
+    with WorkerExecutor(1, timeout_s=4) as workers:
         frame = run_sweep(trials.trouble, grid, ledger=ledger, sweep="s", executor=workers)
         assert workers.restarts == 2
     assert list(frame["status"]) == ["ok", "error", "ok", "error", "ok"]

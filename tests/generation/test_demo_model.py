@@ -180,13 +180,13 @@ def test_the_demo_model_reads_chats(demo: LanguageModel) -> None:
 
 
 def test_free_answers_are_often_wrong_and_constrained_ones_never(demo: LanguageModel) -> None:
-    prompts = list(dialogues(30, seed=PROMPT_SEED + 1, sloppiness=0))
+    prompts = list(dialogues(16, seed=PROMPT_SEED + 1, sloppiness=0))
     free, constrained = evaluate(demo, prompts)
-    assert constrained.valid == constrained.in_grammar == constrained.answers == 30
+    assert constrained.valid == constrained.in_grammar == constrained.answers == 16
     assert not constrained.faults
     assert 0.2 <= 1 - free.valid / free.answers <= 0.75
     # It is a model, not noise: with the format out of the way it often does what it was asked.
-    assert constrained.as_asked > 8
+    assert constrained.as_asked > 4
 
 
 def test_the_evaluation_command(capsys: pytest.CaptureFixture[str]) -> None:

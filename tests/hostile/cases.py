@@ -46,6 +46,7 @@ CASES: Final[dict[str, Case]] = {
 SLOW: Final = frozenset(
     (
         "all trees over a thousand letters",
+        "rules that are all empty, and call each other",
         "a chain to the left",
         "ten megabytes of EBNF",
         "forty pattern properties that meet",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from workbench.panels.screen import ScreenPanel
 from workbench.screen.gallery import FIRST, GALLERY
 from workbench.screen.parts import marked, parts_of
 from workbench.screen.recent import opened_last
-from workbench.screen.recording import Option, Token, recorded
+from workbench.screen.recording import Option, Token, recorded, tokens_of
 from workbench.screen.state import here_state, how, matched, text_state
 
 SCHEMA = {
@@ -60,6 +62,42 @@ def test_a_text_is_the_runs_as_far_as_it_agrees_and_typed_from_there() -> None:
     shown = text_state(session, tokens, parts_of(session)).tokens
     assert [one.how for one in shown] == ["agreed", "pushed", "forced", "agreed", "typed", "typed"]
     assert "".join(one.text for one in shown) == '{"unit":"fahren'
+
+
+def test_a_leaf_is_as_sure_as_its_tokens_were_under_the_grammar() -> None:
+    tokens = [*run(), token(b'"}')]
+    shown = text_state(session_of(tokens), tokens, ()).tokens
+    # Each has the probability 0.5; that of `c` is more than all that is allowed, as only a rounded record has it.
+    assert [one.sure for one in shown] == [None, None, None, *[pytest.approx(0.5**3)] * 4]
+    assert "; /unit is 12.5 % sure" in shown[4].told
+    (plain, *_) = text_state(session_of(tokens[:1]), tokens, ()).plain()["tokens"]
+    assert plain[-1] is None
+    typed = [*tokens[:4], token(b"f"), token(b"ahren")]
+    assert {one.sure for one in text_state(session_of(typed), tokens, ()).tokens} == {None}
+
+
+def test_leaves_are_those_of_a_generation() -> None:
+    """Also where a token holds more than one leaf's bytes, and where an object stands in other text."""
+    pytest.importorskip("torch")
+    model = wb.load_model("demo", device="cpu")
+    compiled = r'root ::= "å <call>{\"a\": " [0-9]{2,3} ", \"b\": \"" [a-zé]{1,6} "\"}</call>"'
+    session = wb.Session(compiled, model.tokenizer)
+    made = session.run(model, "weather", seed=3).generation
+    tokens = tokens_of(made.steps)
+    found = {told.partition("; /")[2].partition(" ")[0]: sure for told, sure in _told_sure(session, tokens)}
+    inner = made.text_bytes[made.text_bytes.index(b"{") : made.text_bytes.index(b"}") + 1]
+    assert set(found) == {"a", "b"} == set(json.loads(inner))
+    for name, sure in found.items():
+        value = json.dumps(json.loads(inner)[name], ensure_ascii=False).encode()
+        start = made.text_bytes.index(value, made.text_bytes.index(f'"{name}"'.encode()) + 3)
+        held = [one for one in made.steps if one.offset < start + len(value) and one.offset + len(one.token) > start]
+        expected = math.prod(1.0 if one.forced else one.probability / one.feasible_mass for one in held)
+        assert sure == pytest.approx(expected, rel=0.05)
+
+
+def _told_sure(session: wb.Session, tokens: Sequence[Token]) -> list[tuple[str, float]]:
+    shown = text_state(session, tokens, ()).tokens
+    return [(one.told, one.sure) for one in shown if one.sure is not None]
 
 
 def test_a_character_that_is_cut_between_tokens_is_shown_once() -> None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from workbench.generation.trace import Generation
 
-__all__ = ["Leaf", "confidences"]
+__all__ = ["Leaf", "confidences", "leaves_within"]
 
 _Reading: TypeAlias = Generator[tuple[str, Any, int, int], None, int]
 _DECODER = json.JSONDecoder()
@@ -97,6 +97,28 @@ def confidences(generation: Generation) -> dict[str, Leaf]:
             weakest=steps[under.index(min(under))],
         )
     return found
+
+
+def leaves_within(text: str) -> Iterator[tuple[str, Any, int, int]]:
+    """Pointer, value and the places of its characters, of the leaves of each JSON object that stands in a text.
+
+    The text need not be JSON itself: a call stands in a tag.  What only looks like an object has no leaves.
+    """
+    place = text.find("{")
+    while place >= 0:
+        found, end = [], place + 1
+        reading = _value(text, place, "")
+        try:
+            while True:
+                found.append(next(reading))
+        except StopIteration as done:
+            end = done.value
+        except _CutError:
+            end = len(text)
+        except ValueError:
+            found = []
+        yield from found
+        place = text.find("{", end)
 
 
 def _under_grammar(generation: Generation, number: int) -> float:

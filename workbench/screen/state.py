@@ -1,5 +1,8 @@
 """What the first screen shows, as plain data: pure functions of a session and a run.
 
+Of a leaf of a JSON object, wherever one stands in the text, its confidence is told: how likely its tokens were among
+those that the grammar allowed.
+
 A token of the text was *agreed* (the model gave nearly all of its probability to what the grammar allows), *pushed*
 (the grammar took more than a tenth away), *overruled* (the model's favourite was refused), *forced* (the grammar left
 one choice), or *typed* (no model wrote it).
@@ -9,13 +12,17 @@ Read on: `recording.py` (runs), `parts.py`, `workbench/panels/screen.py`, `front
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from typing import Any, Final, Literal
 
 from kernels_core.errors import BudgetExceededError
 from visualizers.caches import NAMES
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
+from workbench.conditioning.leaves import leaves_within
 from workbench.panels.text import box_text
 from workbench.provenance import SourcePlace, forbidding
 from workbench.screen.parts import Part
@@ -35,13 +42,15 @@ QUICK: Final = 0.03
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A token of the text: the characters it adds, what the grammar did to the model there, how its mask was come by
-    and in how many microseconds (0: not known), and what a hover says."""
+    and in how many microseconds (0: not known), what a hover says, and the confidence of the leaf that it belongs to
+    (None: of none, or somebody typed in it)."""
 
     text: str
     how: How
     mask: str = ""
     us: float = 0.0
     told: str = ""
+    sure: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,7 @@ class Text:
     def plain(self) -> dict[str, Any]:
         """For the browser: lists in place of objects that come by the hundred."""
         return {
-            "tokens": [[one.text, one.how, one.mask, one.us, one.told] for one in self.tokens],
+            "tokens": [[one.text, one.how, one.mask, one.us, one.told, one.sure] for one in self.tokens],
             "parts": [[one.name, one.hue, one.count] for one in self.parts],
             "refused": self.refused,
         }
@@ -118,6 +127,7 @@ def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part],
     shown = []
     texts = _texts([step.data for step in steps])
     fills = session.inspect.fills()
+    leaves = _leaves(tokens[:same])
     for number, (step, text) in enumerate(zip(steps, texts, strict=True)):
         written = "" if step.stop else text  # it adds nothing to the text
         fill = fills[number] if number < len(fills) else None
@@ -125,12 +135,44 @@ def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part],
         if number < same and not tokens[number].given:
             # What a mask cost here, rather than where the run was recorded.
             token = tokens[number] if fill is None else replace(tokens[number], mask=mask, us=us)
-            shown.append(Shown(written, how(token), token.mask, token.us, _told(number, token)))
+            told, sure = _told(number, token), None
+            if number in leaves:
+                name, sure = leaves[number]
+                told += f"; {name} is {_percent(sure)} sure"
+            shown.append(Shown(written, how(token), token.mask, token.us, told, sure))
             continue
         shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {glyph(step.data)}, typed"))
     rest = tokens[same:] if same == len(steps) and refused else ()
     shown += [Shown(box_text(token.data), "refused", told="the grammar refuses it") for token in rest]
     return Text(tuple(shown), tuple(parts), "" if rest else box_text(refused))
+
+
+def _leaves(tokens: Sequence[Token]) -> dict[int, tuple[str, float]]:
+    """Of each token that holds a part of a leaf: the leaf's JSON Pointer, and its confidence.
+
+    Of a token that holds parts of two it is the first.  A leaf with a token that was given has none.
+    """
+    data = b"".join(token.data for token in tokens)
+    text = data.decode(errors="replace")
+    places = [0]  # of each character, in bytes
+    for character in text:
+        places.append(places[-1] + len(character.encode()))
+    if places[-1] != len(data):
+        return {}  # no UTF-8, so no JSON
+    ends = list(accumulate(len(token.data) for token in tokens))
+    found: dict[int, tuple[str, float]] = {}
+    for pointer, _, start, past in leaves_within(text):
+        held = range(bisect_right(ends, places[start]), bisect_left(ends, places[past]) + 1)
+        if not any(tokens[number].given for number in held):
+            sure = math.prod(_sure(tokens[number]) for number in held)
+            for number in held:
+                found.setdefault(number, (pointer, sure))
+    return found
+
+
+def _sure(token: Token) -> float:
+    """Probability of a token among those that the mask allowed."""
+    return 1.0 if token.forced else min(1.0, token.p / token.mass) if token.mass else 0.0
 
 
 def _texts(pieces: Sequence[bytes]) -> list[str]:
