@@ -24,7 +24,7 @@ __all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "EagerTables"]
 ACCEPT, ESCAPE = 0, 1
 FIRST_STATE = 2
 
-cdef size_t ROOM = 144       # states that there is room for at once
+cdef size_t ROOM = 16        # states that there is room for at once
 
 
 cdef class Tables:

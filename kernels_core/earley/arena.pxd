@@ -2,8 +2,9 @@ from libcpp.vector cimport vector
 
 
 cdef class Arena:
-    cdef vector[void*] blocks       # of the usual size
-    cdef vector[void*] large
+    cdef vector[void*] blocks       # of `BLOCK` bytes
+    cdef vector[void*] others
+    cdef size_t first               # bytes of the first block
     cdef char* free
     cdef size_t left
     cdef size_t held

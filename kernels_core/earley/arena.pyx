@@ -13,7 +13,8 @@ from kernels_core.laboratory cimport SPARE_MEMORY, has
 
 __all__ = ["reserve", "spare_bytes"]
 
-cdef size_t BLOCK = 1 << 16
+cdef size_t FIRST = 1 << 12         # bytes of an arena's first block, if nobody says: many a grammar is hardly used
+cdef size_t BLOCK = 1 << 16         # of its last ones: each block is as large as all before it, up to this
 cdef size_t MAX_SPARE = 512         # blocks
 cdef vector[void*] spare            # of `BLOCK` bytes each, for all arenas of the process
 cdef mutex lock                     # of `spare`
@@ -26,6 +27,7 @@ cdef class Arena:
         self.free = NULL
         self.left = 0
         self.held = 0
+        self.first = FIRST
 
     def __dealloc__(self):
         cdef size_t i
@@ -36,8 +38,8 @@ cdef class Arena:
             else:
                 free(self.blocks[i])
         lock.unlock()
-        for i in range(self.large.size()):
-            free(self.large[i])
+        for i in range(self.others.size()):
+            free(self.others[i])
 
     cdef void* take(self, size_t size) except NULL nogil:
         """`size` zeroed bytes, 8-byte aligned."""
@@ -52,7 +54,7 @@ cdef class Arena:
 
     cdef int _new_block(self, size_t size) except -1 nogil:
         """Make `free` point to `size` bytes at least."""
-        cdef size_t block = max(size, BLOCK)
+        cdef size_t block = max(size, min(max(self.held, self.first), BLOCK))
         self.free = NULL
         self.left = 0
         if block == BLOCK:
@@ -69,7 +71,7 @@ cdef class Arena:
         if block == BLOCK:
             self.blocks.push_back(self.free)
         else:
-            self.large.push_back(self.free)
+            self.others.push_back(self.free)
         self.left = block
         self.held += block
         return 0

@@ -83,10 +83,8 @@ cdef class MaskCache:
         self.walk = DirectWalk(trie, machine, self_loops_of(trie) if walk_shortcuts else None, self.table)
         self.repetition_ends = RepetitionEnds(machine)
         self.unions = pool.unions if walk_shortcuts and pool is not None else None
-        self.stack.resize(trie.max_depth + 1)
-        self.singles.reserve(256)            # room for most, so that first masks do not wait for vectors to grow
-        self.matches.places.reserve(256)
-        self.matches.todo.reserve(64)
+        if lookahead is not None:
+            self.stack.resize(trie.max_depth + 1)
 
     cdef ShortestEnds find_endings(self, bint any_byte=False):
         """What says how many tokens end a text, or by which bytes (`any_byte`); made when it is first asked for, with the
@@ -149,6 +147,9 @@ cdef class MaskCache:
         cdef int32_t i
         cdef MaskRec* mask
         self.table.begin()
+        self.singles.reserve(256)            # as much as most masks need
+        self.matches.places.reserve(256)
+        self.matches.todo.reserve(64)
         self.dense.clear()
         self.owners.clear()
         self.used_strategies = 0

@@ -25,8 +25,6 @@ cdef class DirectWalk:
 
     def __init__(self, TokenTrie trie, Machine machine, SelfLoops self_loops, MaskTable draft):
         self.trie, self.machine, self.self_loops, self.draft = trie, machine, self_loops, draft
-        self.todo.reserve(64)
-        self.loop_rows.reserve(8)
 
     cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil:
         """Allow all tokens that `record` takes and that begin with a byte in `first` (four words).
@@ -44,6 +42,8 @@ cdef class DirectWalk:
         cdef SetRec* target
         cdef WalkPlace at
         self.left = limit
+        self.todo.reserve(64)
+        self.loop_rows.reserve(8)
         self.loop_rows.clear()
         self.took_loop = False
         self.todo.clear()

@@ -113,10 +113,10 @@ cdef class MaskTable:
     def __init__(self, int32_t words):
         self.words = words
         self.arena = Arena()
+        # Masks and states share a budget: it is spent before states alone spend it, and whoever still stands on full
+        # ones has room for a question.
+        self.arena.first = 1 << 16
         self.table.assign(32, NULL)
-        self.added.reserve(512)
-        self.before.reserve(512)
-        self.removed.reserve(64)
 
     def __dealloc__(self):
         self._end()
@@ -126,6 +126,10 @@ cdef class MaskTable:
         self._clear()
         if self.marks == NULL:
             self.marks = _take_row(self.words)
+        # Room for most, so that first masks do not wait for vectors to grow; a grammar without masks holds none.
+        self.added.reserve(512)
+        self.before.reserve(512)
+        self.removed.reserve(64)
         return 0
 
     cdef void _end(self) noexcept nogil:

@@ -16,8 +16,6 @@ cdef class RepetitionEnds:
 
     def __init__(self, Machine machine):
         self.machine = machine
-        self.matches.places.reserve(256)
-        self.matches.todo.reserve(64)
 
     cdef vector[RepetitionEnd]* find(self, TokenSet* iterations, SetRec* caller) except NULL nogil:
         """The tokens that `caller` takes the suffix of, with the iterations they complete."""

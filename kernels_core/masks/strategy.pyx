@@ -62,7 +62,6 @@ cdef class Strategies:
         self.direct_limit = direct_limit
         self.differential, self.differential_from = differential, differential_from
         self.iteration_profiles, self.walk_shortcuts = iteration_profiles, walk_shortcuts
-        self.costs.reserve(96)
 
     cdef int64_t cost(self, int32_t state) except -1 nogil:
         """How many trie nodes a direct walk from `state` is likely to visit.

@@ -127,6 +127,29 @@ def test_equal_documents_are_kept_once_and_count_in_the_size() -> None:
     assert str(again) == str(first)
 
 
+def test_equal_parts_of_a_document_are_one_and_mean_what_they_meant() -> None:
+    long, other = "u" * 50, "v" * 50
+    document = {
+        "properties": {
+            "a": {"enum": [long, other, 1, True, [long], []]},
+            "b": {"enum": [long, other, 1, True, [long], []]},
+            "c": {"enum": [long, other, True, 1, {}, [[]]]},
+            "d": {"$id": "https://y.org/", "$ref": "#/$defs/e", "$defs": {"e": {"const": 1}}},
+            "e": {"$id": "https://z.org/", "$ref": "#/$defs/e", "$defs": {"e": {"const": 2}}},
+        }
+    }
+    grammar = Grammar.from_json_schema({"$ref": "urn:a"}, resources={"urn:a": document})
+    copy = grammar.made_from[2]["resources"]["urn:a"]
+    assert json.dumps(copy) == json.dumps(document)
+    parts = copy["properties"]
+    assert parts["a"] is parts["b"]
+    assert parts["a"]["enum"][0] is parts["c"]["enum"][0]
+    assert parts["a"]["enum"][4][0] is parts["a"]["enum"][0]
+    for name, good, bad in (("b", "true", "false"), ("c", "{}", "[]"), ("d", "1", "2"), ("e", "2", "1")):
+        assert takes({"$ref": "urn:a"}, {"urn:a": document}, f'{{"{name}": {good}}}')
+        assert not takes({"$ref": "urn:a"}, {"urn:a": document}, f'{{"{name}": {bad}}}')
+
+
 def test_identifiers_inside_each_other_take_no_time() -> None:
     schema: Any = {"$ref": "urn:a"}
     for depth in range(50):
