@@ -283,16 +283,13 @@ def test_wrong_words_are_explained(words: list[str], message: str) -> None:
     assert message in done.output
 
 
-def test_the_recorded_command_names_the_model_and_asks_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr("experiments.cli.experiment.run", lambda *words, **_: asked.append(words))
-    done = CliRunner().invoke(app, ["experiment", "run", "tax", "--limit", "3", "--model", "a folder"])
-    assert done.exit_code == 0, done.output
-    ((_, grid, command),) = asked
-    assert command == "python -m workbench experiment run tax --limit 3 --model 'a folder'"
-    assert {params["model"] for params in grid()} == {"a folder"}
+def test_an_experiment_asks_the_model_that_it_is_told() -> None:
+    (one,) = {params["model"] for params in find_experiment("tax").grid("full", ["limit=3", "model=a folder"])}
+    assert one == "a folder"
     for name in ("accuracy", "small-model"):
-        assert {params["model"] for params in find_experiment(name).module.grid("full", model="x")} == {"x"}
+        assert {params["model"] for params in find_experiment(name).grid("full", ["model=x"])} == {"x"}
+    with pytest.raises(ValueError, match="'few' is no value of limit"):
+        find_experiment("tax").grid("full", ["limit=few"])
 
 
 def test_experiment_list_names_them_all() -> None:
