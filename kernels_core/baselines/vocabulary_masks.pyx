@@ -55,6 +55,7 @@ cdef class FsmMasks(MaskCache):
         cdef SetRec* target
         self.table.begin()
         _add_named(self, record)
+        self.stack.resize(self.trie.max_depth + 1)
         self.stack[0] = record
         while node < self.trie.node_count:
             target = step(self.machine, <SetRec*>self.stack[self.trie.nodes[node].depth - 1],
