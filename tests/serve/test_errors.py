@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.serve.conftest import TOOLS, Client
+from workbench.serving.body import Body
+from workbench.serving.chat import read_request
 
 USER = [{"role": "user", "content": "hi"}]
 
@@ -163,6 +165,40 @@ def test_a_tool_is_refused_with_its_place(client: Client) -> None:
     assert told["places"][0]["pointer"].startswith("#/tools/2/function/parameters")
     nameless = refused(client.chat(tools=[{"type": "function", "function": {}}]))
     assert nameless["places"][0]["pointer"].startswith("#/tools/0")
+
+
+@pytest.mark.parametrize(
+    ("tool", "pointer", "said"),
+    [
+        ({"type": "function", "function": {"name": "a", "parametres": {}}}, "/function/parametres", "mean parameters?"),
+        ({"type": "function", "function": {"name": "a"}, "parameters": {}}, "/parameters", "there are type, function"),
+        ({"name": "a", "inputSchema": {}}, "/inputSchema", "mean input_schema?"),
+        ({"name": "a", "input_schema": {}, "parameters": {}}, "/input_schema", "send one of them"),
+        ({"name": "a", "input_schema": 5}, "", "JSON schema"),
+    ],
+)
+def test_no_schema_of_a_tool_is_lost(client: Client, tool: Any, pointer: str, said: str) -> None:
+    told = refused(client.chat(tools=[*TOOLS, tool]))
+    assert (told["param"], told["code"]) == ("tools", "invalid_tools")
+    assert told["places"][0]["pointer"] == f"#/tools/2{pointer}"
+    assert said in told["message"]
+
+
+def test_a_tool_as_another_api_has_it(client: Client) -> None:
+    """It is told to the model, and its schema holds; a name that others refuse is warned of."""
+    function = TOOLS[0]["function"]
+    flat = {"name": "my tool!", "input_schema": function["parameters"], "cache_control": {"type": "ephemeral"}}
+    named = {"type": "function", "function": {"name": "my tool!", "parameters": function["parameters"]}}
+    one, other = (client.chat(tools=[tool], tool_choice="required", seed=5).json() for tool in (flat, named))
+    assert one["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "my tool!"
+    assert one["usage"] == other["usage"]
+    arguments = [one["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] for one in (one, other)]
+    assert arguments[0] == arguments[1]
+    assert [warning.split(":")[0] for warning in one["warnings"]] == ["tools.0"]
+    asked = read_request(Body(json.dumps({"model": "demo", "messages": USER, "tools": [flat]}).encode()))
+    assert asked.tools == [
+        {"type": "function", "function": {**named["function"], "cache_control": {"type": "ephemeral"}}}
+    ]
 
 
 def test_a_format_beside_tools_that_cannot_be(client: Client) -> None:

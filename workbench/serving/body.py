@@ -65,15 +65,20 @@ class Body:
         line, column = self._at(entry.start if entry.key is None else entry.key[0])
         return Place(pointer, line, column, message, cure)
 
-    def wrong(self, pointer: str, message: str, *, code: str = "invalid_value", status: int = 400) -> RequestError:
+    def wrong(
+        self,
+        pointer: str,
+        message: str,
+        *,
+        cure: str = "",
+        code: str = "invalid_value",
+        status: int = 400,
+        partial: str | None = None,
+    ) -> RequestError:
         """An error about one field."""
-        return RequestError(
-            status,
-            f"{dotted(pointer)}: {message}",
-            param=dotted(pointer),
-            code=code,
-            places=(self.place(pointer, message),),
-        )
+        place = self.place(pointer, message, cure)
+        said = f"{dotted(pointer)}: {message}{f'; {cure}' if cure else ''}"
+        return RequestError(status, said, param=dotted(pointer), code=code, places=(place,), partial=partial)
 
     def mistaken(self, pointer: str, source: Source, error: MaskscopeError, code: str) -> RequestError:
         """What is wrong with the grammar whose text stands at `pointer`, with all its places."""

@@ -8,15 +8,17 @@ Read on: `body.py` (places), `service.py` (who asks, on a thread).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import CAPS, WRITTEN, Source
+from workbench.languages.positions import child
 from workbench.languages.tools import ToolsError
 from workbench.languages.warnings import doubts, misspelt
 from workbench.serving.body import Body, dotted
@@ -29,17 +31,22 @@ from workbench.serving.thoughts import Block
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
 
-__all__ = ["Constraint", "check_tool_format", "constraint_of", "forced_tool"]
+# Of functions, at OpenAI; the formats of calls here take more.
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+__all__ = ["Constraint", "check_tool_format", "constraint_of", "forced_tool", "too_much"]
 
 
 @dataclass(frozen=True)
 class Constraint:
     """What an answer must be.  `compiled` is None for free text, `calls` where there are no tools; `kind` is for
-    displays.  `calls_first`: it is a call from its first character on, or not at all.  `warnings`: what the request
-    says that its author hardly means.  `block`: of reasoning, which may stand in front of it."""
+    displays.  `pointer`: where in the request what its grammar is made of stands.  `calls_first`: it is a call from its
+    first character on, or not at all.  `warnings`: what the request says that its author hardly means.  `block`: of
+    reasoning, which may stand in front of it."""
 
     compiled: CompiledGrammar | None
     kind: str
+    pointer: str
     calls: CallFormat | None = None
     calls_first: bool = False
     warnings: tuple[str, ...] = ()
@@ -108,18 +115,26 @@ class _Maker:
     def constraint(self) -> Constraint:
         """The grammar, without warnings."""
         tools, kind = self.tools(), self._form.kind
+        for index, tool in enumerate(self._request.tools or ()):
+            if not _NAME.fullmatch(name := tool["function"]["name"]):
+                place = dotted(child("#/tools", index))
+                said = (
+                    f"{place}: other servers refuse the name {json.dumps(name)}: letters, digits, _ and -, at most 64"
+                )
+                self._warnings.append(said)
         if tools is not None and self.forced_tool is not None:
             tools = self.arguments_alone()
         if tools is None and self._request.tools and kind == "text":
             silent = self.no_calls()
-            return Constraint(self.tag(silent.format, "#/tools"), kind, silent)
+            return Constraint(self.tag(silent.format, "#/tools"), kind, "#/tools", silent)
         if tools is None:
-            return Constraint(self.format(), kind)
+            return Constraint(self.format(), kind, self._form.pointer)
         if kind == "text" or self.must_call:
-            return Constraint(self.tag(tools.format, "#/tools"), "tools", tools)
+            return Constraint(self.tag(tools.format, "#/tools"), "tools", "#/tools", tools)
         _ = self.format()  # by itself first, so that mistakes have their places
         either = {"type": "or", "elements": [self.tools_alone().format, self.element()]}
-        return Constraint(self.tag(either, self._form.field), f"tools or {kind}", tools, calls_first=True)
+        made = self.tag(either, self._form.field)
+        return Constraint(made, f"tools or {kind}", self._form.pointer, tools, calls_first=True)
 
     def warned(self) -> tuple[str, ...]:
         """What there is to warn of in what was compiled, each once."""
@@ -252,7 +267,7 @@ class _Maker:
         try:
             return self._compile_tag(tag)
         except BudgetExceededError as error:
-            raise self._too_much(pointer, error) from None
+            raise too_much(self._body, pointer, error) from None
         except UnsupportedSchemaError as error:
             if self._request.tools:
                 self.tag(self.tools_alone().format, "#/tools")  # what is not enforced
@@ -281,7 +296,7 @@ class _Maker:
         try:
             made: CompiledGrammar = compile_it(lenient=False)
         except BudgetExceededError as error:
-            raise self._too_much(pointer, error) from None
+            raise too_much(self._body, pointer, error) from None
         except MaskscopeError as error:
             refused = self._body.mistaken(pointer, source, error, code)
             told = isinstance(error, UnsupportedSchemaError) and not any(one.is_malformed for one in error.problems)
@@ -306,11 +321,14 @@ class _Maker:
                 strict.append(f"#/tools/{index}")
         return any(f"{place.pointer}/".startswith(f"{one}/") for place in places for one in strict)
 
-    def _too_much(self, pointer: str, error: BudgetExceededError) -> RequestError:
-        message = f"{error.where}: this server takes no grammar of more than {error.limit:,} {error.what}"
-        place = self._body.place(pointer, message)
-        param = dotted(pointer)
-        return RequestError(400, f"{param}: {message}", param=param, code="budget_exceeded", places=(place,))
+
+def too_much(body: Body, pointer: str, error: BudgetExceededError, *, partial: str | None = None) -> RequestError:
+    """What stands at `pointer` takes more than this server gives: before the answer is written (400), or, where there
+    is a `partial` one, while it was (422)."""
+    message = f"{error.where}: this server gives a grammar no more than {error.limit:,} {error.what}"
+    cure = "ask for less: fewer alternatives, smaller counts, simpler patterns"
+    status = 400 if partial is None else 422
+    return body.wrong(pointer, message, cure=cure, code="budget_exceeded", status=status, partial=partial)
 
 
 def forced_tool(request: Asked) -> Any:
