@@ -161,6 +161,27 @@ def test_wrong_use_is_said(words: list[str], said: str) -> None:
     assert said in data(run(*words, "--json"))["error"]
 
 
+@pytest.mark.parametrize(
+    ("before", "coming"), [("{", '"days"'), ('{"city": "a", "days": 1', ".0"), ('{"city": "a"', " ,")]
+)
+def test_mask_and_explain_ask_as_a_model_writes(tmp_path: Path, before: str, coming: str) -> None:
+    file = tmp_path / "schema.json"
+    members = {"city": {"type": "string"}, "days": {"type": "integer"}}
+    required = ["city", "days"]
+    file.write_text(
+        json.dumps({"type": "object", "properties": members, "required": required, "additionalProperties": False})
+    )
+    free = run("explain", str(file), before, "--next", coming)
+    written = run("explain", str(file), before, "--next", coming, "--as-generated")
+    assert (free.exit_code, written.exit_code) == (0, 1)
+    assert "every spelling" in free.stdout
+    assert "as generate and the server write: members" in written.stdout
+    counts = [data(run("mask", str(file), before, "--json", *more))["allowed"] for more in ((), ("--as-generated",))]
+    assert counts[0] > counts[1]
+    assert "--as-generated" in run("mask", str(file), before).stdout
+    assert "generate" not in run("mask", "yes|no", "y").stdout
+
+
 def test_a_guessed_language_is_said(schema: str) -> None:
     """And a word is a pattern where one says so; so is what no file is named."""
     assert "schema.json is read as JSON Schema" in run("check", schema).stderr

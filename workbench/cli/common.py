@@ -31,6 +31,7 @@ __all__ = [
     "DIFFERENT",
     "FINE",
     "USAGE",
+    "AsGenerated",
     "AsJson",
     "Exact",
     "Language",
@@ -90,6 +91,9 @@ ModelOption = Annotated[
 ]
 TextArgument = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="A text, or - for standard input.", show_default=False)
+]
+AsGenerated = Annotated[
+    bool, typer.Option("--as-generated", help="Of a schema or tools, ask the grammar that `generate` writes under.")
 ]
 TextFile = Annotated[
     str | None,
@@ -194,13 +198,19 @@ def open_tokenizer(name: str) -> Tokenizer:
     return load_tokenizer(name)
 
 
-def open_session(where: str, language: str | None, tokenizer: str, *, as_json: bool = False) -> Session:
-    """A session at the beginning; mistakes in the source end the command with all their places."""
+def open_session(
+    where: str, language: str | None, tokenizer: str, *, as_generated: bool = False, as_json: bool = False
+) -> Session:
+    """A session at the beginning; mistakes in the source end the command with all their places.
+
+    as_generated: the grammar is that of `generate` and the server, which leave a schema fewer spellings.
+    """
     from kernels_core import Options
     from workbench.session import Session
 
     loaded = open_tokenizer(tokenizer)
-    return Session(open_checked(where, language, loaded, as_json=as_json), loaded, options=Options())
+    source = open_checked(where, language, loaded, as_json=as_json)
+    return Session(source.for_a_model() if as_generated else source, loaded, options=Options())
 
 
 def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, as_json: bool = False) -> Source:

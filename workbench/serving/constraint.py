@@ -18,10 +18,11 @@ from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import CAPS, WRITTEN, Source
+from workbench.languages.mistakes import Mistake
 from workbench.languages.positions import child
 from workbench.languages.tools import ToolsError
 from workbench.languages.warnings import doubts, misspelt
-from workbench.serving.body import Body, dotted
+from workbench.serving.body import Body
 from workbench.serving.calls import NOT_READ, CallFormat
 from workbench.serving.errors import Place, RequestError
 from workbench.serving.fields import Asked
@@ -115,13 +116,6 @@ class _Maker:
     def constraint(self) -> Constraint:
         """The grammar, without warnings."""
         tools, kind = self.tools(), self._form.kind
-        for index, tool in enumerate(self._request.tools or ()):
-            if not _NAME.fullmatch(name := tool["function"]["name"]):
-                place = dotted(child("#/tools", index))
-                said = (
-                    f"{place}: other servers refuse the name {json.dumps(name)}: letters, digits, _ and -, at most 64"
-                )
-                self._warnings.append(said)
         if tools is not None and self.forced_tool is not None:
             tools = self.arguments_alone()
         if tools is None and self._request.tools and kind == "text":
@@ -140,8 +134,8 @@ class _Maker:
         """What there is to warn of in what was compiled, each once."""
         return tuple(dict.fromkeys(self._warnings))
 
-    def _warn(self, pointer: str, source: Source, made: CompiledGrammar) -> None:
-        self._warnings += [f"{dotted(pointer)}: {one}" for one in doubts(source, made.grammar)]
+    def _warn(self, pointer: str, source: Source, found: Sequence[Mistake]) -> None:
+        self._warnings += [str(self._body.moved(pointer, source, one)) for one in found]
 
     # -- tools ------------------------------------------------------------------------------------------------------
 
@@ -187,13 +181,21 @@ class _Maker:
         }
         source = Source("tools", self._body.part("#/tools"), options)
         try:
-            return CallFormat(source.tool_tag)
+            made = CallFormat(source.tool_tag)
         except ToolsError as error:
             if error.path.startswith("#/tool_choice"):
                 raise self._body.wrong(error.path, error.reason) from None
             raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
         except MaskscopeError as error:
             raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
+        for index, tool in enumerate(self._request.tools or ()):
+            if not _NAME.fullmatch(name := tool["function"]["name"]):
+                nested = "function" in self._body.value["tools"][index]
+                pointer = child("#/tools", index, *(("function",) if nested else ()), "name")
+                said = f"other servers refuse the name {json.dumps(name)}"
+                place = self._body.place(pointer, said, "they take up to 64 letters, digits, _ and -")
+                self._warnings.append(str(place))
+        return made
 
     # -- the format -------------------------------------------------------------------------------------------------
 
@@ -293,6 +295,9 @@ class _Maker:
             return read.compile(self._compiler, cancel=self._cancel)
 
         compile_it = compile_it or from_source
+        places = [self._body.moved(pointer, source, one) for one in misspelt(source)]
+        if strictly := [place for place in places if self._is_strict([place])]:
+            raise self._body.refused(pointer, strictly, code)
         try:
             made: CompiledGrammar = compile_it(lenient=False)
         except BudgetExceededError as error:
@@ -306,11 +311,10 @@ class _Maker:
                 made = compile_it(lenient=True)
             except MaskscopeError:
                 raise refused from None
-            lost = [f"{dotted(one.pointer)}: {one.message}; this is not enforced" for one in refused.places]
-            self._warnings += lost
-            self._warnings += [f"{dotted(pointer)}: {one}" for one in misspelt(source)]
+            self._warnings += [str(replace(one, cure="this is not enforced")) for one in refused.places]
+            self._warn(pointer, source, misspelt(source))
             return made
-        self._warn(pointer, source, made)
+        self._warn(pointer, source, doubts(source, made.grammar))
         return made
 
     def _is_strict(self, places: Sequence[Place]) -> bool:

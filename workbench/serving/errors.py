@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kernels_core.errors import DeadEndError, MaskscopeError
+from workbench.languages.positions import parts_of
 
-__all__ = ["Place", "RequestError", "of_row"]
+__all__ = ["Place", "RequestError", "dotted", "of_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,14 @@ class Place:
     cure: str = ""
 
     def __str__(self) -> str:
+        field, at = dotted(self.pointer), f"line {self.line}, column {self.column}"
         cure = f"; {self.cure}" if self.cure else ""
-        return f"{self.pointer} (line {self.line}, column {self.column}): {self.message}{cure}"
+        return f"{f'{field} ({at})' if field else at}: {self.message}{cure}"
+
+
+def dotted(pointer: str) -> str:
+    """`#/messages/0/content` as OpenAI's `param` has it: `messages.0.content`."""
+    return ".".join(parts_of(pointer))
 
 
 class RequestError(Exception):
