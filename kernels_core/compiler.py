@@ -117,7 +117,10 @@ class GrammarCompiler:
             if isinstance(grammar, str):
                 grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
             elif not isinstance(grammar, Grammar):
-                raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
+                raise TypeError(
+                    f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}; "
+                    "schemas go to compile_json_schema, tags to compile_structural_tag"
+                )
             return self._by_grammar(grammar)
 
     def compile_regex(

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from kernels_core.errors import TokenizerError
 from workbench.cli import app
 from workbench.generation import ModelError, fetching, generate, load_model
 from workbench.generation.fetching import PACKAGED, fetch_model, find_model, models_folder
+from workbench.tokenizers import load_tokenizer
 
 pytest.importorskip("gguf", reason="gguf is not installed: pip install 'maskscope[models]'")
 pytest.importorskip("accelerate", reason="accelerate is not installed: pip install 'maskscope[models]'")
@@ -26,8 +28,19 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_was_not_fetched_says_the_command(empty_cache: Path) -> None:
     with pytest.raises(ModelError, match="Run once: maskscope model fetch smollm2"):
         load_model("smollm2")
+    with pytest.raises(TokenizerError, match="Run once: maskscope model fetch smollm2"):
+        load_tokenizer("smollm2")
+    with pytest.raises(TokenizerError, match="here: did you mean 'smollm2'"):
+        load_tokenizer("smolllm2")
     with pytest.raises(ModelError, match="no model 'gpt-17' can be fetched; there is smollm2"):
         fetch_model("gpt-17")
+
+
+def test_a_word_names_the_tokenizer_too() -> None:
+    demo = load_tokenizer("demo")
+    assert (demo.name, demo.info.fingerprint) == ("demo", load_model("demo").tokenizer.info.fingerprint)
+    if find_model("smollm2") is not None:
+        assert load_tokenizer("smollm2").encode("a") == load_tokenizer(find_model("smollm2")).encode("a")
 
 
 def test_the_list_says_licence_and_origin(empty_cache: Path) -> None:

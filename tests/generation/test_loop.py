@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pydantic = pytest.importorskip("pydantic")
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, GrammarWarning, TokenizerInfo  # noqa: E402
 from kernels_core.errors import DeadEndError, GrammarSyntaxError, TokenizerError  # noqa: E402
 from workbench import Session, Source, compare, probability, replay  # noqa: E402
 from workbench.generation import (  # noqa: E402
@@ -417,3 +418,13 @@ def test_the_mask_buffer_counts_and_looks_up_every_bit(tiny: LanguageModel) -> N
     row = np.asarray(small_masks.on_device())[0]
     bits = np.unpackbits(row.view(np.uint8), bitorder="little")[: tiny.vocab_size]
     assert np.flatnonzero(bits).tolist() == allowed
+
+
+def test_a_misspelt_keyword_is_told_to_the_caller(tiny: LanguageModel) -> None:
+    schema = {"type": "object", "properties": {"zip": {"type": "string", "maxlength": 5}}}
+    with pytest.warns(GrammarWarning, match="did you mean `maxLength`") as told:
+        generate(tiny, "a", schema, max_tokens=2, seed=1)
+    assert [one.filename for one in told] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GrammarWarning)
+        generate(tiny, "a", {"type": "object", "properties": {"zip": {"maxLength": 5}}}, max_tokens=2, seed=1)

@@ -81,6 +81,11 @@ def test_bad_prompts_are_refused(tiny: LanguageModel, prompt: list[int], reason:
 def test_what_cannot_be_loaded_says_why(tmp_path: Path, tiny_folder: Path) -> None:
     with pytest.raises(ModelError, match="no such folder"):
         load_model(tmp_path / "nothing")
+    with pytest.raises(ModelError, match="no model 'smolllm2' on this machine: did you mean 'smollm2'"):
+        load_model("smolllm2")
+    with pytest.raises(ModelError, match="one of demo, smollm2") as unknown:
+        load_model("nothing")
+    assert "hf download" not in str(unknown.value)
     with pytest.raises(ModelError, match="hf download nobody/nothing-at-all"):
         load_model("nobody/nothing-at-all")
     with pytest.raises(ModelError, match="cannot load"):

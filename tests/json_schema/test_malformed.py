@@ -131,3 +131,9 @@ def test_messages_show_values_as_json(schema: Any, said: str) -> None:
         Grammar.from_json_schema(schema)
     assert said in str(caught.value)
     assert not any(word in str(caught.value) for word in ("Decimal(", "None", "not True"))
+
+
+def test_explain_schema_names_the_keyword_that_was_meant() -> None:
+    said = {row.keyword: (row.status, row.note) for row in explain_schema({"minProprties": 2, "mine": 1, "title": "a"})}
+    assert said["minProprties"] == ("annotation", "it forbids nothing; did you mean minProperties?")
+    assert said["mine"] == said["title"] == ("annotation", "")

@@ -54,20 +54,20 @@ def test_a_free_answer_is_what_generate_writes(client: Client) -> None:
     [
         (
             {"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object", "itmes": True}}}},
-            "response_format.json_schema.schema: ",
+            "response_format.json_schema.schema.itmes (line 1, column ",
             "did you mean `items`?",
         ),
         (
             {"response_format": {"type": "grammar", "grammar": 'root ::= "a"\nother ::= "b"\n'}},
-            "response_format.grammar: ",
-            "line 2, column 1: nothing calls the rule other",
+            "response_format.grammar (line 2, column 1): ",
+            "nothing calls the rule other",
         ),
         (
             {
                 "tools": [{"type": "function", "function": {"name": "f", "parameters": {"reqired": ["a"]}}}],
                 "tool_choice": "required",
             },
-            "tools: ",
+            "tools.0.function.parameters.reqired (line 1, column ",
             "did you mean `required`?",
         ),
     ],
@@ -76,8 +76,35 @@ def test_warnings_stand_beside_the_usage(client: Client, fields: Any, place: str
     (warned,) = client.chat(seed=1, **fields).json()["warnings"]
     assert warned.startswith(place)
     assert said in warned
-    last = client.events(seed=1, stream_options={"include_usage": True}, **fields)[-1]
-    assert last["warnings"] == [warned]
+    (last,) = client.events(seed=1, stream_options={"include_usage": True}, **fields)[-1]["warnings"]
+    assert last.startswith(place)
+    assert said in last
+
+
+@pytest.mark.parametrize("where", ["response_format", "tools"])
+def test_what_is_strict_has_no_misspelt_keyword(client: Client, where: str) -> None:
+    schema = {"type": "object", "properties": {"zip": {"type": "string", "maxlength": 5}}}
+    for strict in (True, False):
+        fields: dict[str, Any]
+        if where == "tools":
+            fields = {
+                "tools": [{"type": "function", "function": {"name": "f", "parameters": schema, "strict": strict}}]
+            }
+            place = "tools.0.function.parameters.properties.zip.maxlength"
+        else:
+            form = {"name": "x", "schema": schema, "strict": strict}
+            fields = {"response_format": {"type": "json_schema", "json_schema": form}}
+            place = "response_format.json_schema.schema.properties.zip.maxlength"
+        answer = client.chat(seed=1, **fields)
+        if not strict:
+            (warned,) = answer.json()["warnings"]
+            assert warned.startswith(place)
+            continue
+        told = answer.json()["error"]
+        assert answer.status_code == 400
+        assert told["message"].count(place) == 1
+        assert told["places"][0]["pointer"] == "#/" + place.replace(".", "/")
+        assert told["places"][0]["cure"] == "did you mean `maxLength`?"
 
 
 LABELS = {"type": "array", "items": {"type": "string", "maxLength": 3}, "maxItems": 3, "not": {"uniqueItems": True}}
@@ -95,7 +122,7 @@ def labelled(**more: Any) -> list[dict[str, Any]]:
     [
         pytest.param(
             {"tools": labelled()},
-            "tools.1.function.parameters.properties.labels.not.uniqueItems: ",
+            "tools.1.function.parameters.properties.labels.not.uniqueItems (line 1, column ",
             marks=pytest.mark.report(
                 "sandialabs/atlas-ui-3#727, anthropics/claude-code#88049",
                 "A tool whose schema cannot be exact breaks no request: the answer warns of what is left out.",
@@ -103,11 +130,11 @@ def labelled(**more: Any) -> list[dict[str, Any]]:
         ),
         (
             {"tools": labelled(), "response_format": {"type": "json_object"}},
-            "tools.1.function.parameters.properties.labels.not.uniqueItems: ",
+            "tools.1.function.parameters.properties.labels.not.uniqueItems (line 1, column ",
         ),
         (
             {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": LABELLED}}},
-            "response_format.json_schema.schema.properties.labels.not.uniqueItems: ",
+            "response_format.json_schema.schema.properties.labels.not.uniqueItems (line 1, column ",
         ),
         (
             {
@@ -116,7 +143,7 @@ def labelled(**more: Any) -> list[dict[str, Any]]:
                     "format": {"type": "json_schema", "json_schema": LABELLED},
                 }
             },
-            "response_format.format.json_schema.properties.labels.not.uniqueItems: ",
+            "response_format.format.json_schema.properties.labels.not.uniqueItems (line 1, column ",
         ),
     ],
 )

@@ -132,6 +132,23 @@ def test_structured_outputs_of_vllm(client: Client, asked: dict[str, Any], patte
     assert re.fullmatch(pattern, whole["text"], re.S)
 
 
+def test_a_call_that_a_stop_string_cuts_is_no_call(client: Client) -> None:
+    """One that is whole stays one, though a stop string has cut what ends it."""
+    asked: dict[str, Any] = {"tools": TOOLS, "tool_choice": "required", "seed": 5}
+    free = choice(client.chat(**asked))
+    assert free["finish_reason"] == "tool_calls"
+    (function,) = [call["function"] for call in free["message"]["tool_calls"]]
+    cut = choice(client.chat(stop=function["arguments"][3:6], **asked))
+    assert (cut["finish_reason"], cut["stop_reason"]) == ("stop", function["arguments"][3:6])
+    assert cut["message"]["tool_calls"][0]["function"]["arguments"] == function["arguments"][:3]
+    assert client.events(stop=function["arguments"][3:6], **asked)[-1]["choices"][0]["finish_reason"] == "stop"
+    whole = choice(client.chat(stop="</tool_call>", **asked))
+    assert (whole["finish_reason"], whole["stop_reason"]) == ("tool_calls", "</tool_call>")
+    flat = {"tools": FLAT, "tool_choice": "required"}
+    (item,) = told(respond(client, stop=function["arguments"][3:6], **flat))["output"]
+    assert (item["type"], item["status"]) == ("function_call", "incomplete")
+
+
 def test_the_stop_string_is_told(client: Client) -> None:
     free = choice(client.chat(seed=5))
     assert free["stop_reason"] is None

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.serve.conftest import TOOLS, Client
+from workbench.serving.body import Body
+from workbench.serving.chat import read_request
 
 USER = [{"role": "user", "content": "hi"}]
 
@@ -105,6 +107,30 @@ def test_a_field_is_named(client: Client, fields: dict[str, Any], param: str) ->
     assert place["line"] == 1
 
 
+@pytest.mark.parametrize(
+    ("fields", "cure"),
+    [
+        ({"max_token": 5}, "did you mean max_tokens?"),
+        ({"teperature": 1}, "did you mean temperature?"),
+        ({"guided_json": {}}, "did you mean structured_outputs.json?"),
+        ({"response_format": {"type": "json_schema", "schema": {}}}, "did you mean json_schema.schema?"),
+        ({"response_format": {"type": "regex", "patern": "a"}}, "did you mean pattern?"),
+        ({"structured_outputs": {"regx": "a"}}, "did you mean regex?"),
+        ({"xyzzy": 1}, ""),
+    ],
+    ids=str,
+)
+def test_a_field_s_neighbour_is_named(client: Client, fields: dict[str, Any], cure: str) -> None:
+    told = refused(client.post({"model": "demo", "messages": USER} | fields))
+    assert told["places"][0]["cure"] == cure
+    assert told["message"].count("did you mean") == bool(cure)
+    assert cure in told["message"]
+
+
+def test_an_empty_list_is_said_plainly(client: Client) -> None:
+    assert refused(client.post({"model": "demo", "messages": []}))["message"] == "messages: at least 1 is expected"
+
+
 def test_a_picture_is_refused_by_its_name(client: Client) -> None:
     parts = [{"type": "text", "text": "what is this"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
     told = refused(client.post({"model": "demo", "messages": [{"role": "user", "content": parts}]}))
@@ -138,6 +164,8 @@ def test_a_schema_is_refused_with_its_places(client: Client) -> None:
     assert "strin" in told["message"]
     assert "lenient" not in json.dumps(told)
     assert "and 1 more" in told["message"]
+    assert told["message"].startswith("response_format.json_schema.schema.properties.a.type (line ")
+    assert told["message"].count("response_format") == 1
 
 
 @pytest.mark.parametrize(
@@ -161,8 +189,44 @@ def test_a_tool_is_refused_with_its_place(client: Client) -> None:
     told = refused(client.chat(tools=tools))
     assert told["param"] == "tools"
     assert told["places"][0]["pointer"].startswith("#/tools/2/function/parameters")
+    assert told["message"].startswith("tools.2.function.parameters.type (line 1, column ")
+    assert told["message"].count("tools") == 1
     nameless = refused(client.chat(tools=[{"type": "function", "function": {}}]))
     assert nameless["places"][0]["pointer"].startswith("#/tools/0")
+
+
+@pytest.mark.parametrize(
+    ("tool", "pointer", "said"),
+    [
+        ({"type": "function", "function": {"name": "a", "parametres": {}}}, "/function/parametres", "mean parameters?"),
+        ({"type": "function", "function": {"name": "a"}, "parameters": {}}, "/parameters", "there are type, function"),
+        ({"name": "a", "inputSchema": {}}, "/inputSchema", "mean input_schema?"),
+        ({"name": "a", "input_schema": {}, "parameters": {}}, "/input_schema", "send one of them"),
+        ({"name": "a", "input_schema": 5}, "", "JSON schema"),
+    ],
+)
+def test_no_schema_of_a_tool_is_lost(client: Client, tool: Any, pointer: str, said: str) -> None:
+    told = refused(client.chat(tools=[*TOOLS, tool]))
+    assert (told["param"], told["code"]) == ("tools", "invalid_tools")
+    assert told["places"][0]["pointer"] == f"#/tools/2{pointer}"
+    assert said in told["message"]
+
+
+def test_a_tool_as_another_api_has_it(client: Client) -> None:
+    """It is told to the model, and its schema holds; a name that others refuse is warned of."""
+    function = TOOLS[0]["function"]
+    flat = {"name": "my tool!", "input_schema": function["parameters"], "cache_control": {"type": "ephemeral"}}
+    named = {"type": "function", "function": {"name": "my tool!", "parameters": function["parameters"]}}
+    one, other = (client.chat(tools=[tool], tool_choice="required", seed=5).json() for tool in (flat, named))
+    assert one["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "my tool!"
+    assert one["usage"] == other["usage"]
+    arguments = [one["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] for one in (one, other)]
+    assert arguments[0] == arguments[1]
+    assert [warning.split(":")[0] for warning in one["warnings"]] == ["tools.0.name (line 1, column 111)"]
+    asked = read_request(Body(json.dumps({"model": "demo", "messages": USER, "tools": [flat]}).encode()))
+    assert asked.tools == [
+        {"type": "function", "function": {**named["function"], "cache_control": {"type": "ephemeral"}}}
+    ]
 
 
 def test_a_format_beside_tools_that_cannot_be(client: Client) -> None:

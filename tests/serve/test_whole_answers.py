@@ -36,7 +36,13 @@ def test_no_answer_is_cut(client: Client) -> None:
     error = refused(client, max_tokens=2)
     assert (error["code"], error["param"]) == ("max_tokens_too_small", "max_tokens")
     shortest = int(error["message"].split("takes ")[1].split()[0])
-    assert f"allow at least {shortest} tokens" in error["message"]
+    assert error["message"].count(f"allow at least {shortest} tokens") == 1
+    assert error["places"][0]["cure"].startswith(f"allow at least {shortest} tokens")
+    longer = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "string", "minLength": 9000}}}
+    told = client.chat(response_format=longer).json()["error"]
+    assert told["code"] == "max_tokens_too_small"
+    assert "no answer has more than 1,024 tokens here" in told["message"]
+    assert "allow at least" not in told["message"]
     for seed in range(12):
         told = client.chat(response_format=FORM, seed=seed, max_tokens=shortest + seed, temperature=1.5).json()
         assert told["choices"][0]["finish_reason"] == "stop"
@@ -63,7 +69,28 @@ def test_the_way_out(client: Client, cutting: Client) -> None:
     assert refused(cutting, max_tokens=2, complete=True)["code"] == "max_tokens_too_small"
     error = refused(client, max_tokens=None, max_completion_tokens=2)
     assert error["param"] == "max_completion_tokens"
-    assert "complete false lets an answer be cut" in error["message"]
+    assert "send complete false" in error["places"][0]["cure"]
+
+
+@pytest.mark.parametrize("where", ["response_format", "tools"])
+def test_what_is_too_large_is_the_grammar_s_fault(client: Client, where: str) -> None:
+    """The whole automaton is asked for where an end must be certain, and is made as it is met where it need not be."""
+    pattern = {"type": "string", "pattern": "^(a|b)*a(a|b){20}$"}
+    schema = {"type": "object", "properties": {"x": pattern}, "required": ["x"], "additionalProperties": False}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    fields: dict[str, Any] = {"response_format": form}
+    if where == "tools":
+        tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+        fields = {"tools": [tool], "tool_choice": "required"}
+    param = "tools" if where == "tools" else "response_format.json_schema.schema"
+    for complete, status in ((True, 400), (False, 422)):
+        answer = client.chat(complete=complete, **fields)
+        assert answer.status_code == status, answer.text
+        error = answer.json()["error"]
+        assert (error["code"], error["param"]) == ("budget_exceeded", param)
+        assert error["places"][0]["pointer"] == "#/" + param.replace(".", "/")
+        assert "Options" not in error["message"]
+        assert error["places"][0]["cure"] in error["message"]
 
 
 def test_a_text_without_a_grammar_may_be_cut(client: Client) -> None:

@@ -141,6 +141,7 @@ def test_mistakes_have_a_place(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["check", "nowhere.json"], "no file 'nowhere.json'"),
+        *((["check", name], "say -l regex") for name in ("order_schema", "orderschema.jsn", "schemas/order", "~/x")),
         (["check", "root ::= [a-z]", "-f", "nowhere.txt"], "No such file"),
         (["check", "root ::= [a-z]", "README.md"], "read it by --text-file README.md"),
         (["check", "root ::= [a-z]", "-t", "nonesuch"], "'nonesuch' is neither"),
@@ -158,6 +159,38 @@ def test_wrong_use_is_said(words: list[str], said: str) -> None:
     assert result.exit_code == 2
     assert said in result.stderr
     assert said in data(run(*words, "--json"))["error"]
+
+
+@pytest.mark.parametrize(
+    ("before", "coming"), [("{", '"days"'), ('{"city": "a", "days": 1', ".0"), ('{"city": "a"', " ,")]
+)
+def test_mask_and_explain_ask_as_a_model_writes(tmp_path: Path, before: str, coming: str) -> None:
+    file = tmp_path / "schema.json"
+    members = {"city": {"type": "string"}, "days": {"type": "integer"}}
+    required = ["city", "days"]
+    file.write_text(
+        json.dumps({"type": "object", "properties": members, "required": required, "additionalProperties": False})
+    )
+    free = run("explain", str(file), before, "--next", coming)
+    written = run("explain", str(file), before, "--next", coming, "--as-generated")
+    assert (free.exit_code, written.exit_code) == (0, 1)
+    assert "every spelling" in free.stdout
+    assert "as generate and the server write: members" in written.stdout
+    counts = [data(run("mask", str(file), before, "--json", *more))["allowed"] for more in ((), ("--as-generated",))]
+    assert (counts[0] > counts[1]) == (before != "{")  # where every name begins with the same quote
+    assert "--as-generated" in run("mask", str(file), before).stdout
+    assert "generate" not in run("mask", "yes|no", "y").stdout
+
+
+def test_a_guessed_language_is_said(schema: str) -> None:
+    """And a word is a pattern where one says so; so is what no file is named."""
+    assert "schema.json is read as JSON Schema" in run("check", schema).stderr
+    assert "SOURCE is read as regex: one line" in run("mask", "yes|no", "y").stderr
+    assert "is read as" not in run("check", "yes", "yes", "-l", "regex").stderr
+    assert "is read as" not in run("check", "yes|no", "yes", "--json").output
+    for pattern in ("a.b|c", r"\d/\d", "[a-z]+", "1.5", "two words", "x*"):
+        assert run("check", pattern).exit_code == 0, pattern
+    assert '"::="' in run("check", 'root := "a"').stderr
 
 
 def test_a_source_that_is_no_text(tmp_path: Path) -> None:

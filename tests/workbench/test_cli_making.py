@@ -114,3 +114,9 @@ def test_jupyterlab_is_opened_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "--ServerApp.port=8899" in command
     assert out.is_file()
     assert run("serve-notebook", "-", "--out", "x.txt", given='root ::= "a"').exit_code == 2
+
+
+def test_generate_tells_a_misspelt_keyword() -> None:
+    result = run("generate", '{"type": "array", "maxitems": 2}', "hi", "--max-tokens", "2")
+    assert result.stderr.count("did you mean `maxItems`") == 1
+    assert "warning: JSON Schema, line 1, column 19 (#/maxitems)" in result.stderr

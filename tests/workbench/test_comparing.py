@@ -66,6 +66,18 @@ def test_places_of_one_grammar(tokenizer: Tokenizer) -> None:
     assert [(end.allowed_by, end.refused_by) for end in ends] == [("after call␣a", "at the beginning")]
 
 
+def test_engines_are_held_against_each_other_at_the_same_place(tokenizer: Tokenizer) -> None:
+    naive = Options(parser="naive")
+    found = wb.compare(WORDS, engines=["ours", naive], texts=["", "call a"], tokenizer=tokenizer)
+    assert found.agree
+    sides = [(pair.base.side, pair.other.side) for pair in found.pairs]
+    assert [(one.text, other.text) for one, other in sides] == [(b"", b""), (b"call a", b"call a")]
+    assert all(one.engine is not other.engine for one, other in sides)
+    grammars = wb.compare(WORDS, WORDS, texts=["", "call ", "call a"], tokenizer=tokenizer)
+    assert grammars.agree
+    assert len(grammars.pairs) == 3
+
+
 def test_who_refuses_is_an_answer(tokenizer: Tokenizer) -> None:
     found = wb.compare(NESTED, engines=["ours", Options(parser="fsm")], tokenizer=tokenizer)
     assert not found.agree

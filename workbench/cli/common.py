@@ -31,6 +31,7 @@ __all__ = [
     "DIFFERENT",
     "FINE",
     "USAGE",
+    "AsGenerated",
     "AsJson",
     "Exact",
     "Language",
@@ -80,7 +81,9 @@ Language = Annotated[
 TokenizerOption = Annotated[
     str,
     typer.Option(
-        "--tokenizer", "-t", help="A name (tekken), or a path: tokenizer.json, *.tiktoken, *.model, a model's folder."
+        "--tokenizer",
+        "-t",
+        help="A name (tekken, demo, smollm2), or a path: tokenizer.json, *.tiktoken, *.model, a model's folder.",
     ),
 ]
 ModelOption = Annotated[
@@ -88,6 +91,9 @@ ModelOption = Annotated[
 ]
 TextArgument = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="A text, or - for standard input.", show_default=False)
+]
+AsGenerated = Annotated[
+    bool, typer.Option("--as-generated", help="Of a schema or tools, ask the grammar that `generate` writes under.")
 ]
 TextFile = Annotated[
     str | None,
@@ -160,17 +166,29 @@ def reporting(as_json: bool = False) -> Iterator[None]:
 def open_source(where: str, language: str | None, *, as_json: bool = False) -> Source:
     """SOURCE as the person gave it; mistakes in it are not looked for yet."""
     from workbench.languages import Source
+    from workbench.languages.guess import is_name
 
     try:
         if where == "-":
-            return Source.of(sys.stdin.buffer.read().decode("utf-8-sig"), language)
-        return Source.of(Path(where) if is_file(where) else where, language)
+            found = Source.of(sys.stdin.buffer.read().decode("utf-8-sig"), language)
+        else:
+            found = Source.of(Path(where) if is_file(where) else where, language)
+            if language is None and not found.name and found.language == "regex" and is_name(where):
+                fail(
+                    f"there is no file {where!r}; - reads standard input, and if this is a pattern and no name, say "
+                    "-l regex",
+                    as_json=as_json,
+                )
     except FileNotFoundError as error:
         fail(f"{error}; - reads standard input", as_json=as_json)
     except (TypeError, ValueError) as error:
         if isinstance(error, UnicodeDecodeError):
             raise
         fail(str(error), as_json=as_json)
+    if language is None and not as_json and not found.why.startswith("the file's name"):
+        note = f"{found.name or 'SOURCE'} is read as {found.title}: {found.why}"
+        Console(stderr=True, highlight=False, soft_wrap=True).print(Text(note, "dim"))
+    return found
 
 
 def open_tokenizer(name: str) -> Tokenizer:
@@ -180,13 +198,19 @@ def open_tokenizer(name: str) -> Tokenizer:
     return load_tokenizer(name)
 
 
-def open_session(where: str, language: str | None, tokenizer: str, *, as_json: bool = False) -> Session:
-    """A session at the beginning; mistakes in the source end the command with all their places."""
+def open_session(
+    where: str, language: str | None, tokenizer: str, *, as_generated: bool = False, as_json: bool = False
+) -> Session:
+    """A session at the beginning; mistakes in the source end the command with all their places.
+
+    as_generated: the grammar is that of `generate` and the server, which leave a schema fewer spellings.
+    """
     from kernels_core import Options
     from workbench.session import Session
 
     loaded = open_tokenizer(tokenizer)
-    return Session(open_checked(where, language, loaded, as_json=as_json), loaded, options=Options())
+    source = open_checked(where, language, loaded, as_json=as_json)
+    return Session(source.for_a_model() if as_generated else source, loaded, options=Options())
 
 
 def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, as_json: bool = False) -> Source:

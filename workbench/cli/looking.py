@@ -15,6 +15,7 @@ from visualizers.glyphs import clip, glyph
 from workbench.cli.common import (
     DIFFERENT,
     FINE,
+    AsGenerated,
     AsJson,
     Exact,
     Language,
@@ -141,6 +142,7 @@ def mask(
     exact: Exact = False,
     tokens: Annotated[int, typer.Option("--tokens", min=0, help="List so many allowed tokens, too.")] = 0,
     refused: Annotated[bool, typer.Option("--refused", help="Group the refused tokens by where they die.")] = False,
+    as_generated: AsGenerated = False,
     language: Language = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
@@ -152,8 +154,9 @@ def mask(
     Example: mask schema.json '{"na'
     """
     with reporting(as_json):
-        session = open_session(source, language, tokenizer, as_json=as_json)
+        session = open_session(source, language, tokenizer, as_generated=as_generated, as_json=as_json)
         _go(session, read_text(source, text, text_file, exact=exact, as_json=as_json) or b"", as_json)
+        spelling = _spelling(session, as_generated)
         ahead = session.inspect.next()
         ids = list(session.inspect.allowed_ids())
         stops = set(session.tokenizer.info.stop_token_ids)
@@ -162,6 +165,7 @@ def mask(
             say_json(
                 {
                     "position": session.inspect.position,
+                    "spelling": spelling,
                     "allowed": len([i for i in ids if i not in stops]),
                     "vocabulary": session.tokenizer.vocab_size,
                     "may_end": session.is_completed,
@@ -174,6 +178,8 @@ def mask(
             return
         console = output()
         console.print(_place_line(session))
+        if spelling:
+            _legend(console, spelling)
         end = ", and the text may end here" if session.is_completed else ""
         allowed = len([i for i in ids if i not in stops])
         console.print(f"{allowed:,} of {session.tokenizer.vocab_size:,} tokens allowed{end}")
@@ -213,6 +219,7 @@ def explain(
         str | None, typer.Option("--next", help="The text that is to come next.", show_default=False)
     ] = None,
     token: Annotated[int | None, typer.Option("--token", help="A token's id instead.", show_default=False)] = None,
+    as_generated: AsGenerated = False,
     language: Language = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
@@ -227,7 +234,7 @@ def explain(
     with reporting(as_json):
         if (what is None) == (token is None):
             fail("say what is to come: --next WHAT, or --token ID", as_json=as_json)
-        session = open_session(source, language, tokenizer, as_json=as_json)
+        session = open_session(source, language, tokenizer, as_generated=as_generated, as_json=as_json)
         _go(session, read_text(source, text, text_file, exact=exact, as_json=as_json) or b"", as_json)
         if token is not None and not 0 <= token < session.tokenizer.vocab_size:
             fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}", as_json=as_json)
@@ -237,6 +244,7 @@ def explain(
             "ok": reading.ok,
             "message": why.message,
             "position": session.inspect.position,
+            "spelling": _spelling(session, as_generated),
             **_why_data(why, reading),
         }
         if as_json:
@@ -244,6 +252,8 @@ def explain(
         else:
             console = output()
             console.print(_place_line(session))
+            if result["spelling"]:
+                _legend(console, result["spelling"])
             shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
             words = ("may come", "cannot come") if token is None else ("allowed", "refused")
             verdict = (words[0], "green") if reading.ok else (words[1], "red")
@@ -270,6 +280,15 @@ def _go(session: Session, data: bytes, as_json: bool) -> None:
         for line in _details(result):
             console.print(line)
     raise typer.Exit(DIFFERENT)
+
+
+def _spelling(session: Session, as_generated: bool) -> str:
+    """Which spellings of JSON were asked about; "" where the source has one reading."""
+    if session.document.for_a_model() is session.document:
+        return ""
+    if as_generated:
+        return "as generate and the server write: members in declared order, numbers in their shortest spelling."
+    return "every spelling that the schema allows; --as-generated asks as generate and the server write."
 
 
 def _place_line(session: Session) -> Text:

@@ -10,12 +10,16 @@ import os
 import re
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -89,17 +93,18 @@ def generate(
             fail(str(error), as_json=as_json)
         opened = open_checked(source, language, loaded.tokenizer, as_json=as_json)
         try:
-            made = run(
-                loaded,
-                prompt.decode(),
-                opened,
-                max_tokens=max_tokens,
-                temperature=temperature,
-                seed=seed,
-                complete=complete,
-                healing=healing,
-                canonical=canonical,
-            )
+            with _warnings_shown():
+                made = run(
+                    loaded,
+                    prompt.decode(),
+                    opened,
+                    max_tokens=max_tokens,
+                    temperature=temperature,
+                    seed=seed,
+                    complete=complete,
+                    healing=healing,
+                    canonical=canonical,
+                )
         except (TooFewTokensError, UnsupportedFeatureError, TokenizerError, DeadEndError) as error:
             fail(str(error), as_json=as_json)
         if as_json:
@@ -108,6 +113,25 @@ def generate(
             _print_generation(made, steps)
     if not made.complete:
         raise typer.Exit(DIFFERENT)
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """What a grammar says that its author hardly means, on standard error and in one line each."""
+    from kernels_core import GrammarWarning
+
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if not issubclass(category, GrammarWarning):
+                others(message, category, *place, **more)
+                return
+            console = Console(stderr=True, highlight=False, soft_wrap=True)
+            console.print(Text.assemble(("warning: ", "yellow"), str(message)))
+
+        warnings.showwarning = show
+        yield
 
 
 def _generation_data(made: Generation) -> dict[str, Any]:

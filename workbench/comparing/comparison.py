@@ -59,8 +59,9 @@ class Pair:
 class Comparison:
     """What `compare` found.  Displays itself; `differences` are grouped, `to_frame()` has a row for each token.
 
-    answers: one a side, the first is what the others are held against.  missing: engines that could not be opened.
-    pairs: the first side that has a mask with each other one that has.  common: which ids were compared.
+    answers: one a side.  missing: engines that could not be opened.  pairs: the first side that has a mask, at each
+    place where there are several, with each other one there that has; where no place has several, the first place with
+    each other one.  common: which ids were compared.
     """
 
     def __init__(
@@ -71,8 +72,20 @@ class Comparison:
         self.common = common
         self.tokenizer = tokenizer
         self._judges: dict[tuple[Any, ...], Judge] = {}
-        usable = [answer for answer in self.answers if answer.ok]
-        self.pairs = tuple(self._pair(usable[0], other) for other in usable[1:])
+        pairs: list[Pair] = []
+        for answers in self._held_together():
+            usable = [answer for answer in answers if answer.ok]
+            pairs += [self._pair(usable[0], other) for other in usable[1:]]
+        self.pairs = tuple(pairs)
+
+    def _held_together(self) -> list[list[Answer]]:
+        """The answers at each place, where several are; otherwise all, so that places are held against each other."""
+        places: dict[bytes, list[Answer]] = {}
+        for answer in self.answers:
+            places.setdefault(answer.side.text, []).append(answer)
+        if any(len(answers) > 1 for answers in places.values()):
+            return list(places.values())
+        return [list(self.answers)]
 
     @property
     def agree(self) -> bool:
@@ -250,7 +263,10 @@ def compare(
     tokenizer: object = None,
     language: str | None = None,
 ) -> Comparison:
-    """The masks of engines, grammars or places beside each other; the first side is what the others are held against.
+    """The masks of engines, grammars or places beside each other.
+
+    The first side is what the others are held against: at each place by itself where there are several engines or
+    grammars, and one place against another where there are not.
 
     grammars: one or more, whatever `workbench.languages.Source.of` takes (text, a dict, a file, a pydantic model, a
     `Grammar`), or a `Session`, whose text and tokenizer are then taken, too, unless given.  engines: names (those

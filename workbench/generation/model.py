@@ -9,7 +9,6 @@ Read on: `loop.py`, which drives a run under a grammar.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from jinja2 import TemplateError
 from kernels_core import GrammarCompiler
 from workbench.generation import random_weights
 from workbench.generation.errors import ModelError, PromptTooLongError
-from workbench.generation.fetching import DEMO, PACKAGED, find_model
+from workbench.generation.fetching import DEMO, PACKAGED, advice_for, named_folder
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
@@ -232,7 +231,7 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
         raise ModelError(f"no such folder: {folder}")
     target = _device(device)
     if name.startswith(random_weights.PREFIX):
-        tokenizer = AutoTokenizer.from_pretrained(_demo_folder(), local_files_only=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(_folder(DEMO), local_files_only=True, trust_remote_code=False)
         width = _dtype(dtype, target, name)
         precise = width if isinstance(width, torch.dtype) else torch.bfloat16
         filled = random_weights.make_model(name, target, precise, tokenizer.eos_token_id)
@@ -244,33 +243,20 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        advice = "" if Path(folder).exists() else f"\nA model must be on this machine first: hf download {name}"
-        raise ModelError(f"cannot load the model {name!r}: {error}{advice}") from error
+        if isinstance(error, OSError) and not Path(folder).exists():
+            # The library would speak of a network that nobody asks.
+            raise ModelError(f"there is no model {name!r} on this machine: {advice_for(name)}") from error
+        raise ModelError(f"cannot load the model {name!r}: {error}") from error
     shown = Path(folder).name if name not in {DEMO, *PACKAGED} and Path(folder).is_dir() else name
     return LanguageModel(model.to(target), tokenizer, name=shown)
 
 
 def _folder(name: str) -> str:
     """Where a model of that name lies; a name that is no folder here is looked up in the Hugging Face cache."""
-    if name == DEMO:
-        return str(_demo_folder())
-    if name in PACKAGED and not Path(name).is_dir():
-        found = find_model(name)
-        if found is None:
-            raise ModelError(f"the model {name!r} was not fetched yet. Run once: maskscope model fetch {name}")
+    found = named_folder(name)
+    if found is not None:
         return str(found)
     return str(Path(name).expanduser()) if name.startswith("~") else name
-
-
-def _demo_folder() -> Path:
-    """Where the demo model's files lie.  They are data of another package, found by its name, not imported."""
-    package = importlib.util.find_spec("experiments.demo_model")
-    if package is None or package.origin is None:
-        raise ModelError("the demo model is not installed: it is part of the package `experiments` of this project")
-    folder = Path(package.origin).parent / "weights"
-    if not (folder / "model.safetensors").is_file():
-        raise ModelError("the demo model has no weights: make them with `python -m experiments.demo_model.train`")
-    return folder
 
 
 def _device(device: str) -> torch.device:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-__all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "path_of"]
+__all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "is_name", "path_of"]
 
 Language = Literal["ebnf", "lark", "regex", "json_schema", "structural_tag", "tools"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
@@ -36,11 +36,13 @@ _SUFFIXES: Final[dict[str, Language | None]] = {
 }
 _LARK = re.compile(
     r"^(?:%(?:import|ignore|llguidance|json|lark|declare)\b"
-    r"|[ \t]*[?!]?[A-Za-z_]\w*(?:\{[^}\n]*\}|\[[^\]\n]*\]|\.-?\d+)?[ \t]*:(?!:))",
+    r"|[ \t]*[?!]?[A-Za-z_]\w*(?:\{[^}\n]*\}|\[[^\]\n]*\]|\.-?\d+)?[ \t]*:(?![:=]))",
     re.M,
 )
 _ASSIGNED = re.compile(r"^[ \t]*[A-Za-z_][\w-]*[ \t]*(?::=|=|->|→)", re.M)
 _PATH = re.compile(r"[\w.~ /\\:-]+\.(?:ebnf|gbnf|lark|regex|json)")
+# A word, or words with "/" between them or with an ending behind: as a file is named, and no pattern needs to be.
+_NAME = re.compile(r"[\w-]+|~?[\w.-]*(?:/[\w.-]*)+|[\w-]+(?:\.[A-Za-z_]\w*)+|[A-Za-z]:\\[\w.\\-]+")
 _FORMATS = frozenset(
     ("triggered_tags", "tags_with_separator", "tag", "sequence", "any_text", "const_string", "dispatch")
 )
@@ -58,6 +60,11 @@ def path_of(text: str) -> Path | None:
     if len(text) > 1_000 or "\n" in text or _PATH.fullmatch(text) is None:
         return None
     return Path(text).expanduser()
+
+
+def is_name(text: str) -> bool:
+    """Whether a text without a language is more likely the name of a file than a regular expression."""
+    return _NAME.fullmatch(text.strip()) is not None
 
 
 def guess_text(text: str, suffix: str = "") -> Guess:

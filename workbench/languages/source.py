@@ -14,6 +14,8 @@ Read on: `guess.py` (which language), `mistakes.py` (where), `tools.py` (tools t
 from __future__ import annotations
 
 import json
+import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -21,7 +23,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from kernels_core import CancelToken, CompiledGrammar, Grammar, GrammarCompiler, TokenizerInfo
+from kernels_core import (
+    CancelToken,
+    CompiledGrammar,
+    Grammar,
+    GrammarCompiler,
+    GrammarNote,
+    GrammarWarning,
+    TokenizerInfo,
+)
 from kernels_core.errors import MaskscopeError, TokenizerError
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
@@ -331,7 +341,8 @@ class Source:
 def compile_output(
     anything: object, compiler: GrammarCompiler, language: str | None = None, *, for_a_model: bool = False
 ) -> CompiledGrammar:
-    """Whatever describes an output (`Source.of`), compiled by `compiler`; for_a_model: as `Source.for_a_model` has it.
+    """Whatever describes an output (`Source.of`), compiled by `compiler`; for_a_model: as `Source.for_a_model` has it,
+    with a `GrammarWarning` for each keyword that looks misspelt, and for each note of the engine.
 
     A `Grammar` stays as it was made.  A `CompiledGrammar` is handed back; `TokenizerError` where it was compiled for
     another vocabulary.
@@ -347,4 +358,21 @@ def compile_output(
     if isinstance(anything, Grammar):
         return compiler.compile_grammar(anything)
     source = Source.of(anything, language)
-    return (source.for_a_model() if for_a_model else source).compile(compiler)
+    if not for_a_model:
+        return source.compile(compiler)
+    # This builds on this module, and keeps quiet what the engine says to this package: it is said to the caller here.
+    from workbench.languages.warnings import misspelt
+
+    made = source.for_a_model().compile(compiler)
+    notes = [one for one in made.grammar.warnings if isinstance(one, GrammarNote)]
+    for one in (*misspelt(source), *notes):
+        warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=_outside())
+    return made
+
+
+def _outside() -> int:
+    """How many frames up the caller of this package is, whom a warning is for."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("workbench."):
+        frame, level = frame.f_back, level + 1
+    return level

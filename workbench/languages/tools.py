@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final
 
 from kernels_core.errors import GrammarError
@@ -22,7 +23,7 @@ from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
 from workbench.languages.positions import child
 
-__all__ = ["DEFAULT_MODEL", "DEFAULT_REASONING", "REQUEST_KEYS", "ToolTag", "ToolsError", "tag_of_tools"]
+__all__ = ["DEFAULT_MODEL", "DEFAULT_REASONING", "REQUEST_KEYS", "ToolTag", "ToolsError", "as_function", "tag_of_tools"]
 
 DEFAULT_MODEL: Final = "qwen_3"
 # A text that one types begins with the answer: not inside a reasoning block that the prompt has opened, as the
@@ -32,6 +33,12 @@ REQUEST_KEYS: Final = (
     *("model", "tool_choice", "reasoning", "parallel_tool_calls"),
     *TAG_OPTIONS,
     "arguments_alone",
+)
+_KEYS: Final = ("name", "description", "parameters", "input_schema", "strict")  # of a function
+# What other APIs and libraries write beside these, and what a call does not depend on.
+_NOTES: Final = frozenset(
+    ("type", "title", "annotations", "return", "returns", "response", "responses", "examples", "input_examples")
+    + ("output_schema", "outputSchema", "cache_control", "defer_loading", "metadata", "meta", "_meta")
 )
 
 
@@ -75,6 +82,8 @@ def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
         raise ToolsError("tools are a list; write [ ] around this one", base)
     if not isinstance(tools, list):
         raise ToolsError("tools are a list of functions", base)
+    for index, tool in enumerate(tools):
+        _check_keys(tool, child(base, index))
     copies = [_with_parameters(tool) for tool in tools]
     alone = request.pop("arguments_alone", False)
     try:
@@ -135,6 +144,38 @@ def _body(tool: object) -> Mapping[str, Any]:
     return body if isinstance(body, Mapping) else {}
 
 
+def _check_keys(tool: object, place: str) -> None:
+    """`ToolsError` for a member that nobody knows: a schema under a name that is not read would be lost."""
+    if not isinstance(tool, Mapping):
+        return
+    body, at = _body(tool), place
+    if "function" in tool:
+        at = child(place, "function")
+        _check_level("tool", tool, ("type", "function"), place)
+    _check_level("function", body, _KEYS, at)
+    if body.get("parameters") is not None and "input_schema" in body:
+        raise ToolsError("parameters and input_schema say the same: send one of them", child(at, "input_schema"))
+
+
+def _check_level(what: str, found: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
+    for key in found:
+        if key not in keys and key not in _NOTES and not key.startswith("x-"):
+            close = get_close_matches(key, keys, 1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}"
+            raise ToolsError(f"a {what} has no such member; {hint}", child(place, key))
+
+
+def as_function(tool: Any) -> Any:
+    """A tool as OpenAI's chats have it, where it is one: its name stands in `function`, its schema in `parameters`."""
+    if not _body(tool):
+        return tool
+    body = {key: value for key, value in _body(tool).items() if key != "type"}
+    if "input_schema" in body:
+        body["parameters"] = body.pop("input_schema")  # as Anthropic's API has it
+    around = tool if "function" in tool else {name: tool[name] for name in ("type",) if name in tool}
+    return {"type": "function", **around, "function": body}
+
+
 def _with_parameters(tool: Any) -> Any:
     """A copy of the tool whose schema is an object of its own, since two tools may share one or have none.
 
@@ -143,9 +184,8 @@ def _with_parameters(tool: Any) -> Any:
     """
     if not _body(tool):
         return tool
+    tool = as_function(tool)
     body = dict(_body(tool))
-    if "parameters" not in body and isinstance(body.get("input_schema"), Mapping):
-        body["parameters"] = body.pop("input_schema")  # as Anthropic's API has it
     body.pop("strict", None)
     parameters = body.get("parameters")
     if parameters is None:
@@ -154,7 +194,7 @@ def _with_parameters(tool: Any) -> Any:
         body["parameters"] = {"type": "object"}
     elif isinstance(parameters, Mapping):
         body["parameters"] = {**parameters} if "type" in parameters else {"type": "object", **parameters}
-    return {**tool, "function": body} if "function" in tool else body
+    return {**tool, "function": body}
 
 
 def _walk(value: object, pointer: str) -> Iterator[tuple[str, Any]]:

@@ -12,12 +12,11 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any, Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
-from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, schemas_in
+from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
+from kernels_core.grammar.json_schema.misspelt import meant_by
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.source import Source
@@ -28,10 +27,6 @@ __all__ = ["doubts", "misspelt"]
 warnings.filterwarnings("ignore", category=GrammarWarning, module=r"workbench\.")
 
 MAX_SCHEMAS: Final = 20_000
-CLOSE: Final = 0.8
-SHORT: Final = 5
-_KNOWN: Final = tuple(KEYWORDS)
-_TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
 _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
 
 
@@ -116,26 +111,9 @@ def _unknown(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, str, str]]:
         if not isinstance(schema, Mapping):
             continue
         for name, value in schema.items():
-            meant = name if name == "required" and value is True else _meant(name)
+            meant = name if name == "required" and value is True else meant_by(name)
             if meant:
                 yield pointer, name, meant
             entry = KEYWORDS.get(name)
             if entry is not None:
                 waiting += [(child(pointer, name, *keys), inner) for keys, inner in schemas_in(entry, value)]
-
-
-@lru_cache(maxsize=4096)
-def _meant(name: str) -> str:
-    """The keyword that `name` is nearly, or "" for one that it is, or for a word of somebody's own.
-
-    What is nearly a note forbids nothing either way, and is not told.
-    """
-    if name in _KNOWN or name.startswith("x-"):
-        return ""
-    folded = "".join(letter for letter in name.lower() if letter.isalpha())
-    alike = [known for known in _TOLD if known.lower().lstrip("$") == folded]
-    if not alike and len(name) < SHORT:  # in short words one letter is much: `note` is not `not`
-        alike = [known for known in _TOLD if sorted(known) == sorted(name)]
-    elif not alike:
-        alike = get_close_matches(name, _KNOWN, 1, CLOSE)
-    return alike[0] if alike and alike[0] in _TOLD else ""

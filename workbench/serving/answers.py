@@ -186,7 +186,12 @@ class Writer:
     def _reason(self, chunk: Chunk) -> str:
         if chunk.finish_reason == "length":
             return "length"
-        return "tool_calls" if self.calls else "stop"
+        return "tool_calls" if self.calls and not self.cut else "stop"
+
+    @property
+    def cut(self) -> bool:
+        """Whether the arguments of the last call are not whole."""
+        return self._reader is not None and self._reader.cut
 
     @property
     def ended(self) -> dict[str, Any]:

@@ -8,16 +8,17 @@ Read on: `fields.py` (what the value must be), `constraint.py` (what becomes of 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NoReturn
 
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
 from workbench.languages.mistakes import Mistake
-from workbench.languages.positions import JsonSyntaxError, JsonText, child, parts_of, read_json
-from workbench.serving.errors import Place, RequestError
+from workbench.languages.positions import JsonSyntaxError, JsonText, child, read_json
+from workbench.serving.errors import Place, RequestError, dotted
 
-__all__ = ["Body", "dotted"]
+__all__ = ["Body"]
 
 MAX_PLACES = 20
 
@@ -65,25 +66,33 @@ class Body:
         line, column = self._at(entry.start if entry.key is None else entry.key[0])
         return Place(pointer, line, column, message, cure)
 
-    def wrong(self, pointer: str, message: str, *, code: str = "invalid_value", status: int = 400) -> RequestError:
+    def wrong(
+        self,
+        pointer: str,
+        message: str,
+        *,
+        cure: str = "",
+        code: str = "invalid_value",
+        status: int = 400,
+        partial: str | None = None,
+    ) -> RequestError:
         """An error about one field."""
-        return RequestError(
-            status,
-            f"{dotted(pointer)}: {message}",
-            param=dotted(pointer),
-            code=code,
-            places=(self.place(pointer, message),),
-        )
+        place = self.place(pointer, message, cure)
+        said = f"{dotted(pointer)}: {message}{f'; {cure}' if cure else ''}"
+        return RequestError(status, said, param=dotted(pointer), code=code, places=(place,), partial=partial)
 
     def mistaken(self, pointer: str, source: Source, error: MaskscopeError, code: str) -> RequestError:
         """What is wrong with the grammar whose text stands at `pointer`, with all its places."""
-        found = [self._moved(pointer, source, mistake) for mistake in source.mistakes(error)[:MAX_PLACES]]
-        first = found[0]
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        message = f"{dotted(pointer)}: {source.title}: {first}{more}"
-        return RequestError(400, message, param=dotted(pointer), code=code, places=tuple(found))
+        places = [self.moved(pointer, source, mistake) for mistake in source.mistakes(error)]
+        return self.refused(pointer, places, code)
 
-    def _moved(self, pointer: str, source: Source, mistake: Mistake) -> Place:
+    def refused(self, pointer: str, places: Sequence[Place], code: str) -> RequestError:
+        """What stands at `pointer` cannot be, for what stands at `places`."""
+        places = places[:MAX_PLACES]
+        more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+        return RequestError(400, f"{places[0]}{more}", param=dotted(pointer), code=code, places=tuple(places))
+
+    def moved(self, pointer: str, source: Source, mistake: Mistake) -> Place:
         """A mistake in the text at `pointer` as a place of the body; in what is a text there, of that text."""
         if not source.is_json or source.text != self.part(pointer):
             return Place(pointer, mistake.line, mistake.column, mistake.message, mistake.cure)
@@ -100,11 +109,6 @@ class Body:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
-
-
-def dotted(pointer: str) -> str:
-    """`#/messages/0/content` as OpenAI's `param` has it: `messages.0.content`."""
-    return ".".join(parts_of(pointer))
 
 
 def pointer_of(value: Any, keys: tuple[Any, ...]) -> str:

@@ -178,6 +178,11 @@ class CallReader:
         """How many calls have begun."""
         return self._count
 
+    @property
+    def cut(self) -> bool:
+        """Whether the arguments of the last call are not whole."""
+        return self._call is not None and not self._ending
+
     def feed(self, text: str, *, last: bool = False) -> list[Piece]:
         """What the next piece of the text adds; with `last` nothing is held back any more."""
         self._rest += text
@@ -298,7 +303,8 @@ class CallReader:
         if read is None:
             return None
         arguments, end = read
-        self._rest, self._ending = self._rest[end:], True
+        self._rest = self._rest[end:]
+        self._ending = bool(self._rest) or any(not one.strip(_BLANKS) for one in call.ends)  # otherwise it was cut
         return [Arguments(self._count - 1, arguments)]
 
     def _end(self, last: bool) -> list[Piece] | None:

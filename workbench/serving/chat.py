@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from workbench.generation.engine import Chunk
+from workbench.languages.tools import as_function
 from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Called, Piece, Said, Thought
@@ -116,7 +117,7 @@ class ChatRequest(Common):
         return Asked(
             **self._common(body, form_of(body, self.response_format)),
             turns=[message.turn() for message in self.messages],
-            tools=self.tools,
+            tools=self.tools if self.tools is None else [as_function(tool) for tool in self.tools],
             tool_choice=self.tool_choice,
             parallel_tool_calls=self.parallel_tool_calls,
             limit=None if limit is None else (name, limit),

@@ -8,18 +8,21 @@ Read on: `body.py` (places), `service.py` (who asks, on a thread).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import CAPS, WRITTEN, Source
+from workbench.languages.mistakes import Mistake
+from workbench.languages.positions import child
 from workbench.languages.tools import ToolsError
 from workbench.languages.warnings import doubts, misspelt
-from workbench.serving.body import Body, dotted
+from workbench.serving.body import Body
 from workbench.serving.calls import NOT_READ, CallFormat
 from workbench.serving.errors import Place, RequestError
 from workbench.serving.fields import Asked
@@ -29,17 +32,22 @@ from workbench.serving.thoughts import Block
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
 
-__all__ = ["Constraint", "check_tool_format", "constraint_of", "forced_tool"]
+# Of functions, at OpenAI; the formats of calls here take more.
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+__all__ = ["Constraint", "check_tool_format", "constraint_of", "forced_tool", "too_much"]
 
 
 @dataclass(frozen=True)
 class Constraint:
     """What an answer must be.  `compiled` is None for free text, `calls` where there are no tools; `kind` is for
-    displays.  `calls_first`: it is a call from its first character on, or not at all.  `warnings`: what the request
-    says that its author hardly means.  `block`: of reasoning, which may stand in front of it."""
+    displays.  `pointer`: where in the request what its grammar is made of stands.  `calls_first`: it is a call from its
+    first character on, or not at all.  `warnings`: what the request says that its author hardly means.  `block`: of
+    reasoning, which may stand in front of it."""
 
     compiled: CompiledGrammar | None
     kind: str
+    pointer: str
     calls: CallFormat | None = None
     calls_first: bool = False
     warnings: tuple[str, ...] = ()
@@ -112,21 +120,22 @@ class _Maker:
             tools = self.arguments_alone()
         if tools is None and self._request.tools and kind == "text":
             silent = self.no_calls()
-            return Constraint(self.tag(silent.format, "#/tools"), kind, silent)
+            return Constraint(self.tag(silent.format, "#/tools"), kind, "#/tools", silent)
         if tools is None:
-            return Constraint(self.format(), kind)
+            return Constraint(self.format(), kind, self._form.pointer)
         if kind == "text" or self.must_call:
-            return Constraint(self.tag(tools.format, "#/tools"), "tools", tools)
+            return Constraint(self.tag(tools.format, "#/tools"), "tools", "#/tools", tools)
         _ = self.format()  # by itself first, so that mistakes have their places
         either = {"type": "or", "elements": [self.tools_alone().format, self.element()]}
-        return Constraint(self.tag(either, self._form.field), f"tools or {kind}", tools, calls_first=True)
+        made = self.tag(either, self._form.field)
+        return Constraint(made, f"tools or {kind}", self._form.pointer, tools, calls_first=True)
 
     def warned(self) -> tuple[str, ...]:
         """What there is to warn of in what was compiled, each once."""
         return tuple(dict.fromkeys(self._warnings))
 
-    def _warn(self, pointer: str, source: Source, made: CompiledGrammar) -> None:
-        self._warnings += [f"{dotted(pointer)}: {one}" for one in doubts(source, made.grammar)]
+    def _warn(self, pointer: str, source: Source, found: Sequence[Mistake]) -> None:
+        self._warnings += [str(self._body.moved(pointer, source, one)) for one in found]
 
     # -- tools ------------------------------------------------------------------------------------------------------
 
@@ -172,13 +181,21 @@ class _Maker:
         }
         source = Source("tools", self._body.part("#/tools"), options)
         try:
-            return CallFormat(source.tool_tag)
+            made = CallFormat(source.tool_tag)
         except ToolsError as error:
             if error.path.startswith("#/tool_choice"):
                 raise self._body.wrong(error.path, error.reason) from None
             raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
         except MaskscopeError as error:
             raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
+        for index, tool in enumerate(self._request.tools or ()):
+            if not _NAME.fullmatch(name := tool["function"]["name"]):
+                nested = "function" in self._body.value["tools"][index]
+                pointer = child("#/tools", index, *(("function",) if nested else ()), "name")
+                said = f"other servers refuse the name {json.dumps(name)}"
+                place = self._body.place(pointer, said, "they take up to 64 letters, digits, _ and -")
+                self._warnings.append(str(place))
+        return made
 
     # -- the format -------------------------------------------------------------------------------------------------
 
@@ -252,7 +269,7 @@ class _Maker:
         try:
             return self._compile_tag(tag)
         except BudgetExceededError as error:
-            raise self._too_much(pointer, error) from None
+            raise too_much(self._body, pointer, error) from None
         except UnsupportedSchemaError as error:
             if self._request.tools:
                 self.tag(self.tools_alone().format, "#/tools")  # what is not enforced
@@ -278,10 +295,13 @@ class _Maker:
             return read.compile(self._compiler, cancel=self._cancel)
 
         compile_it = compile_it or from_source
+        places = [self._body.moved(pointer, source, one) for one in misspelt(source)]
+        if strictly := [place for place in places if self._is_strict([place])]:
+            raise self._body.refused(pointer, strictly, code)
         try:
             made: CompiledGrammar = compile_it(lenient=False)
         except BudgetExceededError as error:
-            raise self._too_much(pointer, error) from None
+            raise too_much(self._body, pointer, error) from None
         except MaskscopeError as error:
             refused = self._body.mistaken(pointer, source, error, code)
             told = isinstance(error, UnsupportedSchemaError) and not any(one.is_malformed for one in error.problems)
@@ -291,11 +311,10 @@ class _Maker:
                 made = compile_it(lenient=True)
             except MaskscopeError:
                 raise refused from None
-            lost = [f"{dotted(one.pointer)}: {one.message}; this is not enforced" for one in refused.places]
-            self._warnings += lost
-            self._warnings += [f"{dotted(pointer)}: {one}" for one in misspelt(source)]
+            self._warnings += [str(replace(one, cure="this is not enforced")) for one in refused.places]
+            self._warn(pointer, source, misspelt(source))
             return made
-        self._warn(pointer, source, made)
+        self._warn(pointer, source, doubts(source, made.grammar))
         return made
 
     def _is_strict(self, places: Sequence[Place]) -> bool:
@@ -306,11 +325,14 @@ class _Maker:
                 strict.append(f"#/tools/{index}")
         return any(f"{place.pointer}/".startswith(f"{one}/") for place in places for one in strict)
 
-    def _too_much(self, pointer: str, error: BudgetExceededError) -> RequestError:
-        message = f"{error.where}: this server takes no grammar of more than {error.limit:,} {error.what}"
-        place = self._body.place(pointer, message)
-        param = dotted(pointer)
-        return RequestError(400, f"{param}: {message}", param=param, code="budget_exceeded", places=(place,))
+
+def too_much(body: Body, pointer: str, error: BudgetExceededError, *, partial: str | None = None) -> RequestError:
+    """What stands at `pointer` takes more than this server gives: before the answer is written (400), or, where there
+    is a `partial` one, while it was (422)."""
+    message = f"{error.where}: this server gives a grammar no more than {error.limit:,} {error.what}"
+    cure = "ask for less: fewer alternatives, smaller counts, simpler patterns"
+    status = 400 if partial is None else 422
+    return body.wrong(pointer, message, cure=cure, code="budget_exceeded", status=status, partial=partial)
 
 
 def forced_tool(request: Asked) -> Any:

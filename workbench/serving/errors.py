@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kernels_core.errors import BudgetExceededError, DeadEndError, MaskscopeError
+from kernels_core.errors import DeadEndError, MaskscopeError
+from workbench.languages.positions import parts_of
 
-__all__ = ["Place", "RequestError", "of_row"]
+__all__ = ["Place", "RequestError", "dotted", "of_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,14 @@ class Place:
     cure: str = ""
 
     def __str__(self) -> str:
+        field, at = dotted(self.pointer), f"line {self.line}, column {self.column}"
         cure = f"; {self.cure}" if self.cure else ""
-        return f"{self.pointer} (line {self.line}, column {self.column}): {self.message}{cure}"
+        return f"{f'{field} ({at})' if field else at}: {self.message}{cure}"
+
+
+def dotted(pointer: str) -> str:
+    """`#/messages/0/content` as OpenAI's `param` has it: `messages.0.content`."""
+    return ".".join(parts_of(pointer))
 
 
 class RequestError(Exception):
@@ -78,13 +85,10 @@ def of_row(error: Exception, partial: str) -> RequestError:
     """What ended a running request, and no other.
 
     422 where the grammar and this vocabulary do not go together, so that trying again would not help; 500 where it is
-    no fault of the request.
+    no fault of the request.  (`too_much` in `constraint.py` is for what goes past a budget.)
     """
     if isinstance(error, DeadEndError):
         return RequestError(422, str(error), code="dead_end", partial=partial)
-    if isinstance(error, BudgetExceededError):
-        message = f"{error.where}: this server gives no more than {error.limit:,} {error.what}"
-        return RequestError(422, message, code="budget_exceeded", partial=partial)
     known = isinstance(error, MaskscopeError)
     message = str(error) if known else f"the server failed while it wrote ({type(error).__name__})"
     return RequestError(500, message, code="internal_error", partial=partial)

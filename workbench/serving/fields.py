@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION
 from workbench.languages.positions import child
-from workbench.serving.body import Body, dotted, pointer_of
-from workbench.serving.errors import Place, RequestError
-from workbench.serving.forms import FREE, Form, structured_form
+from workbench.serving.body import Body, pointer_of
+from workbench.serving.errors import Place, RequestError, dotted
+from workbench.serving.forms import FREE, Form, near, structured_form
 
 __all__ = ["Asked", "Common", "Sampled", "StreamOptions", "Strict", "read"]
 
@@ -180,32 +180,38 @@ def read(body: Body, kind: type[Sampled]) -> Asked:
     try:
         request = kind.model_validate(value)
     except ValidationError as error:
-        raise _invalid(body, error) from None
+        raise _invalid(body, error, tuple(kind.model_fields)) from None
     return request.asked(body)
 
 
-def _invalid(body: Body, error: ValidationError) -> RequestError:
-    """What pydantic says, by places of the body."""
+def _invalid(body: Body, error: ValidationError, names: tuple[str, ...]) -> RequestError:
+    """What pydantic says, by places of the body.  `names`: of the fields that there are."""
     found: dict[str, Place] = {}
     params: list[str] = []
-    for one in error.errors(include_url=False, include_context=False, include_input=False):
+    for one in error.errors(include_url=False, include_input=False):
         pointer = pointer_of(body.value, one["loc"])
-        last = one["loc"][-1] if one["loc"] else ""
+        last, cure = one["loc"][-1] if one["loc"] else "", ""
         if one["type"] == "missing":
             message, param = f"{last} is missing", dotted(child(pointer, last))
         elif one["type"] == "extra_forbidden":
             message, param = "there is no such field", dotted(pointer)
+            if meant := near(str(last), names) if len(one["loc"]) == 1 else "":
+                cure = f"did you mean {meant}?"
+        elif one["type"] == "too_short":
+            least = one["ctx"]["min_length"]
+            message, param = f"at least {least:,} {'is' if least == 1 else 'are'} expected", dotted(pointer)
         else:
             message, param = str(one["msg"]).removeprefix("Value error, "), dotted(pointer)
         if pointer in found and one["type"] != "missing":
             # The other kinds of a value that may be of several.
             earlier = found[pointer]
             message = f"{earlier.message}, or: {message}" if message not in earlier.message else earlier.message
-        found[pointer if one["type"] != "missing" else child(pointer, last)] = body.place(pointer, message)
+        found[pointer if one["type"] != "missing" else child(pointer, last)] = body.place(pointer, message, cure)
         params.append(param)
     places = tuple(found.values())[:20]
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-    message = f"{params[0]}: {places[0].message}{more}"
+    cure = f"; {places[0].cure}" if places[0].cure else ""
+    message = f"{params[0]}: {places[0].message}{cure}{more}"
     return RequestError(400, message, param=params[0], code="invalid_value", places=places)
 
 

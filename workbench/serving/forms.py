@@ -7,18 +7,21 @@ Read on: `constraint.py` (its grammar), `fields.py` (who asks).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Final
 
 from workbench.compat.servers.requests import is_ebnf
 from workbench.languages.positions import child
 from workbench.serving.body import Body
 
-__all__ = ["FORMATS", "FREE", "STRUCTURED", "Form", "flat_form", "form_of", "structured_form"]
+__all__ = ["FORMATS", "FREE", "STRUCTURED", "Form", "flat_form", "form_of", "near", "structured_form"]
 
 FORMATS: Final = ("text", "json_object", "json_schema", "grammar", "regex", "structural_tag")
 STRUCTURED: Final = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
+_NAMED: Final = ("name", "description", "schema", "strict")  # what stands in `json_schema`
+_OLDER: Final = "guided_"  # vLLM's fields before `structured_outputs`
 # What vLLM has beside these, and the values that ask for nothing.
 _UNUSED: Final = {
     "disable_fallback": (False, None),
@@ -77,7 +80,7 @@ def form_of(body: Body, given: Mapping[str, Any] | None) -> Form:
             named, pointer = given.get("json_schema"), f"{base}/json_schema"
             if not isinstance(named, dict):
                 raise body.wrong(pointer, "an object with name and schema is expected")
-            _only(body, pointer, named, "name", "description", "schema", "strict")
+            _only(body, pointer, named, *_NAMED)
             return _schema(body, base, pointer, named)
         case "regex":
             _only(body, base, given, "type", "pattern")
@@ -100,7 +103,7 @@ def flat_form(body: Body, given: Mapping[str, Any] | None) -> Form:
         return FREE
     kind = _kind(body, base, given, ("text", "json_object", "json_schema"))
     if kind == "json_schema":
-        _only(body, base, given, "type", "name", "description", "schema", "strict")
+        _only(body, base, given, "type", *_NAMED)
         return _schema(body, base, base, given)
     _only(body, base, given, "type")
     return Form(kind, base, base)
@@ -173,7 +176,17 @@ def _schema(body: Body, base: str, pointer: str, named: Mapping[str, Any]) -> Fo
 def _only(body: Body, base: str, given: Mapping[str, Any], *names: str) -> None:
     for key in given:
         if key not in names:
-            raise body.wrong(child(base, key), "there is no such field in this format")
+            inside = "json_schema" in names and key in _NAMED
+            meant = f"json_schema.{key}" if inside else near(key, names)
+            cure = f"did you mean {meant}?" if meant else f"there are {', '.join(names)}"
+            raise body.wrong(child(base, key), "there is no such field in this format", cure=cure)
+
+
+def near(name: str, names: Sequence[str]) -> str:
+    """The field of `names` that somebody means who writes `name`; "" where nobody knows."""
+    if name.startswith(_OLDER) and "structured_outputs" in names:
+        return f"structured_outputs.{name.removeprefix(_OLDER)}"
+    return next(iter(get_close_matches(name, names, 1, 0.7)), "")
 
 
 def _text(body: Body, base: str, given: Mapping[str, Any], name: str) -> str:

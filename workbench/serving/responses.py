@@ -16,6 +16,7 @@ from pydantic import Field, StringConstraints
 
 from workbench.generation.engine import Chunk
 from workbench.languages.positions import child
+from workbench.languages.tools import as_function
 from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Called, Piece, Said, Thought
@@ -99,7 +100,7 @@ class ResponsesRequest(Sampled):
         return Asked(
             **self._common(body, flat_form(body, None if self.text is None else self.text.format)),
             turns=_Turns(body).read(self.instructions, self.input),
-            tools=[_nested(tool) for tool in self.tools] if self.tools else None,
+            tools=[as_function(tool) for tool in self.tools] if self.tools else None,
             tool_choice=_nested_choice(self.tool_choice),
             # Clients send it whether there are tools or not.
             parallel_tool_calls=self.parallel_tool_calls if self.tools else None,
@@ -107,13 +108,6 @@ class ResponsesRequest(Sampled):
             likeliest=(self.top_logprobs or 0) if told else None,
             reasons=effort in EFFORTS,
         )
-
-
-def _nested(tool: Any) -> Any:
-    """A function as chats have it, for templates."""
-    if not isinstance(tool, dict) or tool.get("type") != "function" or "function" in tool:
-        return tool
-    return {"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}}
 
 
 def _nested_choice(choice: Any) -> Any:
@@ -254,7 +248,7 @@ class ResponsesAnswer(Answer):
         status = "incomplete" if writer.finish_reason == "length" else "completed"
         if not self._items:
             yield from self._add(Said(""), writer)
-        yield from self._close(status)
+        yield from self._close("incomplete" if writer.cut else status)
         self._status = status
 
     def end(self) -> Iterator[dict[str, Any]]:

@@ -35,7 +35,7 @@ from workbench.generation.sampling import Sampling
 from workbench.languages.positions import child
 from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body
-from workbench.serving.constraint import Constraint, check_tool_format, constraint_of
+from workbench.serving.constraint import Constraint, check_tool_format, constraint_of, too_much
 from workbench.serving.endpoints import CHAT, Endpoint
 from workbench.serving.errors import RequestError, of_row
 from workbench.serving.fields import Asked, read
@@ -48,6 +48,7 @@ from workbench.serving.thoughts import Block
 __all__ = ["Running", "Service"]
 
 KEPT: Final = 20  # requests that have ended and can still be looked at
+CUT: Final = "send complete false, which lets an answer be cut"
 SHOWN: Final = 2_000  # characters of a prompt that are kept for those who look on
 
 
@@ -258,11 +259,28 @@ class Service:
         cut = tokenizer.cut if asked.canonical else None
         try:
             Cutting(tokenizer.info, healed=healed, cut=cut, within=within).begin(matcher)
-        except (TooFewTokensError, UnsupportedFeatureError, BudgetExceededError, DeadEndError) as error:
+        except BudgetExceededError as error:
+            raise too_much(body, one.constraint.pointer, error) from None
+        except TooFewTokensError as error:
             name = "max_tokens" if asked.limit is None else asked.limit[0]
-            message = f"{error} (complete false lets an answer be cut)"
-            code = "max_tokens_too_small" if isinstance(error, TooFewTokensError) else "unsupported_value"
-            raise body.wrong(f"#/{name}", message, code=code) from None
+            message = (
+                f"the shortest answer that was found takes {error.shortest:,} tokens, and {within:,} may be written"
+            )
+            raise body.wrong(
+                f"#/{name}", message, cure=self._more(error.shortest, len(kept)), code="max_tokens_too_small"
+            ) from None
+        except (UnsupportedFeatureError, DeadEndError) as error:
+            raise body.wrong(
+                one.constraint.pointer, f"no end is certain: {error}", cure=CUT, code="unsupported_value"
+            ) from None
+
+    def _more(self, tokens: int, prompt: int) -> str:
+        """What to do where an answer takes so many tokens behind a prompt of so many."""
+        if tokens > self.limits.max_tokens:
+            return f"no answer has more than {self.limits.max_tokens:,} tokens here: ask for less, or {CUT}"
+        if tokens > self.runner.engine.max_length - prompt:
+            return f"prompt and answer have at most {self.runner.engine.max_length:,} tokens: ask for less, or {CUT}"
+        return f"allow at least {tokens:,} tokens, or {CUT}"
 
     def _encoded(self, endpoint: Endpoint, body: Body, asked: Asked) -> list[list[int]]:
         """The tokens of what the model reads: of a chat, or of each text."""
@@ -318,7 +336,7 @@ class Service:
             return error
         if isinstance(error, TimeIsUpError):
             return RequestError(504, str(error), code="timeout", partial=partial)
-        return of_row(error, partial or "")
+        return self._of_row(one, error, partial or "")
 
     def failed(self, one: Running, chunk: Chunk) -> RequestError | None:
         """What ended a row, if that was an error."""
@@ -329,7 +347,13 @@ class Service:
         if chunk.finish_reason != "error":
             return None
         error = chunk.row.error or RuntimeError("no reason")
-        return of_row(error, chunk.row.text.decode(errors="replace"))
+        return self._of_row(one, error, chunk.row.text.decode(errors="replace"))
+
+    @staticmethod
+    def _of_row(one: Running, error: Exception, partial: str) -> RequestError:
+        if isinstance(error, BudgetExceededError) and one.answer is not None and one.constraint is not None:
+            return too_much(one.answer.body, one.constraint.pointer, error, partial=partial)
+        return of_row(error, partial)
 
     # -- the end ----------------------------------------------------------------------------------------------------
 

@@ -168,9 +168,11 @@ def cached_folder(name: str) -> Path:
     try:
         return Path(hub.snapshot_download(name, local_files_only=True))
     except (hub.errors.LocalEntryNotFoundError, hub.errors.HFValidationError):
+        from workbench.generation.fetching import advice_for
+
         raise TokenizerError(
-            f"{name!r} is neither 'tekken', nor a file or folder here, nor a model in the local Hugging Face cache. "
-            f"Nothing is downloaded here: run `hf download {name}` once, or pass a path or a tokenizer object"
+            f"{name!r} is neither 'tekken', nor a file or folder here, nor a model on this machine. "
+            f"Nothing is downloaded here: {advice_for(name)}"
         ) from None
 
 

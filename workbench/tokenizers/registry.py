@@ -48,7 +48,7 @@ def load_tokenizer(
         - `"tekken"`: the 131,072-id vocabulary inside the installed `mistral-common` (the default);
         - a path: `tekken.json`, `tokenizer.json`, a rank file (`*.tiktoken`), a SentencePiece `*.model`, or the folder
           of a model;
-        - a Hugging Face model's name, if it is in the local cache;
+        - the name of a model as `load_model` takes it: "demo", "smollm2", or one of the local Hugging Face cache;
         - an object: `tokenizers.Tokenizer`, a tokenizer of `transformers`, `tiktoken.Encoding`,
           `sentencepiece.SentencePieceProcessor`, a tokenizer of `mistral-common`;
         - a `TokenizerInfo`, or a list with the bytes (or text) of every id: these have no way of their own to cut text,
@@ -117,7 +117,12 @@ def _locate(source: str | Path) -> Path:
         return path
     if isinstance(source, Path) or text.endswith(_PATH_ENDINGS) or text.startswith((".", "/", "~")):
         raise TokenizerError(f"no such file or folder: {source}")
-    return cached_folder(text)
+    from workbench.generation.fetching import ModelError, named_folder
+
+    try:
+        return named_folder(text) or cached_folder(text)
+    except ModelError as error:
+        raise TokenizerError(str(error)) from None
 
 
 def _load_path(path: Path) -> VocabularySource:

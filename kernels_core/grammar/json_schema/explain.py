@@ -13,6 +13,7 @@ from ...errors import UnsupportedSchemaError
 from .compile import SchemaArguments, SchemaOptions, compile_schema, load_schema, reached_resources, schema_text
 from .keywords import KEYWORDS
 from .keywords.entry import Status
+from .misspelt import meant_by
 from .reach import Reached, reached
 from .resolve import Documents
 
@@ -24,7 +25,7 @@ class Row:
     """One keyword at one place.
 
     status: "exact"; "approximated" (see `note`; with lenient=True also what would be refused); "refused"; or
-    "annotation" for what the schema's draft does not enforce.
+    "annotation" for what the schema's draft does not enforce (`note`: the keyword that it looks like).
     """
 
     pointer: str
@@ -67,7 +68,8 @@ def _row(keyword: str, place: Reached, found: Mapping[tuple[str, str], Row], opt
     if known is not None:
         return known
     if keyword not in dialect.keywords:
-        return Row(pointer, keyword, "annotation")
+        meant = meant_by(keyword)
+        return Row(pointer, keyword, "annotation", f"it forbids nothing; did you mean {meant}?" if meant else "")
     if keyword not in place.keywords:
         return Row(pointer, keyword, "annotation", "beside $ref it is ignored in this draft")
     explain = KEYWORDS[keyword].explain
