@@ -559,7 +559,8 @@ def generate(
     model
         From `load_model`.
     prompt
-        A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.
+        A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.  The model
+        is told nothing else: a schema that it should know belongs in here.
     grammar
         EBNF text, a `Grammar`, a `CompiledGrammar` for the model's vocabulary, or a `GrammarMatcher` whose present
         state is continued (it is forked: the caller's stays where it is).  Or a dict, a list or a pydantic model that
@@ -569,7 +570,7 @@ def generate(
         Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.  A text that
         is cut before it is whole under its grammar warns (`IncompleteTextWarning`); see `complete`.
     temperature, top_k, top_p, min_p
-        `Sampling`; temperature 0 is greedy.
+        `Sampling`; temperature 0 is greedy, and 1 the model's own distribution, whatever its `generation_config` says.
     frequency_penalty, presence_penalty, repetition_penalty
         What was said becomes less likely, as OpenAI's API (the first two) and vLLM (the third, which counts the prompt,
         too) define it; 0, 0 and 1 change nothing.
