@@ -20,6 +20,7 @@ from kernels_core.errors import DeadEndError, GrammarSyntaxError, TokenizerError
 from workbench import Session, Source, compare, probability, replay  # noqa: E402
 from workbench.generation import (  # noqa: E402
     GrammarLogitsProcessor,
+    IncompleteTextWarning,
     LanguageModel,
     ModelError,
     Step,
@@ -192,8 +193,21 @@ def test_stop_strings_end_the_text_and_are_left_out(tiny: LanguageModel) -> None
     assert cut.complete is False
 
 
+def test_only_a_cut_text_warns(tiny: LanguageModel) -> None:
+    with pytest.warns(IncompleteTextWarning, match="the context of .* ran out"):
+        generate(tiny, [5] * 250, "root ::= [a-z]{60}", max_tokens=1000, alternatives=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IncompleteTextWarning)
+        generate(tiny, "fox", "root ::= [a-z]{60}", max_tokens=60, complete=True)
+        generate(tiny, "fox", "root ::= [a-z]*", max_tokens=3, seed=1)  # may go on, but is whole
+        generate(tiny, "fox", max_tokens=3)
+        assert len(list(stream(tiny, "fox", "root ::= [a-z]{60}", max_tokens=3))) == 3
+
+
 def test_length_budgets(tiny: LanguageModel) -> None:
-    short = generate(tiny, "fox", "root ::= [a-z]{60}", max_tokens=3)
+    with pytest.warns(IncompleteTextWarning, match=r"max_tokens=3 ran out .* complete=True") as warned:
+        short = generate(tiny, "fox", "root ::= [a-z]{60}", max_tokens=3)
+    assert [Path(warning.filename) for warning in warned] == [Path(__file__)]
     assert (len(short), short.finish_reason, short.complete) == (3, "length", False)
     prompt = tiny.encode_prompt("fox") * 60
     assert tiny.context == 256

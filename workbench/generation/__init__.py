@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from workbench.generation.engine import Chunk, Engine, Row
     from workbench.generation.loading import load_model
     from workbench.generation.logits_processor import GrammarLogitsProcessor
-    from workbench.generation.loop import BeginningError, Constraint, TokenStream, astream, generate, stream
+    from workbench.generation.loop import (
+        BeginningError,
+        Constraint,
+        IncompleteTextWarning,
+        TokenStream,
+        astream,
+        generate,
+        stream,
+    )
     from workbench.generation.model import LanguageModel, ModelError, ModelRun
     from workbench.generation.sampling import Sampling
     from workbench.generation.side_by_side import SideBySide, generate_side_by_side
@@ -45,6 +53,7 @@ __all__ = [
     "FinishReason",
     "Generation",
     "GrammarLogitsProcessor",
+    "IncompleteTextWarning",
     "LanguageModel",
     "MaskTraffic",
     "ModelError",
@@ -70,7 +79,15 @@ _NAMES = {
     "engine": ("Chunk", "Engine", "Row"),
     "logits_processor": ("GrammarLogitsProcessor",),
     "loading": ("load_model",),
-    "loop": ("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"),
+    "loop": (
+        "BeginningError",
+        "Constraint",
+        "IncompleteTextWarning",
+        "TokenStream",
+        "astream",
+        "generate",
+        "stream",
+    ),
     "model": ("LanguageModel", "ModelError", "ModelRun"),
     "sampling": ("Sampling",),
     "side_by_side": ("SideBySide", "generate_side_by_side"),

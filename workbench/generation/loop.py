@@ -14,6 +14,7 @@ import asyncio
 import math
 import secrets
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from operator import index
 from random import Random
@@ -38,7 +39,16 @@ from workbench.generation.sampling import Sampling, distribution, draw, once_mor
 from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 from workbench.languages import compile_output
 
-__all__ = ["BeginningError", "Constraint", "TokenStream", "astream", "generate", "matcher_for", "stream"]
+__all__ = [
+    "BeginningError",
+    "Constraint",
+    "IncompleteTextWarning",
+    "TokenStream",
+    "astream",
+    "generate",
+    "matcher_for",
+    "stream",
+]
 
 Constraint: TypeAlias = Any
 """What describes an output: a matcher (where its text stands), a `CompiledGrammar`, or what `Source.of` takes."""
@@ -46,6 +56,14 @@ Constraint: TypeAlias = Any
 
 class BeginningError(MaskscopeError, ValueError):
     """A text that a generation was to begin with cannot be taken; the message says which token, where and why."""
+
+
+class IncompleteTextWarning(UserWarning):
+    """`generate` ran out of tokens before the text was a whole text of its grammar."""
+
+
+# These two read `finish_reason` or `complete`, and say themselves what is to be said.
+warnings.filterwarnings("ignore", category=IncompleteTextWarning, module=r"workbench\.(cli|comparing)\.")
 
 
 class TokenStream:
@@ -541,16 +559,18 @@ def generate(
     model
         From `load_model`.
     prompt
-        A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.
+        A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.  The model
+        is told nothing else: a schema that it should know belongs in here.
     grammar
         EBNF text, a `Grammar`, a `CompiledGrammar` for the model's vocabulary, or a `GrammarMatcher` whose present
         state is continued (it is forked: the caller's stays where it is).  Or a dict, a list or a pydantic model that
         is a schema, a structural tag or tools; members of a schema's objects then come in declared order, see `order`
         of `Grammar.from_json_schema`.
     max_tokens
-        Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.
+        Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.  A text that
+        is cut before it is whole under its grammar warns (`IncompleteTextWarning`); see `complete`.
     temperature, top_k, top_p, min_p
-        `Sampling`; temperature 0 is greedy.
+        `Sampling`; temperature 0 is greedy, and 1 the model's own distribution, whatever its `generation_config` says.
     frequency_penalty, presence_penalty, repetition_penalty
         What was said becomes less likely, as OpenAI's API (the first two) and vLLM (the third, which counts the prompt,
         too) define it; 0, 0 and 1 change nothing.
@@ -619,4 +639,13 @@ def generate(
                 on_step(step)
     except KeyboardInterrupt:
         tokens.interrupt()
-    return tokens.generation
+    made = tokens.generation
+    if made.finish_reason == "length" and made.complete is False:
+        spent = f"max_tokens={max_tokens}" if len(made) >= max_tokens else f"the context of {model.name}"
+        warnings.warn(
+            f"the text is cut: {spent} ran out before it was whole under the grammar. With complete=True it ends in "
+            "time, and a larger max_tokens leaves it more room",
+            IncompleteTextWarning,
+            stacklevel=2,
+        )
+    return made
