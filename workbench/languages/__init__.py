@@ -1,8 +1,8 @@
 """Every input language in its own words: what a person typed, which language it is, and where its mistakes are.
 
 In reading order: `source` (the object), `guess` (which language), `positions` (JSON by place), `mistakes` (errors by
-place), `tools` (lists of tools to structural tags), `layout` (values as text), `output` (compiled), `draft` (a source with
-mistakes, while another is in use).
+place), `tools` (lists of tools to structural tags), `layout` (values as text), `output` (compiled for a vocabulary),
+`draft` (a source with mistakes, while another is in use).
 """
 
 from workbench.languages.draft import NOTHING, Draft
