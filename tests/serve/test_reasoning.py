@@ -96,7 +96,7 @@ def test_nothing_follows_a_stop_string() -> None:
     info = TokenizerInfo([b"<think>", b"a", b"</think>", b"b", b"END\xc3", b"</s>"], stop_token_ids=[5])
     for size in (1, 5):
         row = Row(0, (1,), None, Sampling(), 0, 9, (b"END",))
-        writer = Writer(Constraint(None, "text", block=THINK), info, ("END",))
+        writer = Writer(Constraint(None, "text", "#/response_format", block=THINK), info, ("END",))
         tokens = (0, 1, 2, 3, 4)
         for at in range(0, 5, size):
             writer.take(Chunk(row, tokens[at : at + size], b"", "stop" if at + size >= 5 else None))

@@ -93,5 +93,23 @@ def test_what_is_too_large_is_the_grammar_s_fault(client: Client, where: str) ->
         assert error["places"][0]["cure"] in error["message"]
 
 
+def test_a_forced_end_is_told(client: Client) -> None:
+    """From that token on the mask held nothing but shortest ends; a token before, one more would have done."""
+    shortest = int(refused(client, max_tokens=2)["message"].split("takes ")[1].split()[0])
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    assert client.chat(response_format=FORM, max_tokens=shortest, seed=1).json()["choices"][0]["forced_from"] == 0
+    assert "forced_from" not in client.chat(response_format={"type": "regex", "pattern": "a"}).json()["choices"][0]
+    assert "forced_from" not in client.chat(response_format=form, max_tokens=20, complete=False).json()["choices"][0]
+    places = set()
+    for seed in range(8):
+        choice = client.chat(response_format=form, max_tokens=20, temperature=2, seed=seed).json()["choices"][0]
+        places.add(choice.get("forced_from"))
+        stream = client.events(response_format=form, max_tokens=20, temperature=2, seed=seed)
+        assert stream[-1]["choices"][0].get("forced_from") == choice.get("forced_from")
+    assert len(places) > 1
+    assert all(place is None or 0 < place < 20 for place in places)
+
+
 def test_a_text_without_a_grammar_may_be_cut(client: Client) -> None:
     assert client.chat(max_tokens=2, seed=5).json()["choices"][0]["finish_reason"] == "length"

@@ -40,7 +40,7 @@ import torch
 
 from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
 from kernels_core.batch import apply_masks_inplace
-from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
+from kernels_core.errors import BudgetExceededError, DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.cutting import Cut, Cutting, canonical_cut, heal
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
@@ -112,6 +112,23 @@ class Row:
     _told: int = field(default=0, repr=False)  # tokens that chunks have held
     _cancelled: bool = field(default=False, repr=False)
     _closed: bool = field(default=False, repr=False)  # its last chunk was given
+
+    @property
+    def forced_from(self) -> int | None:
+        """How many tokens it has in front of the first place where only a shortest end was left to it, by `complete`;
+        None where that never came, and where tokens are cut in another way than any (`healing`, `canonical`)."""
+        if self.matcher is None or self.matcher.tokens_left is None or self._cutting is not None:
+            return None
+        probe, first = self.matcher.fork(), None
+        for number in range(len(self.tokens) - 1, -1, -1):
+            probe.rollback(1)
+            try:
+                needed, left = probe.tokens_to_end(), probe.tokens_left
+            except BudgetExceededError:  # states were given back meanwhile; the text is whole all the same
+                return first
+            if needed is not None and left is not None and needed >= left:
+                first = number
+        return first
 
     @property
     def rejected(self) -> int:

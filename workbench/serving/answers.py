@@ -70,6 +70,7 @@ class Writer:
     starts: list[int] = field(default_factory=list)
     thought: int = 0
     finish_reason: str | None = None
+    forced_from: int | None = None
     row: Row | None = None
 
     def __post_init__(self) -> None:
@@ -104,6 +105,7 @@ class Writer:
             pieces = self._read(chunk, last)
         if last:
             self.finish_reason = self._reason(chunk)
+            self.forced_from = None if chunk.row.stopped_by is not None else chunk.row.forced_from
         return pieces
 
     def _read(self, chunk: Chunk, last: bool) -> list[Piece]:
@@ -195,8 +197,10 @@ class Writer:
 
     @property
     def ended(self) -> dict[str, Any]:
-        """Why it ended, and vLLM's `stop_reason`: the stop string that did it."""
-        return {"finish_reason": self.finish_reason, "stop_reason": None if self.row is None else self.row.stopped_by}
+        """Why it ended, and vLLM's `stop_reason`: the stop string that did it.  `forced_from`, where there is such a
+        token: the first that had to lead to the shortest end, since no more were left."""
+        told = {"finish_reason": self.finish_reason, "stop_reason": None if self.row is None else self.row.stopped_by}
+        return told if self.forced_from is None else {**told, "forced_from": self.forced_from}
 
     # -- log probabilities ------------------------------------------------------------------------------------------
 

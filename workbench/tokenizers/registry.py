@@ -117,7 +117,8 @@ def _locate(source: str | Path) -> Path:
         return path
     if isinstance(source, Path) or text.endswith(_PATH_ENDINGS) or text.startswith((".", "/", "~")):
         raise TokenizerError(f"no such file or folder: {source}")
-    from workbench.generation.fetching import ModelError, named_folder
+    from workbench.generation.errors import ModelError
+    from workbench.generation.fetching import named_folder
 
     try:
         return named_folder(text) or cached_folder(text)
