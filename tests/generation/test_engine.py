@@ -17,7 +17,7 @@ from kernels_core.errors import TokenizerError  # noqa: E402
 from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
 from workbench.generation.engine import Engine, Row  # noqa: E402
 from workbench.generation.forced import forced_tokens  # noqa: E402
-from workbench.generation.graphs import cuda_recorder, rows_recorded  # noqa: E402
+from workbench.generation.graphs import CudaRecorder, rows_recorded  # noqa: E402
 from workbench.generation.sampling import Sampling  # noqa: E402
 from workbench.generation.slots import SlotRun  # noqa: E402
 
@@ -405,7 +405,7 @@ def test_models_of_many_kinds(kind: str, sizes: dict[str, Any], splits: bool, at
 
 
 class Recordings:
-    """Records passes as `graphs.cuda_recorder` does, by calling them anew into memory that stays where it is."""
+    """Records passes as `graphs.CudaRecorder` does, by calling them anew into memory that stays where it is."""
 
     def __init__(self) -> None:
         self.made = self.started = 0
@@ -422,11 +422,11 @@ class Recordings:
 
 
 class CountedGraphs(Recordings):
-    """`graphs.cuda_recorder`, counted."""
+    """`graphs.CudaRecorder`, counted."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.record = cuda_recorder()
+        self.record = CudaRecorder()
 
     def __call__(self, call: Callable[[], torch.Tensor]) -> tuple[Callable[[], object], torch.Tensor]:
         self.made += 1

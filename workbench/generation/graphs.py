@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import torch
 
-__all__ = ["Recorder", "cuda_recorder", "rows_recorded"]
+__all__ = ["CudaRecorder", "Recorder", "rows_recorded"]
 
 Recorder: TypeAlias = Callable[[Callable[[], torch.Tensor]], tuple[Callable[[], object], torch.Tensor]]
 """Takes a call, and gives what starts it again, and the tensor that each start writes.
@@ -21,11 +21,17 @@ The call reads and writes the same memory whenever it is started; its first resu
 """
 
 
-def cuda_recorder() -> Recorder:
+class CudaRecorder:
     """Records CUDA graphs.  They share their working memory, so one is started when the last one's result is used."""
-    pool = torch.cuda.graph_pool_handle()
 
-    def record(call: Callable[[], torch.Tensor]) -> tuple[Callable[[], object], torch.Tensor]:
+    def __init__(self) -> None:
+        self._pool = torch.cuda.graph_pool_handle()
+        # The memory goes with the last graph that uses it, and nothing can be recorded there any more: this one stays.
+        self._kept = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._kept, pool=self._pool):
+            torch.zeros(1, device="cuda")
+
+    def __call__(self, call: Callable[[], torch.Tensor]) -> tuple[Callable[[], object], torch.Tensor]:
         # Once without recording: libraries choose their kernels and take their memory then.
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -34,11 +40,9 @@ def cuda_recorder() -> Recorder:
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         # Threads that compute masks may go on; what they do is none of the recording's business.
-        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
             found = call()
         return graph.replay, found
-
-    return record
 
 
 def rows_recorded(rows: int, most: int) -> int:

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import torch
 
-from workbench.generation.graphs import Recorder, cuda_recorder, rows_recorded
+from workbench.generation.graphs import CudaRecorder, Recorder, rows_recorded
 from workbench.generation.model import ModelError, cache_name
 
 __all__ = ["SlotRun", "Trees"]
@@ -94,7 +94,7 @@ class SlotRun:
         self._read_by_it = torch.zeros(2, slots, dtype=torch.int64, device=self.device)  # tokens, and where they go
         self._buffer: torch.Tensor | None = None
         auto = record == "auto"
-        self._record = (cuda_recorder() if self.device.type == "cuda" else None) if record == "auto" else record
+        self._record = (CudaRecorder() if self.device.type == "cuda" else None) if record == "auto" else record
         with torch.inference_mode():
             try:
                 self._probe()
