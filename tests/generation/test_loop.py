@@ -438,7 +438,7 @@ def test_a_misspelt_keyword_is_told_to_the_caller(tiny: LanguageModel) -> None:
     schema = {"type": "object", "properties": {"zip": {"type": "string", "maxlength": 5}}}
     with pytest.warns(GrammarWarning, match="did you mean `maxLength`") as told:
         generate(tiny, "a", schema, max_tokens=2, seed=1)
-    assert [one.filename for one in told] == [__file__]
+    assert [one.filename for one in told if one.category is GrammarWarning] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error", GrammarWarning)
         generate(tiny, "a", {"type": "object", "properties": {"zip": {"maxLength": 5}}}, max_tokens=2, seed=1)

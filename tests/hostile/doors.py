@@ -175,7 +175,8 @@ def _check(case: Case) -> tuple[Callable[[], str | None], Callable[[], None]]:
             request if isinstance(request, str) else json.dumps(request), encoding="utf-8", errors="surrogatepass"
         )
         (folder / "text").write_text(case.text, encoding="utf-8")
-        line = ["-m", "workbench", "check", str(folder / "source"), str(folder / "text"), "--exact", "--prefix"]
+        files = [str(folder / "source"), "--text-file", str(folder / "text")]
+        line = ["-m", "workbench", "check", *files, "--exact", "--prefix"]
         done = subprocess.run(
             [sys.executable, *line, "--language", case.language], capture_output=True, text=True, cwd=ROOT, check=False
         )
