@@ -113,6 +113,8 @@ def test_the_line_that_one_writes_stays_in_sight(opened: OpenDesk) -> None:
     editor.press("Control+z")
     expect(opened.find("grammar-status")).to_be_hidden()
     page.keyboard.type("oops")
+    page.wait_for_function(CARET, arg=editor.element_handle())  # the editor has scrolled after the last key
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     scroller.evaluate("node => { node.scrollTop = 0; }")
     expect(opened.find("grammar-status")).to_be_visible()
     page.wait_for_timeout(200)  # nothing is to happen
