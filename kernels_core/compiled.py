@@ -24,10 +24,8 @@ from kernels_core.errors import GrammarError
 from kernels_core.forking import watch
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
-from kernels_core.inspect.layout import StateTable
-from kernels_core.inspect.look import cache_stats
-from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable, StateCost
 from kernels_core.locks import new_lock
+from kernels_core.looking import Inspected
 from kernels_core.masks.cache import MaskCache
 from kernels_core.masks.lookahead import Lookahead
 from kernels_core.masks.pool import TokenSetPool
@@ -70,7 +68,7 @@ def _pool_apart(trie: TokenTrie, info: TokenizerInfo, options: Options) -> Token
         return pool
 
 
-class CompiledGrammar(Displayed):
+class CompiledGrammar(Inspected, Displayed):
     """A grammar lowered for a vocabulary.  Make one with `GrammarCompiler`; give it to `GrammarMatcher`.
 
     Everything that matchers compute (parser states, masks) is kept here and shared by all of them.
@@ -191,14 +189,6 @@ class CompiledGrammar(Displayed):
         states = [state for state, _, measured in self.masks.cost_estimates() if measured is None]
         return states if count == "all" else states[:count]
 
-    def cost_estimates(self) -> CostTable:
-        """What each scannable state's token set is estimated to cost, and did cost where it was computed here."""
-        name = self.state_table.rule_name
-        rows = self.masks.cost_estimates()
-        return CostTable(
-            tuple(StateCost(state, name(state), trie_nodes, measured) for state, trie_nodes, measured in rows)
-        )
-
     def warm(self, count: int | Literal["all"] = "all") -> int:
         """Compute the `count` costliest token sets that are missing, now; returns how many that were."""
         states = self._to_warm(count)
@@ -209,11 +199,6 @@ class CompiledGrammar(Displayed):
     def warm_in_background(self, count: int | Literal["all"] = "all") -> Warming:
         """`warm` in a thread of its own, which needs the GIL only between two states."""
         return Warming(self.masks.warm, self._to_warm(count))
-
-    @cached_property
-    def state_table(self) -> StateTable:
-        """Automata by state id, for inspection, as far as they are made; looking makes nothing."""
-        return StateTable(self.machine.tables)
 
     def complete(self) -> None:
         """Lower every rule and make every state now, for those who want to see or warm them all."""
@@ -262,14 +247,6 @@ class CompiledGrammar(Displayed):
     def _made_of(self) -> int:
         rules, source = len(self.grammar.lazy_ir.rules), self.grammar.kept_characters
         return int(self.machine.tables.nbytes) + _OF_A_GRAMMAR + _OF_A_RULE * rules + _OF_A_CHARACTER * source
-
-    def automaton(self) -> Automaton:
-        """The rule automata as far as they are made, to draw or to read; all of them after `complete()`."""
-        return self.state_table.automaton
-
-    def cache_stats(self) -> CacheStats:
-        """What is interned and cached, and how often it was found."""
-        return cache_stats(self)
 
     def __repr__(self) -> str:
         root = self.grammar.lazy_ir.root

@@ -8,11 +8,11 @@ at most, `Options.max_fill_ms`), and parent and child both go on with nothing un
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from weakref import WeakSet
 
-if TYPE_CHECKING:
-    from kernels_core.compiled import CompiledGrammar
+from kernels_core.earley.machine import Machine
+from kernels_core.masks.pool import TokenSetPool
 
 __all__ = ["watch"]
 
@@ -22,11 +22,18 @@ class _Lockable(Protocol):
     def let_go(self) -> None: ...
 
 
-_WATCHED: WeakSet[CompiledGrammar] = WeakSet()
+class _Compiled(Protocol):
+    @property
+    def machine(self) -> Machine: ...
+    @property
+    def pool(self) -> TokenSetPool | None: ...
+
+
+_WATCHED: WeakSet[_Compiled] = WeakSet()
 _HELD: dict[int, _Lockable] = {}  # by identity, in the order in which they were locked
 
 
-def watch(compiled: CompiledGrammar) -> None:
+def watch(compiled: _Compiled) -> None:
     """Take this grammar's locks before a fork."""
     _WATCHED.add(compiled)
 

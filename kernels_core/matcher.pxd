@@ -32,8 +32,7 @@ cdef class GrammarMatcher:
     cdef Step _refused_at               # where a token was refused last, since no text can end in time behind it
     cdef Step _asked_in_time            # where `_answer_in_time` is the mask, if items are to differ
     cdef MaskRec* _answer_in_time
-    cdef object _chart
-    cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
+    cdef object _tracing                # what is told of events while somebody traces, else None
     cdef public CancelToken cancel_token
     cdef object __weakref__
 
@@ -84,4 +83,3 @@ cdef class GrammarMatcher:
     cdef const int* cancelled(self) noexcept
     cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text,
                              Reading reading) except NULL
-    cdef object _kept_chart(self)

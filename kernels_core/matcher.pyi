@@ -6,9 +6,9 @@ import numpy.typing as npt
 
 from kernels_core.clock import CancelToken
 from kernels_core.compiled import CompiledGrammar
-from kernels_core.inspect.classic import Step
 from kernels_core.inspect.snapshots import Explanation, Frontier, TokenSets
 from kernels_core.inspect.trace import Operations, ParserEvent, Tracing
+from kernels_core.looking import Step
 from kernels_core.masks.cache import MaskCache
 
 class GrammarMatcher:

@@ -35,6 +35,7 @@ from kernels_core.errors import (
     BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError, TooFewTokensError,
     UnsupportedFeatureError,
 )
+from kernels_core.looking import ask
 
 __all__ = ["GrammarMatcher"]
 
@@ -582,9 +583,7 @@ cdef class GrammarMatcher:
         A `StepEvent` for every token and string taken, with the parser's operations at each byte, a `FillEvent` for every
         mask asked for.  Takes far longer than the engine alone, and nothing while nobody traces.
         """
-        from kernels_core.inspect.trace import Tracing
-
-        return Tracing(self)
+        return ask("trace", self)
 
     def set_trace(self, tracing):
         """Tell this `inspect.trace.Tracing` of events from now on; None stops.  Returns what was set before."""
@@ -593,20 +592,17 @@ cdef class GrammarMatcher:
 
     def operations(self):
         """What the textbook parser did in the last step (`inspect.trace.Operations`)."""
-        from kernels_core.inspect.trace import operations
-
-        return operations(self, self._kept_chart())
+        return ask("operations", self)
 
     def parser_events(self):
         """The parser's operations (`inspect.trace.ParserEvent`) for the whole text read, in order."""
-        from kernels_core.inspect.trace import parser_events
-
-        return parser_events(self)
+        return ask("parser_events", self)
 
     cdef str _place(self):
         """Where the text is, for errors: bytes read and rules being read."""
-        table, items = self.compiled.state_table, self._machine.set_items(self._last.set.number)
-        waiting = sorted({table.rule_name(state) for state, _, _ in items if table.rule_of[state] >= 0})
+        tables, items = self._machine.tables, self._machine.set_items(self._last.set.number)
+        rules = {tables.seen(state)[0] for state, _, _ in items}
+        waiting = sorted({tables.lowering.rules[rule].name for rule in rules if rule >= 0})
         if not waiting:
             return f"after {self._last.position} bytes: the text is complete and there is no stop token"
         return f"after {self._last.position} bytes, inside " + ", ".join(repr(name) for name in waiting[:5])
@@ -1133,34 +1129,20 @@ cdef class GrammarMatcher:
         return history_of(self._last)
 
     def steps(self):
-        """The steps taken as `inspect.classic.Step`, without the stop token that ended the text."""
+        """The steps taken as `looking.Step`, without the stop token that ended the text."""
         return all_shown(self._last, self._trie, self._stops)
 
     def frontier(self):
         """The Earley items here, textbook style (`inspect.snapshots.Frontier`)."""
-        from kernels_core.inspect.look import frontier
-
-        return frontier(self, self._kept_chart())
-
-    cdef object _kept_chart(self):
-        """The chart that `frontier` and `operations` read on from call to call."""
-        from kernels_core.inspect.classic import Chart
-
-        if self._chart is None:
-            self._chart = Chart(self.compiled.state_table)
-        return self._chart
+        return ask("frontier", self)
 
     def explain(self, what):
         """Why a token id or a text is accepted or refused here (`inspect.snapshots.Explanation`)."""
-        from kernels_core.inspect.explain import explain
-
-        return explain(self, what)
+        return ask("explain", self, what)
 
     def token_sets(self):
         """Accepted, rejected and uncertain tokens here (`inspect.snapshots.TokenSets`)."""
-        from kernels_core.inspect.look import token_sets
-
-        return token_sets(self)
+        return ask("token_sets", self)
 
     def __repr__(self):
         state = "terminated" if self._terminated() else "may end" if self._last.set.completed else "unfinished"

@@ -8,6 +8,8 @@ cimport cython
 
 from kernels_core.remembered cimport at_the_start
 
+from kernels_core.looking import Step as ShownStep
+
 __all__ = []
 
 
@@ -63,22 +65,20 @@ cdef list history_of(Step at):
 
 
 cdef object shown(Step at, TokenTrie trie, const vector[int32_t]& stops):
-    """A step as `inspect.classic.Step`; None for a stop token that ended the text."""
-    from kernels_core.inspect import classic
-
+    """A step as `looking.Step`; None for a stop token that ended the text."""
     cdef int token = at.token
     cdef bint spelt, has_text
     if token < 0:
-        return classic.Step(at.spelling)
+        return ShownStep(at.spelling)
     if at.stop and at.set == at.parent.set:
         return None
     spelt = (trie.everything[token >> 5] >> (token & 31)) & 1 and not is_among(stops, token)
     has_text = (trie.spelt[token >> 5] >> (token & 31)) & 1 and not is_among(stops, token)
-    return classic.Step(trie.token_bytes(token), token, bool(spelt), bool(has_text))
+    return ShownStep(trie.token_bytes(token), token, bool(spelt), bool(has_text))
 
 
 cdef list all_shown(Step at, TokenTrie trie, const vector[int32_t]& stops):
-    """The steps up to `at` as `inspect.classic.Step`, without the stop token that ended the text."""
+    """The steps up to `at` as `looking.Step`, without the stop token that ended the text."""
     cdef list taken = []
     while at.parent is not None:
         step = shown(at, trie, stops)

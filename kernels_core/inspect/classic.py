@@ -17,15 +17,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from kernels_core.clock import look
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dots import DOT, FREE_TEXT
 from kernels_core.inspect.layout import StateTable, byte_label
 from kernels_core.inspect.snapshots import EarleyItem
+from kernels_core.looking import Step
 
-__all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step"]
+if TYPE_CHECKING:
+    from kernels_core.matcher import GrammarMatcher
+
+__all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step", "chart_of"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
 # Of reading on, at most a few seconds: an ambiguous text of n bytes takes n³ operations.  They are counted, and no
@@ -63,18 +68,6 @@ class ChartItem(NamedTuple):
     state: int
     origin: int
     counter: int
-
-
-class Step(NamedTuple):
-    """One step of a text: its bytes, and the token's id if it was one.
-
-    `spelt`: the bytes may match as text (control and stop tokens do not); `has_text`: negated token sets may take it.
-    """
-
-    text: bytes
-    token: int | None = None
-    spelt: bool = True
-    has_text: bool = True
 
 
 class _Column:
@@ -402,3 +395,15 @@ class Chart:
             seen=seen,
             missing=missing,
         )
+
+
+_CHARTS: WeakKeyDictionary[GrammarMatcher, Chart] = WeakKeyDictionary()
+
+
+def chart_of(matcher: GrammarMatcher) -> Chart:
+    """The matcher's own chart, which is kept from call to call, read on to where the matcher is."""
+    chart = _CHARTS.get(matcher)
+    if chart is None:
+        chart = _CHARTS[matcher] = Chart(matcher.compiled.state_table)
+    chart.seek(matcher.steps())
+    return chart

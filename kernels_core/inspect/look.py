@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from kernels_core.inspect.classic import Chart
-from kernels_core.inspect.snapshots import CacheStats, Frontier, Ids, StateTokens, TokenSets, UncertainTokens
+from kernels_core.inspect.classic import chart_of
+from kernels_core.inspect.snapshots import (
+    CacheStats,
+    CostTable,
+    Frontier,
+    Ids,
+    StateCost,
+    StateTokens,
+    TokenSets,
+    UncertainTokens,
+)
 from kernels_core.masks.token_verdicts import kept, verdicts
 
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["RestCaller", "cache_stats", "frontier", "rest_callers", "token_sets"]
+__all__ = ["RestCaller", "cache_stats", "cost_estimates", "frontier", "rest_callers", "token_sets"]
 
 MAX_CALLERS: Final = 32
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -32,10 +41,10 @@ class RestCaller(NamedTuple):
     allowed: Flags
 
 
-def frontier(matcher: GrammarMatcher, chart: Chart) -> Frontier:
-    """The Earley items at the matcher's place; `chart` is kept by the matcher between calls."""
-    chart.seek(matcher.steps())
-    return Frontier(matcher.position, matcher.set_number, matcher.is_completed(), tuple(chart.items()))
+def frontier(matcher: GrammarMatcher) -> Frontier:
+    """The Earley items at the matcher's place."""
+    items = tuple(chart_of(matcher).items())
+    return Frontier(matcher.position, matcher.set_number, matcher.is_completed(), items)
 
 
 def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets:
@@ -104,6 +113,12 @@ def _scanning(matcher: GrammarMatcher) -> dict[tuple[int, int], list[int]]:
         if row.rule >= 0 and row.reads_bytes:
             frames.setdefault((state, counter), []).append(frame)
     return frames
+
+
+def cost_estimates(compiled: CompiledGrammar) -> CostTable:
+    """What token sets cost, by state."""
+    name, rows = compiled.state_table.rule_name, compiled.masks.cost_estimates()
+    return CostTable(tuple(StateCost(state, name(state), nodes, measured) for state, nodes, measured in rows))
 
 
 def cache_stats(compiled: CompiledGrammar) -> CacheStats:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.display import Displayed
-from kernels_core.inspect.classic import Chart, Operation, ParserEvent, Step
+from kernels_core.inspect.classic import Chart, Operation, ParserEvent, Step, chart_of
 from kernels_core.inspect.snapshots import Table
 
 if TYPE_CHECKING:
@@ -260,15 +260,14 @@ class Fill:
             self._before.fill(nanoseconds, nbytes, known, made, pool, partial, hits)
 
 
-def operations(matcher: GrammarMatcher, chart: Chart) -> Operations:
-    """The parser's operations in the matcher's last step; `chart` is kept by the matcher between calls.
+def operations(matcher: GrammarMatcher) -> Operations:
+    """The parser's operations in the matcher's last step.
 
     A stop token that ended the text is no step of the parser.
     """
     steps = matcher.steps()
-    chart.seek(steps)
     done: list[ParserEvent] = []
-    chart.repeat(done)
+    chart_of(matcher).repeat(done)
     return Operations(matcher.position - (len(steps[-1].text) if steps else 0), matcher.position, tuple(done))
 
 
