@@ -1,19 +1,17 @@
 """JSON Schema, exactly: every schema becomes the grammar of precisely its instances, or is refused with reasons.
 
-In reading order: `keywords` (the table of keywords), `values` (what their values must be), `dialect` (drafts),
-`resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `schema_algebra`, `members`,
+In reading order, one way: `schema_options`; `values`, `keywords` (the table of keywords), `dialect` (drafts), `resolve`
+(references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `schema_algebra`, `members`,
 `items` (the algebra); `reading`, `evaluated`, `constants` (what keywords mean);
-`caps`, `layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit` (text);
+`value_writer`, `caps`, `layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit`
+(text);
 `deferrable_schemas`, `quick_writer`, `quick_reader`, `deferrable_terms`, `lazy_document` (what is deferred); `compile`,
 `conflicts`, `explain`, `problems` (the front door).
 """
 
 from .caps import caps_of
 from .compile import (
-    TAG_OPTIONS,
     CompiledSchema,
-    SchemaArguments,
-    SchemaOptions,
     compile_schema,
     defer_schema,
     load_schema,
@@ -23,6 +21,7 @@ from .compile import (
 )
 from .explain import Row, explain_schema
 from .problems import SchemaProblem
+from .schema_options import TAG_OPTIONS, SchemaArguments, SchemaOptions
 
 __all__ = [
     "TAG_OPTIONS",

@@ -12,7 +12,6 @@ Read on: `shapes.pyx` (`Items`), `items.py`, `steps.py` (the graph).
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 from ...clock import look
 from ..ir import Empty, Never, Node
@@ -20,14 +19,11 @@ from ..nodes import choice, repeat, seq, unordered
 from ..regular.dfa import TooManyStates
 from ..regular.languages import NOTHING, Words
 from .numbers import NO_NUMBERS
-from .schema_algebra import Circular, TooLarge
+from .schema_algebra import Circular, SchemaAlgebra, TooLarge
 from .shapes import Count, Items, Shape, replace
 from .steps import Steps
 from .terms import FALSE, Term
-
-if TYPE_CHECKING:
-    from .emit import Emitter
-    from .schema_algebra import SchemaAlgebra
+from .value_writer import ValueWriter
 
 __all__ = ["MAX_ITEM_EDGES", "ArrayText", "ItemStep", "NotFinite", "distinct_values", "item_steps", "needs_steps"]
 
@@ -51,7 +47,7 @@ class ArrayText:
 
     as_json = True  # that is how items are written, so that their values can be compared
 
-    def __init__(self, emitter: Emitter, items: Items, level: int, name: str) -> None:
+    def __init__(self, emitter: ValueWriter, items: Items, level: int, name: str) -> None:
         self.emitter = emitter
         self.layout = emitter.layout
         self.items = items

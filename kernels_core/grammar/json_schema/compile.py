@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final, NoReturn, TypedDict
+from typing import Any, NoReturn
 
 from ...clock import look
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
@@ -21,7 +21,6 @@ from ..length import check_length
 from ..resources import Form, Resources, reached
 from ..rulebook import RuleBook
 from ..rules import all_deferrable
-from .caps import Caps
 from .conflicts import report_conflict
 from .emit import Emitter
 from .exact_text import exact_text
@@ -29,17 +28,15 @@ from .layout import Layout
 from .lazy_document import LazyDocument, root_term
 from .problems import Problems
 from .quick_writer import QuickWriter
-from .reading import Reader, Settings
+from .reading import Reader
 from .resolve import Documents
+from .schema_options import SchemaOptions
+from .schema_reader import Settings
 from .spelling import Speller
-from .steps import ORDERS, Order
 from .terms import Term
 
 __all__ = [
-    "TAG_OPTIONS",
     "CompiledSchema",
-    "SchemaArguments",
-    "SchemaOptions",
     "compile_schema",
     "defer_schema",
     "load_schema",
@@ -47,60 +44,6 @@ __all__ = [
     "read_again",
     "schema_text",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaOptions:
-    """The arguments of `Grammar.from_json_schema`, which says what they mean."""
-
-    any_whitespace: bool = True
-    indent: int | None = None
-    separators: tuple[str, str] | None = None
-    strict_mode: bool = False
-    max_whitespace_cnt: int | None = None
-    whitespace_before_separators: bool = True
-    order: Order = "any"
-    lenient: bool = False
-    canonical_numbers: bool = False
-    plain_integers: bool = False
-    any_spelling: bool = False
-    formats: bool = True
-    caps: Caps = ()
-
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"there is no order {self.order!r}; there are {', '.join(ORDERS)}")
-
-
-# What a structural tag may say of a schema, beside its style.
-TAG_OPTIONS: Final = (
-    "order",
-    "strict_mode",
-    "plain_integers",
-    "canonical_numbers",
-    "max_whitespace_cnt",
-    "whitespace_before_separators",
-    "caps",
-)
-
-
-class SchemaArguments(TypedDict, total=False):
-    """The same, and `resources`, as keyword arguments."""
-
-    any_whitespace: bool
-    indent: int | None
-    separators: tuple[str, str] | None
-    strict_mode: bool
-    max_whitespace_cnt: int | None
-    whitespace_before_separators: bool
-    order: Order
-    lenient: bool
-    canonical_numbers: bool
-    plain_integers: bool
-    any_spelling: bool
-    formats: bool
-    caps: Mapping[str, int] | None
-    resources: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...errors import UnsupportedSchemaError
 from ..compact_body import CompactBody
@@ -40,13 +40,27 @@ from .spelling import Speller
 from .steps import Order, is_ordered
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
-if TYPE_CHECKING:
-    from .lazy_document import LazyDocument
-
 __all__ = ["SIMPLER_STRINGS", "STRING_WORDS", "Emitter"]
 
 # Values with more alternatives than this, not counting constants, are a rule of their own.
 _INLINE = 3
+
+
+class Document(Protocol):
+    """A document whose rules are made when the parser predicts them (`lazy_document.py`)."""
+
+    @property
+    def numerals(self) -> Numerals:
+        """What writes numbers, shared by the documents of a grammar."""
+
+    def is_deferrable(self, term: Term) -> bool:
+        """Whether `term` is a deferrable schema."""
+
+    def value(self, term: Term, level: int) -> Node | None:
+        """The values of a deferrable schema as a node; None for other terms."""
+
+    def key(self, term: Term, level: int) -> bytes:
+        """Bytes that are equal for equal rules, in this document or another."""
 
 
 class Emitter:
@@ -66,7 +80,7 @@ class Emitter:
         canonical_numbers: bool,
         plain_integers: bool,
         caps: Caps = (),
-        document: LazyDocument | None = None,
+        document: Document | None = None,
     ) -> None:
         self.algebra = algebra
         self.book = book
@@ -80,7 +94,7 @@ class Emitter:
         if document is None:
             self.numerals = Numerals(book, canonical=canonical_numbers, plain_integers=plain_integers)
         else:
-            self.numerals = document.writer.numerals
+            self.numerals = document.numerals
             self.deferrable = DeferrableTerms(algebra, speller, self.kinds, document.is_deferrable, order=order)
         self._kinds: dict[Members, Kinds] = {}
         self._visited: set[tuple[Term, int]] = set()

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..regular.languages import NOTHING, Language, complement, union
 from .schema_algebra import Circular, TooLarge
+from .schema_reader import SchemaReader
 from .shapes import ANYTHING, Items, Members, Shape, replace
 from .terms import FALSE, TRUE, Place, Term
 from .values import some_schemas
-
-if TYPE_CHECKING:
-    from .reading import Reader
 
 __all__ = ["Branch", "Evaluation", "says_nothing"]
 
@@ -44,7 +42,7 @@ class Branch:
 class Evaluation:
     """Works out branches; `properties` and `items` are what the two keywords mean."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: SchemaReader) -> None:
         self.reader = reader
         self._open: set[Term] = set()
 

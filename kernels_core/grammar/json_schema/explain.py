@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from ...errors import UnsupportedSchemaError
-from .compile import SchemaArguments, SchemaOptions, compile_schema, load_schema, reached_resources, schema_text
+from .compile import compile_schema, load_schema, reached_resources, schema_text
 from .keywords import KEYWORDS
 from .keywords.entry import Status
 from .misspelt import meant_by
 from .reach import Reached, reached
 from .resolve import Documents
+from .schema_options import SchemaArguments, SchemaOptions
 
 __all__ = ["Row", "explain_schema"]
 

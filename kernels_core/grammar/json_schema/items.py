@@ -8,13 +8,9 @@ Read on: `shapes.pyx` (what `Items` means), `schema_algebra.py`, `arrays.py` (it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .shapes import ANY_ITEMS, Count, Items, replace
+from .term_algebra import TermAlgebra
 from .terms import FALSE, TRUE, AllOf, Term, narrows
-
-if TYPE_CHECKING:
-    from .schema_algebra import SchemaAlgebra
 
 __all__ = ["complement", "covers", "meet", "normal"]
 
@@ -22,7 +18,7 @@ __all__ = ["complement", "covers", "meet", "normal"]
 _MAX_PREFIX = 1_000
 
 
-def meet(algebra: SchemaAlgebra, left: Items, right: Items) -> Items | None:
+def meet(algebra: TermAlgebra, left: Items, right: Items) -> Items | None:
     """Arrays of both; None if there is certainly none."""
     if left == right:
         return left
@@ -42,7 +38,7 @@ def meet(algebra: SchemaAlgebra, left: Items, right: Items) -> Items | None:
     return normal(algebra, both)
 
 
-def normal(algebra: SchemaAlgebra, items: Items) -> Items | None:
+def normal(algebra: TermAlgebra, items: Items) -> Items | None:
     """The normal form; None if there is certainly no such array."""
     prefix, rest, least, most = list(items.prefix), items.rest, items.least, items.most
     counts: list[Count] = []
@@ -107,7 +103,7 @@ def normal(algebra: SchemaAlgebra, items: Items) -> Items | None:
 
 
 def _forbid(
-    algebra: SchemaAlgebra, prefix: list[Term], rest: Term, start: int, stop: int | None, term: Term
+    algebra: TermAlgebra, prefix: list[Term], rest: Term, start: int, stop: int | None, term: Term
 ) -> tuple[list[Term], Term]:
     """No item of `term` from `start` up to `stop`."""
     end = start if stop is None else stop
@@ -118,7 +114,7 @@ def _forbid(
     return prefix, algebra.all_of(rest, refused) if stop is None else rest
 
 
-def _no_room(algebra: SchemaAlgebra, prefix: list[Term], rest: Term, cell: tuple[int, int | None, Term]) -> bool:
+def _no_room(algebra: TermAlgebra, prefix: list[Term], rest: Term, cell: tuple[int, int | None, Term]) -> bool:
     start, stop, term = cell
     terms = prefix[start:stop]
     if stop is None or stop > len(prefix):
@@ -130,7 +126,7 @@ def _no_room(algebra: SchemaAlgebra, prefix: list[Term], rest: Term, cell: tuple
     return True
 
 
-def complement(algebra: SchemaAlgebra, items: Items) -> tuple[Items, ...]:
+def complement(algebra: TermAlgebra, items: Items) -> tuple[Items, ...]:
     """All other arrays, as alternatives."""
     pieces: list[Items] = []
     cells = [(i, i + 1, algebra.negate(term)) for i, term in enumerate(items.prefix) if term is not TRUE]

@@ -24,12 +24,14 @@ from .dialect import DEFAULT, Dialect, dialect_of
 from .emit import Emitter
 from .exact_text import exact_text
 from .local_references import has_local_references
+from .numerals import Numerals
 from .problems import Problems
 from .quick_reader import QuickReader
 from .quick_writer import QuickWriter
 from .reach import check_values
-from .reading import Reader, Settings
+from .reading import Reader
 from .resolve import REFERENCES, Documents
+from .schema_reader import Settings
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed
 
@@ -160,7 +162,12 @@ class LazyDocument:
             self.reader.algebra.forget()
         vars(self).clear()  # all that leads back to the document
 
-    # -- what the algebra asks ----------------------------------------------------------------------------------------
+    # -- what the emitter asks ----------------------------------------------------------------------------------------
+
+    @property
+    def numerals(self) -> Numerals:
+        """What writes numbers, shared by the documents of a grammar."""
+        return self.writer.numerals
 
     def is_deferrable(self, term: Term) -> bool:
         """Whether `term` is a deferrable schema."""

@@ -16,15 +16,14 @@ from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, intersection, matches
 from ..regular.languages import complement as complement_language
 from .shapes import ANY_MEMBERS, Members, Shape, replace
+from .term_algebra import Tags, TermAlgebra
 from .terms import FALSE, TRUE, AllOf, Term, narrows
 
 if TYPE_CHECKING:
-    from .schema_algebra import SchemaAlgebra
     from .shapes import Rule
 
 __all__ = [
     "Rivals",
-    "Tags",
     "Values",
     "complement",
     "covers",
@@ -41,8 +40,6 @@ __all__ = [
 
 # A need on so many names is looked at name by name.
 _FEW_NAMES = 32
-# Required names, and the single scalars that their values may be.
-Tags = dict[str, frozenset[Shape]]
 # Values of a name by which alternatives are told apart.
 MAX_TAGS = 16
 
@@ -52,7 +49,7 @@ class Values:
 
     __slots__ = ("_algebra", "_known", "_rules", "_single", "_wide")
 
-    def __init__(self, algebra: SchemaAlgebra, rules: Iterable[Rule]) -> None:
+    def __init__(self, algebra: TermAlgebra, rules: Iterable[Rule]) -> None:
         self._algebra = algebra
         self._single: dict[str, tuple[int, Term]] = {}
         self._wide: list[tuple[int, Language, Term]] = []
@@ -85,7 +82,7 @@ class Values:
         self._known.pop(name, None)
 
 
-def value_of(algebra: SchemaAlgebra, members: Members, name: str) -> Term:
+def value_of(algebra: TermAlgebra, members: Members, name: str) -> Term:
     """What the value of `name` must be."""
     return algebra.all_of(*(term for keys, term in members.rules if matches(keys, name)))
 
@@ -107,7 +104,7 @@ def names_of(members: Members) -> list[str]:
     return list(names)
 
 
-def meet_all(algebra: SchemaAlgebra, parts: Sequence[Members]) -> tuple[Members, ...]:
+def meet_all(algebra: TermAlgebra, parts: Sequence[Members]) -> tuple[Members, ...]:
     """Objects of all `parts`, as alternatives: one mostly, none if there is certainly no such object."""
     if len(set(parts)) == 1:
         return tuple(split(algebra, parts[0]))
@@ -139,7 +136,7 @@ def without(names: Iterable[str]) -> list[Members]:
     return [Members(rules=tuple(one_by_one))] if one_by_one else []
 
 
-def tags_of(algebra: SchemaAlgebra, members: Members) -> Tags:
+def tags_of(algebra: TermAlgebra, members: Members) -> Tags:
     """Required names whose values are few scalars, by the rule of their own."""
     found: Tags = {}
     rules = dict(members.rules)
@@ -151,7 +148,7 @@ def tags_of(algebra: SchemaAlgebra, members: Members) -> Tags:
     return found
 
 
-def tags_differ(algebra: SchemaAlgebra, tags: Tags, other: Members) -> bool:
+def tags_differ(algebra: TermAlgebra, tags: Tags, other: Members) -> bool:
     """Must some name have one of the values of a tag, and may not, in `other`?  There it need not be required."""
     if tags:
         for keys, term in other.rules:
@@ -167,7 +164,7 @@ class Rivals:
     """Of many alternatives, those that a tag leaves together with another one: most of a thousand tools have a name of
     their own."""
 
-    def __init__(self, algebra: SchemaAlgebra, alternatives: Sequence[Members]) -> None:
+    def __init__(self, algebra: TermAlgebra, alternatives: Sequence[Members]) -> None:
         tags = [algebra.tags(members) for members in alternatives]
         count = Counter(name for found in tags for name in found)
         self._algebra = algebra
@@ -190,7 +187,7 @@ class Rivals:
         return sorted({*self._others, *(number for value in values for number in self._by_value.get(value, ()))})
 
 
-def normal(algebra: SchemaAlgebra, members: Members) -> Members | None:
+def normal(algebra: TermAlgebra, members: Members) -> Members | None:
     """The normal form; None if there is certainly no such object."""
     rules: dict[Language, Term] = {}
     for keys, term in members.rules:
@@ -257,7 +254,7 @@ def normal(algebra: SchemaAlgebra, members: Members) -> Members | None:
     return made
 
 
-def split(algebra: SchemaAlgebra, members: Members) -> list[Members]:
+def split(algebra: TermAlgebra, members: Members) -> list[Members]:
     """The same objects as several alternatives with fewer needs each, where a required name takes few values.
 
     Of two needs that a tag can meet ("the type is not A, or ...", "the type is not B, or ..."), each value of the tag
@@ -290,7 +287,7 @@ def _meets_one(keys: Language, names: tuple[str, ...]) -> bool:
 
 
 def _open_cells(
-    algebra: SchemaAlgebra,
+    algebra: TermAlgebra,
     rules: dict[Language, Term],
     values: Values,
     required: dict[str, None],
@@ -321,7 +318,7 @@ def _open_cells(
     return tuple(cells.items())
 
 
-def _no_room(algebra: SchemaAlgebra, rules: dict[Language, Term], keys: Language, term: Term) -> bool:
+def _no_room(algebra: TermAlgebra, rules: dict[Language, Term], keys: Language, term: Term) -> bool:
     """Do the rules certainly leave no member with such keys and values?"""
     forbidden: list[Language] = []
     for language, other in rules.items():
@@ -345,7 +342,7 @@ def _possible_names(members: Members, values: Values) -> int | None:
     return sum(values.of(name) is not FALSE for name in left.words)
 
 
-def complement(algebra: SchemaAlgebra, members: Members) -> tuple[Members, ...]:
+def complement(algebra: TermAlgebra, members: Members) -> tuple[Members, ...]:
     """All other objects, as alternatives."""
     pieces: list[Members] = []
     rules = dict(members.rules)

@@ -15,8 +15,6 @@ Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..compact_body import Item, Listing
 from ..ir import Choice, Literal, Never, Node, RuleRef, Unordered
 from ..needs import can_be_met, too_many
@@ -28,9 +26,7 @@ from .kinds import Kind, counts_others
 from .shapes import Members
 from .steps import MemberStep, member_steps
 from .terms import Term
-
-if TYPE_CHECKING:
-    from .emit import Emitter
+from .value_writer import ValueWriter
 
 __all__ = ["ObjectText"]
 
@@ -40,7 +36,7 @@ class ObjectText:
 
     as_json = True  # that is how names are written, so that they can be compared
 
-    def __init__(self, emitter: Emitter, members: Members, level: int, name: str, *, in_order: bool) -> None:
+    def __init__(self, emitter: ValueWriter, members: Members, level: int, name: str, *, in_order: bool) -> None:
         self.emitter = emitter
         self.layout = emitter.layout
         self.members = members

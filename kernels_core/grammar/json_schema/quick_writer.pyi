@@ -1,8 +1,8 @@
 from kernels_core.grammar.rulebook import RuleBook
 
-from .compile import SchemaOptions
 from .layout import Layout
 from .numerals import Numerals
+from .schema_options import SchemaOptions
 from .spelling import Speller
 
 __all__ = ["QuickWriter"]

@@ -64,7 +64,7 @@ cdef class Frame:
 
 
 cdef class QuickWriter:
-    """Writes to `book` as `options` (`compile.SchemaOptions`) say."""
+    """Writes to `book` as `options` (`schema_options.SchemaOptions`) say."""
 
     def __init__(self, RuleBook book not None, options):
         self.book = book

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...errors import GrammarError
@@ -30,11 +29,12 @@ from .numbers import ALL_NUMBERS, Numbers
 from .problems import Problems, child
 from .resolve import REFERENCES, Context, Documents, Target, Unresolved
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
+from .schema_reader import Settings
 from .shapes import ANYTHING, Items, Members, Shape, replace
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed, a_string, kind_of
 
-__all__ = ["Reader", "Settings"]
+__all__ = ["Reader"]
 
 S = TypeVar("S", Items, Members)
 
@@ -42,17 +42,8 @@ S = TypeVar("S", Items, Members)
 _NAMING = frozenset(("$schema", "$id", "id"))
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How schemas are read.  `strict_mode`: what a schema that lists properties (or a prefix of items) does not
-    mention is forbidden.  `formats`: known formats are enforced."""
-
-    strict_mode: bool = False
-    formats: bool = True
-
-
 class Reader:
-    """Reads the schemas of one compile."""
+    """Reads the schemas of one compile: the `SchemaReader` that keywords know."""
 
     def __init__(self, documents: Documents, problems: Problems, settings: Settings) -> None:
         self.documents = documents
@@ -61,7 +52,7 @@ class Reader:
         self.algebra = SchemaAlgebra(self.read)
         self._places: dict[tuple[object, ...], Term] = {}
         self._failures = 0
-        self.evaluation = Evaluation(self)
+        self._evaluation = Evaluation(self)
 
     # -- sub-schemas ----------------------------------------------------------------------------------------------
 
@@ -93,6 +84,10 @@ class Reader:
     def term_at(self, place: Place, keyword: str, name: str) -> Term:
         """The term of a keyword that takes one schema."""
         return self.term(place.schema[keyword], place.context, child(place.pointer, keyword), name)
+
+    def term_in(self, place: Place, schema: Any, name: str, keyword: str, *path: str | int) -> Term:
+        """The term of `schema`, which stands at `path` in the value of a keyword."""
+        return self.term(schema, place.context, child(place.pointer, keyword, *path), name)
 
     def beside(self, place: Place, keyword: str, otherwise: Any) -> Any:
         """The value of a keyword that another one reads; `otherwise` where it is not there, or no keyword here."""
@@ -172,6 +167,14 @@ class Reader:
             return term
         found = self.read_keyword(term, IN_PLACE["oneOf"], required)
         return self.algebra.fixed(found[0]) if found is not None and found[1] else term
+
+    def unevaluated_members(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
+        """`shape` with what `unevaluatedProperties` says, and whether that is exact."""
+        return self._evaluation.properties(place, shape)
+
+    def unevaluated_items(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
+        """`shape` with what `unevaluatedItems` says, and whether that is exact."""
+        return self._evaluation.items(place, shape)
 
     # -- one schema -----------------------------------------------------------------------------------------------
 

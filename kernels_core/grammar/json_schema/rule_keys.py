@@ -12,9 +12,10 @@ from typing import Any
 
 from ..ir import DeferredRule, RuleRef
 from ..rulebook import RuleBook
-from .compile import SchemaOptions, load_schema
+from .compile import load_schema
 from .lazy_document import LazyDocument
 from .quick_writer import QuickWriter
+from .schema_options import SchemaOptions
 
 __all__ = ["RuleKeys"]
 

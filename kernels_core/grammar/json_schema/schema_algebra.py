@@ -23,6 +23,7 @@ from . import items as item_shapes
 from . import members as member_shapes
 from .numbers import Numbers, points
 from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, replace
+from .term_algebra import Tags
 from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term, in_any_order
 
 T = TypeVar("T")
@@ -101,7 +102,7 @@ class SchemaAlgebra:
         self._level = 0
         self._void: dict[Term, bool] = {}
         self._disjoint: dict[tuple[Term, Term], bool] = {}
-        self._tags: dict[Members, member_shapes.Tags] = {}
+        self._tags: dict[Members, Tags] = {}
         self._work = 0
         self._rules = 0
         self._meets = 0
@@ -579,7 +580,7 @@ class SchemaAlgebra:
         kept = tuple(members for number, members in enumerate(unique) if number not in covered)
         return self._bounded(kept, listed)
 
-    def tags(self, members: Members) -> member_shapes.Tags:
+    def tags(self, members: Members) -> Tags:
         """Required names of an alternative whose values are few scalars, which tell most alternatives apart."""
         found = self._tags.get(members)
         if found is None:

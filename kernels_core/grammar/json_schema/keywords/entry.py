@@ -13,19 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from ...regular.languages import Language
+from ..evaluated import Branch, Evaluation
 from ..numbers import Numbers
+from ..schema_options import SchemaOptions
+from ..schema_reader import SchemaReader
 from ..shapes import Items, Members, Shape
 from ..terms import Place
 from ..values import Check, anything
 from .quick import Quick
-
-if TYPE_CHECKING:
-    from ..compile import SchemaOptions
-    from ..evaluated import Branch, Evaluation
-    from ..reading import Reader
 
 __all__ = [
     "ALWAYS",
@@ -148,7 +146,7 @@ class Keyword:
     why: str = ""
     blame: int = BLAMELESS
     explain: Callable[[Any, SchemaOptions], tuple[Status, str] | None] | None = None
-    evaluates: Callable[[Reader, Place, Any], Branch] | None = None
+    evaluates: Callable[[SchemaReader, Place, Any], Branch] | None = None
 
     def __post_init__(self) -> None:
         if (self.quick is Quick.NEVER) != bool(self.why):
@@ -159,7 +157,7 @@ class Keyword:
 class NumberKeyword(Keyword):
     """`read` returns the numbers that are allowed."""
 
-    read: Callable[[Reader, Place, Any], Numbers]
+    read: Callable[[SchemaReader, Place, Any], Numbers]
     types: int = INTEGER | NUMBER
     validates: bool = True
 
@@ -168,7 +166,7 @@ class NumberKeyword(Keyword):
 class StringKeyword(Keyword):
     """`read` returns the strings that are allowed."""
 
-    read: Callable[[Reader, Place, Any], Language]
+    read: Callable[[SchemaReader, Place, Any], Language]
     types: int = STRING
 
 
@@ -176,7 +174,7 @@ class StringKeyword(Keyword):
 class ItemKeyword(Keyword):
     """`read` takes what earlier entries say of items, and adds to it.  None: the keyword in `beside` reads it."""
 
-    read: Callable[[Reader, Place, Any, Items], Items] | None
+    read: Callable[[SchemaReader, Place, Any, Items], Items] | None
     types: int = ARRAY
 
 
@@ -184,7 +182,7 @@ class ItemKeyword(Keyword):
 class MemberKeyword(Keyword):
     """`read` takes what earlier entries say of members, and adds to it."""
 
-    read: Callable[[Reader, Place, Any, Members], Members]
+    read: Callable[[SchemaReader, Place, Any, Members], Members]
     types: int = OBJECT
 
 
@@ -192,7 +190,7 @@ class MemberKeyword(Keyword):
 class ValueKeyword(Keyword):
     """`read` returns the values that are allowed.  None: the keyword in `beside` reads it."""
 
-    read: Callable[[Reader, Place, Any], Shape] | None
+    read: Callable[[SchemaReader, Place, Any], Shape] | None
     validates: bool = True
 
 
@@ -203,7 +201,7 @@ class InPlace(Keyword):
     branches: what of the place is evaluated where, given the branches so far.  None: the keyword in `beside` reads it.
     """
 
-    read: Callable[[Reader, Place, Any, Shape], Applied] | None
+    read: Callable[[SchemaReader, Place, Any, Shape], Applied] | None
     branches: Callable[[Evaluation, Place, list[Branch]], list[Branch]] | None = None
 
 

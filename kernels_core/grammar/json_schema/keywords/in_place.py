@@ -8,11 +8,11 @@ Read on: `../reading.py` (who calls this), `../evaluated.py` (what `unevaluated.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...regular.languages import ALL, Words
 from ..evaluated import Branch, Evaluation, says_nothing
-from ..problems import child
+from ..schema_reader import SchemaReader
 from ..shapes import ANYTHING, VOID, Members, Shape, replace
 from ..terms import FALSE, TRUE, Place, Term
 from ..values import names, some_schemas, with_names
@@ -30,16 +30,13 @@ from .entry import (
 )
 from .quick import Quick
 
-if TYPE_CHECKING:
-    from ..reading import Reader
-
 __all__ = ["ENTRIES"]
 
 
 # -- references -------------------------------------------------------------------------------------------------------
 
 
-def _reference(keyword: str, reader: Reader, place: Place, value: Any, shape: Shape) -> Applied:
+def _reference(keyword: str, reader: SchemaReader, place: Place, value: Any, shape: Shape) -> Applied:
     return reader.meet(shape, reader.target(place, keyword))
 
 
@@ -50,7 +47,7 @@ def _reference_branches(keyword: str, evaluation: Evaluation, place: Place, bran
 # -- logic ------------------------------------------------------------------------------------------------------------
 
 
-def _all_of(reader: Reader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
+def _all_of(reader: SchemaReader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
     exact = True
     for term in reader.terms(place, "allOf", schemas):
         shape, exactly = reader.meet(shape, term)
@@ -64,7 +61,7 @@ def _all_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch
     return branches
 
 
-def _any_of(reader: Reader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
+def _any_of(reader: SchemaReader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
     return reader.meet(shape, reader.algebra.any_of(*reader.terms(place, "anyOf", schemas)))
 
 
@@ -75,7 +72,7 @@ def _any_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch
     return evaluation.product(branches, options)
 
 
-def _one_of(reader: Reader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
+def _one_of(reader: SchemaReader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
     # A member that has to be there keeps most alternatives apart, wherever that is said, and inside of them, too.
     terms = reader.terms(place, "oneOf", schemas)
     needed = reader.required_beside(place, shape)
@@ -95,17 +92,17 @@ def _one_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch
     return branches if all(map(says_nothing, options)) else evaluation.product(branches, options)
 
 
-def _not(reader: Reader, place: Place, value: Any, shape: Shape) -> Applied:
+def _not(reader: SchemaReader, place: Place, value: Any, shape: Shape) -> Applied:
     return reader.meet(shape, reader.algebra.negate(reader.term_at(place, "not", place.name)))
 
 
-def _cases(reader: Reader, place: Place) -> tuple[Term, Term, Term]:
+def _cases(reader: SchemaReader, place: Place) -> tuple[Term, Term, Term]:
     """`if`, `then`, `else`; what is missing is true."""
     found = [reader.term_at(place, key, place.name) if key in place.schema else TRUE for key in ("if", "then", "else")]
     return found[0], found[1], found[2]
 
 
-def _if(reader: Reader, place: Place, value: Any, shape: Shape) -> Applied:
+def _if(reader: SchemaReader, place: Place, value: Any, shape: Shape) -> Applied:
     algebra = reader.algebra
     condition, then, otherwise = _cases(reader, place)
     term = algebra.any_of(algebra.all_of(condition, then), algebra.all_of(algebra.negate(condition), otherwise))
@@ -124,7 +121,7 @@ def _if_branches(evaluation: Evaluation, place: Place, branches: list[Branch]) -
 # -- dependencies -----------------------------------------------------------------------------------------------------
 
 
-def _dependent(keyword: str, reader: Reader, place: Place, value: dict[str, Any], shape: Shape) -> Applied:
+def _dependent(keyword: str, reader: SchemaReader, place: Place, value: dict[str, Any], shape: Shape) -> Applied:
     exact = True
     for name, wanted in value.items():
         consequence, exactly = _consequence(reader, place, keyword, name, wanted)
@@ -142,7 +139,7 @@ def _dependent(keyword: str, reader: Reader, place: Place, value: dict[str, Any]
     return shape, exact
 
 
-def _consequence(reader: Reader, place: Place, keyword: str, name: str, value: Any) -> Applied:
+def _consequence(reader: SchemaReader, place: Place, keyword: str, name: str, value: Any) -> Applied:
     """What follows from the presence of `name`."""
     if isinstance(value, str) and keyword == "dependencies":
         value = [value]  # draft 3 allowed a single name
@@ -151,7 +148,7 @@ def _consequence(reader: Reader, place: Place, keyword: str, name: str, value: A
         return (replace(ANYTHING, objects=(Members(required=required),)) if required else ANYTHING), True
     if keyword == "dependentRequired":
         names(value, keyword)
-    return reader.meet(ANYTHING, reader.term(value, place.context, child(place.pointer, keyword, name), place.name))
+    return reader.meet(ANYTHING, reader.term_in(place, value, place.name, keyword, name))
 
 
 def _is_one_value(objects: tuple[Members, ...]) -> bool:
@@ -169,7 +166,7 @@ def _dependent_branches(keyword: str, evaluation: Evaluation, place: Place, bran
     for name, value in with_names(place.schema[keyword], keyword).items():
         if isinstance(value, list | str):
             continue
-        part = reader.term(value, place.context, child(place.pointer, keyword, name), place.name)
+        part = reader.term_in(place, value, place.name, keyword, name)
         found = evaluation.branches(part)
         if all(map(says_nothing, found)):
             continue
@@ -182,12 +179,12 @@ def _dependent_branches(keyword: str, evaluation: Evaluation, place: Place, bran
 # -- what is not evaluated --------------------------------------------------------------------------------------------
 
 
-def _unevaluated_properties(reader: Reader, place: Place, value: Any, shape: Shape) -> Applied:
-    return reader.evaluation.properties(place, shape)
+def _unevaluated_properties(reader: SchemaReader, place: Place, value: Any, shape: Shape) -> Applied:
+    return reader.unevaluated_members(place, shape)
 
 
-def _unevaluated_items(reader: Reader, place: Place, value: Any, shape: Shape) -> Applied:
-    return reader.evaluation.items(place, shape)
+def _unevaluated_items(reader: SchemaReader, place: Place, value: Any, shape: Shape) -> Applied:
+    return reader.unevaluated_items(place, shape)
 
 
 _ELSEWHERE = "where it leads depends on the way to it"

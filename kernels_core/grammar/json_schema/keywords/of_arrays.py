@@ -2,79 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..evaluated import Branch
-from ..problems import child
+from ..schema_reader import SchemaReader
 from ..shapes import Count, Items, replace
 from ..terms import FALSE, TRUE, Place, Term
 from ..values import a_boolean, at_least, at_most, some_schemas
 from .entry import SINCE_6, SINCE_2019, SINCE_2020, UNTIL_2019, ItemKeyword, Schemas
 from .quick import Quick
 
-if TYPE_CHECKING:
-    from ..reading import Reader
-
 __all__ = ["ENTRIES"]
 
 
-def _prefix_items(reader: Reader, place: Place, schemas: list[Any], items: Items) -> Items:
+def _prefix_items(reader: SchemaReader, place: Place, schemas: list[Any], items: Items) -> Items:
     return replace(items, prefix=tuple(reader.terms(place, "prefixItems", schemas)), rest=_rest(reader, place))
 
 
-def _rest(reader: Reader, place: Place) -> Term:
+def _rest(reader: SchemaReader, place: Place) -> Term:
     """The items behind a list that nothing else is said of."""
     known = place.context.dialect.keywords
     open_ended = "unevaluatedItems" in place.schema and "unevaluatedItems" in known
     return FALSE if reader.settings.strict_mode and not open_ended else TRUE
 
 
-def _items(reader: Reader, place: Place, value: Any, items: Items) -> Items:
+def _items(reader: SchemaReader, place: Place, value: Any, items: Items) -> Items:
     dialect = place.context.dialect
     if not isinstance(value, list) or items.prefix or not dialect.lists_of_items:
         return replace(items, rest=reader.term_at(place, "items", f"{place.name}_item"))
-    prefix = tuple(
-        reader.term(one, place.context, child(place.pointer, "items", i), place.name) for i, one in enumerate(value)
-    )
+    prefix = tuple(reader.term_in(place, one, place.name, "items", i) for i, one in enumerate(value))
     rest: Term = FALSE if reader.settings.strict_mode else TRUE
     if "additionalItems" in place.schema and "additionalItems" in dialect.keywords:
         rest = reader.term_at(place, "additionalItems", f"{place.name}_item")
     return replace(items, prefix=prefix, rest=rest)
 
 
-def _min_items(reader: Reader, place: Place, least: int, items: Items) -> Items:
+def _min_items(reader: SchemaReader, place: Place, least: int, items: Items) -> Items:
     return replace(items, least=max(items.least, least))
 
 
-def _max_items(reader: Reader, place: Place, most: int | None, items: Items) -> Items:
+def _max_items(reader: SchemaReader, place: Place, most: int | None, items: Items) -> Items:
     return replace(items, most=most if items.most is None else items.most if most is None else min(items.most, most))
 
 
-def _contains(reader: Reader, place: Place, value: Any, items: Items) -> Items:
+def _contains(reader: SchemaReader, place: Place, value: Any, items: Items) -> Items:
     term = reader.term_at(place, "contains", f"{place.name}_item")
     least = reader.beside(place, "minContains", 1)
     most = reader.beside(place, "maxContains", None)
     return replace(items, counts=(*items.counts, Count(((0, None, term),), least, most)))
 
 
-def _unique_items(reader: Reader, place: Place, differ: bool, items: Items) -> Items:
+def _unique_items(reader: SchemaReader, place: Place, differ: bool, items: Items) -> Items:
     return replace(items, unique=True, place=place.pointer) if differ else items
 
 
 # -- what is evaluated ------------------------------------------------------------------------------------------------
 
 
-def _first_items(reader: Reader, place: Place, schemas: Any) -> Branch:
+def _first_items(reader: SchemaReader, place: Place, schemas: Any) -> Branch:
     return Branch(prefix=len(schemas) if isinstance(schemas, list) else 0)
 
 
-def _all_items(reader: Reader, place: Place, value: Any) -> Branch:
+def _all_items(reader: SchemaReader, place: Place, value: Any) -> Branch:
     if isinstance(value, list) and "additionalItems" not in place.schema:
         return Branch(prefix=len(value))
     return Branch(prefix=None)
 
 
-def _contained(reader: Reader, place: Place, value: Any) -> Branch:
+def _contained(reader: SchemaReader, place: Place, value: Any) -> Branch:
     # Draft 2019-09 says of items what they contain, but not that these are evaluated.
     if not place.context.dialect.bit & SINCE_2020:
         return Branch()

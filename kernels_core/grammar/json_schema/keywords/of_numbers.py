@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..numbers import ALL_NUMBERS, Numbers, interval, multiples
+from ..schema_options import SchemaOptions
+from ..schema_reader import SchemaReader
 from ..terms import Place
 from ..values import a_number, positive
 from .entry import NumberKeyword, Status
 from .quick import Quick
-
-if TYPE_CHECKING:
-    from ..compile import SchemaOptions
-    from ..reading import Reader
 
 __all__ = ["ENTRIES"]
 
@@ -35,7 +33,7 @@ def _exclusive_bound(value: Any, keyword: str) -> Fraction | bool:
     return value if isinstance(value, bool) else a_number(value, keyword)
 
 
-def _exclusive(reader: Reader, place: Place, bound: Fraction | bool, *, upper: bool) -> Numbers:
+def _exclusive(reader: SchemaReader, place: Place, bound: Fraction | bool, *, upper: bool) -> Numbers:
     if isinstance(bound, bool):
         if place.context.dialect.boolean_bounds:
             return ALL_NUMBERS  # read with the bound it belongs to
@@ -45,11 +43,11 @@ def _exclusive(reader: Reader, place: Place, bound: Fraction | bool, *, upper: b
     return interval(Fraction(bound), None, low_open=True, high_open=False)
 
 
-def _exclusive_maximum(reader: Reader, place: Place, bound: Fraction | bool) -> Numbers:
+def _exclusive_maximum(reader: SchemaReader, place: Place, bound: Fraction | bool) -> Numbers:
     return _exclusive(reader, place, bound, upper=True)
 
 
-def _exclusive_minimum(reader: Reader, place: Place, bound: Fraction | bool) -> Numbers:
+def _exclusive_minimum(reader: SchemaReader, place: Place, bound: Fraction | bool) -> Numbers:
     return _exclusive(reader, place, bound, upper=False)
 
 
@@ -57,15 +55,15 @@ def _is_out(place: Place, keyword: str) -> bool:
     return place.schema.get(keyword) is True and place.context.dialect.boolean_bounds
 
 
-def _maximum(reader: Reader, place: Place, bound: Fraction) -> Numbers:
+def _maximum(reader: SchemaReader, place: Place, bound: Fraction) -> Numbers:
     return interval(None, bound, low_open=False, high_open=_is_out(place, "exclusiveMaximum"))
 
 
-def _minimum(reader: Reader, place: Place, bound: Fraction) -> Numbers:
+def _minimum(reader: SchemaReader, place: Place, bound: Fraction) -> Numbers:
     return interval(bound, None, low_open=_is_out(place, "exclusiveMinimum"), high_open=False)
 
 
-def _multiple_of(reader: Reader, place: Place, step: Fraction) -> Numbers:
+def _multiple_of(reader: SchemaReader, place: Place, step: Fraction) -> Numbers:
     return multiples(step)
 
 

@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...regular.languages import ALL, Language, Words, complement, union
 from ...regular.patterns import ecma_search
 from ..evaluated import Branch
-from ..problems import child
+from ..schema_options import SchemaOptions
+from ..schema_reader import SchemaReader
 from ..shapes import Members, replace
 from ..terms import FALSE, TRUE, Place
 from ..values import Malformed, at_least, at_most, required_names, with_names
 from .entry import SINCE_4, SINCE_6, MemberKeyword, Schemas, Status
 from .quick import Quick
 
-if TYPE_CHECKING:
-    from ..compile import SchemaOptions
-    from ..reading import Reader
-
 __all__ = ["ENTRIES"]
 
 
-def _properties(reader: Reader, place: Place, schemas: dict[str, Any], members: Members) -> Members:
+def _properties(reader: SchemaReader, place: Place, schemas: dict[str, Any], members: Members) -> Members:
     rules = [
-        (Words(frozenset((key,))), reader.term(one, place.context, child(place.pointer, "properties", key), key))
-        for key, one in schemas.items()
+        (Words(frozenset((key,))), reader.term_in(place, one, key, "properties", key)) for key, one in schemas.items()
     ]
     return replace(members, rules=(*members.rules, *rules))
 
 
-def _pattern_properties(reader: Reader, place: Place, schemas: dict[str, Any], members: Members) -> Members:
+def _pattern_properties(reader: SchemaReader, place: Place, schemas: dict[str, Any], members: Members) -> Members:
     rules = []
     for pattern, one in schemas.items():
         keys = ecma_search(pattern)
-        pointer = child(place.pointer, "patternProperties", pattern)
-        rules.append((keys, reader.term(one, place.context, pointer, f"{place.name}_value")))
+        rules.append((keys, reader.term_in(place, one, f"{place.name}_value", "patternProperties", pattern)))
     return replace(members, rules=(*members.rules, *rules))
 
 
-def _additional_properties(reader: Reader, place: Place, value: Any, members: Members) -> Members:
+def _additional_properties(reader: SchemaReader, place: Place, value: Any, members: Members) -> Members:
     # Only the two keywords that this one comes after have made rules so far.
-    pointer = child(place.pointer, "additionalProperties")
-    term = reader.term(value, place.context, pointer, f"{place.name}_value")
+    term = reader.term_in(place, value, f"{place.name}_value", "additionalProperties")
     if term is TRUE:
         return members
     others = complement(union(*(keys for keys, _ in members.rules)))
     return replace(members, rules=(*members.rules, (others, term)))
 
 
-def _property_names(reader: Reader, place: Place, value: Any, members: Members) -> Members:
+def _property_names(reader: SchemaReader, place: Place, value: Any, members: Members) -> Members:
     term = reader.term_at(place, "propertyNames", f"{place.name}_key")
     if not reader.algebra.is_exact(term):
         raise Malformed("its schema cannot be compiled exactly")
@@ -56,11 +50,11 @@ def _property_names(reader: Reader, place: Place, value: Any, members: Members) 
     return replace(members, rules=(*members.rules, (others, FALSE)))
 
 
-def _required(reader: Reader, place: Place, required: list[str], members: Members) -> Members:
+def _required(reader: SchemaReader, place: Place, required: list[str], members: Members) -> Members:
     return replace(members, required=tuple(dict.fromkeys((*members.required, *required))))
 
 
-def _min_properties(reader: Reader, place: Place, least: int, members: Members) -> Members:
+def _min_properties(reader: SchemaReader, place: Place, least: int, members: Members) -> Members:
     return replace(members, least=least)
 
 
@@ -70,23 +64,23 @@ def _explain_required(required: Any, options: SchemaOptions) -> tuple[Status, st
     return "annotation", "a Boolean requires nothing since draft 4: list the name in `required` of the object around it"
 
 
-def _max_properties(reader: Reader, place: Place, most: int | None, members: Members) -> Members:
+def _max_properties(reader: SchemaReader, place: Place, most: int | None, members: Members) -> Members:
     return replace(members, most=most)
 
 
 # -- what is evaluated ------------------------------------------------------------------------------------------------
 
 
-def _named(reader: Reader, place: Place, schemas: Any) -> Branch:
+def _named(reader: SchemaReader, place: Place, schemas: Any) -> Branch:
     return Branch(keys=Words(frozenset(schemas))) if isinstance(schemas, dict) else Branch()
 
 
-def _matched(reader: Reader, place: Place, schemas: Any) -> Branch:
+def _matched(reader: SchemaReader, place: Place, schemas: Any) -> Branch:
     found: list[Language] = [ecma_search(pattern) for pattern in schemas] if isinstance(schemas, dict) else []
     return Branch(keys=union(*found))
 
 
-def _all_members(reader: Reader, place: Place, value: Any) -> Branch:
+def _all_members(reader: SchemaReader, place: Place, value: Any) -> Branch:
     return Branch(keys=ALL)
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...regular.languages import ALL, ANY_CHARACTER, Language, loop
 from ...regular.patterns import ecma_search
 from ..formats import APPROXIMATED, format_language
+from ..schema_options import SchemaOptions
+from ..schema_reader import SchemaReader
 from ..terms import Place
 from ..values import a_size, a_string, at_least
 from .entry import Status, StringKeyword
 from .quick import Quick
 
-if TYPE_CHECKING:
-    from ..compile import SchemaOptions
-    from ..reading import Reader
-
 __all__ = ["ENTRIES"]
 
 
-def _format(reader: Reader, place: Place, name: str) -> Language:
+def _format(reader: SchemaReader, place: Place, name: str) -> Language:
     return (format_language(name) if reader.settings.formats else None) or ALL
 
 
@@ -31,15 +29,15 @@ def _explain_format(name: Any, options: SchemaOptions) -> tuple[Status, str] | N
     return ("approximated", APPROXIMATED[name]) if name in APPROXIMATED else None
 
 
-def _max_length(reader: Reader, place: Place, size: int) -> Language:
+def _max_length(reader: SchemaReader, place: Place, size: int) -> Language:
     return loop(ANY_CHARACTER, 0, size)
 
 
-def _min_length(reader: Reader, place: Place, size: int) -> Language:
+def _min_length(reader: SchemaReader, place: Place, size: int) -> Language:
     return loop(ANY_CHARACTER, size, None)
 
 
-def _pattern(reader: Reader, place: Place, pattern: str) -> Language:
+def _pattern(reader: SchemaReader, place: Place, pattern: str) -> Language:
     return ecma_search(pattern)
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...regular.languages import ALL
 from ..constants import constant, constants
 from ..exact_text import shown
 from ..numbers import ALL_NUMBERS
 from ..numerals import INTEGERS, INTEGERS_BEFORE_6
+from ..schema_options import SchemaOptions
+from ..schema_reader import SchemaReader
 from ..shapes import ANYTHING, VOID, Shape
 from ..terms import Place
 from ..values import Malformed, a_boolean, a_list
 from .entry import OPENAPI_3_0, SINCE_6, Status, ValueKeyword
 from .quick import Quick
-
-if TYPE_CHECKING:
-    from ..compile import SchemaOptions
-    from ..reading import Reader
 
 __all__ = ["ENTRIES"]
 
@@ -34,7 +32,7 @@ def _type_names(value: Any, keyword: str) -> list[str]:
     return names
 
 
-def _type(reader: Reader, place: Place, names: list[str]) -> Shape:
+def _type(reader: SchemaReader, place: Place, names: list[str]) -> Shape:
     numbers = VOID.numbers
     if "number" in names:
         numbers = ALL_NUMBERS
@@ -79,11 +77,11 @@ def _holds_number(value: Any) -> bool:
     return False
 
 
-def _enum(reader: Reader, place: Place, values: list[Any]) -> Shape:
+def _enum(reader: SchemaReader, place: Place, values: list[Any]) -> Shape:
     return constants(reader.algebra, values)
 
 
-def _const(reader: Reader, place: Place, value: Any) -> Shape:
+def _const(reader: SchemaReader, place: Place, value: Any) -> Shape:
     return constant(reader.algebra, value)
 
 
