@@ -63,7 +63,9 @@ def generate(
     exact: Exact = False,
     model: ModelOption = "demo",
     max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 256,
-    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
+    temperature: Annotated[
+        float | None, typer.Option(min=0.0, help="0 takes the likeliest token.", show_default="the model's own")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the draws; random if not said.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
     complete: Annotated[bool, typer.Option("--complete", help="End within --max-tokens: nothing is cut.")] = False,

@@ -78,6 +78,11 @@ class Sampling:
             )
 
     @property
+    def is_plain(self) -> bool:
+        """Whether a token is drawn by the model's own probabilities, penalties aside."""
+        return self.temperature == 1 and self.top_k is None and self.top_p in (None, 1.0) and not self.min_p
+
+    @property
     def penalises(self) -> bool:
         """Whether a draw depends on what was said before."""
         return bool(self.frequency_penalty or self.presence_penalty) or self.repetition_penalty != 1

@@ -64,6 +64,7 @@ WRITTEN: Final[SchemaArguments] = {
     "order": "declared",
     "canonical_numbers": True,
     "whitespace_before_separators": False,
+    "max_whitespace_cnt": 1,
 }
 """How JSON of a schema is spelt where a model writes it."""
 CAPS: Final = {"maxLength": 64, "maxItems": 8, "maxProperties": 8}
@@ -230,7 +231,7 @@ class Source:
 
     def for_a_model(self) -> Source:
         """The source as a model is to write it, where the options say nothing else: members in declared order, numbers
-        in their shortest spelling and few digits, and no blanks in front of commas and colons.
+        in their shortest spelling and few digits, no blanks in front of commas and colons, and one elsewhere.
 
         What a schema declares first is often what the rest follows from, such as reasons before an answer.  And behind
         7, where 1 is the most, only a point or an exponent may come: small models then write digits without end.

@@ -103,7 +103,6 @@ class _Maker:
         self._block = block if block is not None and (block.opened or request.reasons) else None
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
-        # Small models love to write blanks and noughts behind a point; there is an instance without them.
         self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": limits.max_blanks}
         if limits.caps:
             self._written["caps"] = CAPS

@@ -25,8 +25,9 @@ from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.inspect.trace import Fill
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.drafts import Drafts
-from workbench.generation.engine import Chunk, Engine, Row
+from workbench.generation.engine import Engine
 from workbench.generation.model import LanguageModel, fit_threads
+from workbench.generation.row import Chunk, Row
 from workbench.generation.sampling import Sampling
 from workbench.serving.limits import Limits
 
