@@ -101,8 +101,8 @@ class Replay(Engine):
         width = max(len(row.unread) for row in rows) - 1
         if width:
             ids = [row.unread[:-1] + [0] * (width + 1 - len(row.unread)) for row in rows]
-            self._run.verify(torch.tensor(ids, device=self._device))
-            self._run.keep([range(len(row.unread) - 1) for row in rows])
+            self._slots.verify(torch.tensor(ids, device=self._device))
+            self._slots.keep([range(len(row.unread) - 1) for row in rows])
         for row in rows:
             del row.unread[:-1]
 

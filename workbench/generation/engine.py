@@ -166,7 +166,7 @@ class Engine:
         self.device_masks = DeviceMasks(info.vocab_size, self._device, max_bytes=room) if kept else None
         self._drawer = Drawer(self._run, info.vocab_size, sparse=sparse, device_masks=self.device_masks)
         self._drafter = self._make_drafter()
-        self._words = Words(info.decoded_vocab, frozenset(info.special_token_ids), frozenset(info.stop_token_ids))
+        self._words = Words.of(info)
         self._active: list[Row] = []  # by slot
         self._reading: Row | None = None  # the last of these, while its prompt is being read
         self._waiting: deque[Row] = deque()

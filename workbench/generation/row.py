@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import torch
 
-from kernels_core import GrammarMatcher
+from kernels_core import GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.cutting import Cutting
@@ -33,6 +33,10 @@ class Words(NamedTuple):
     spelled: Sequence[bytes]
     special: frozenset[int]
     stops: frozenset[int]
+
+    @classmethod
+    def of(cls, info: TokenizerInfo) -> Words:
+        return cls(info.decoded_vocab, frozenset(info.special_token_ids), frozenset(info.stop_token_ids))
 
 
 class DrawnFrom(NamedTuple):
