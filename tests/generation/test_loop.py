@@ -36,6 +36,7 @@ from workbench.generation import (  # noqa: E402
     astream,
     generate,
     generate_side_by_side,
+    load_model,
     stream,
 )
 from workbench.generation.model import ModelRun  # noqa: E402
@@ -265,6 +266,32 @@ def test_only_tokens_that_are_likely_enough_are_drawn(tiny: LanguageModel) -> No
     assert drawn[0].settings["min_p"] == 1.0
     with pytest.raises(ValueError, match="min_p"):
         generate(tiny, "fox", min_p=2.0)
+
+
+def test_a_model_is_drawn_from_as_its_makers_say_where_nothing_else_is_said(tiny_folder: Path) -> None:
+    model = load_model(tiny_folder, device="cpu")
+    model.model.generation_config.update(do_sample=True, temperature=0.25, top_p=0.9)
+    own = generate(model, "fox", PAIRS, seed=3, max_tokens=20)
+    assert (own.settings["temperature"], own.settings["top_p"]) == (0.25, 0.9)
+    assert own.tokens == generate(model, "fox", PAIRS, seed=3, max_tokens=20, temperature=0.25, top_p=0.9).tokens
+    said = generate(model, "fox", PAIRS, seed=3, max_tokens=20, temperature=1.0, top_p=1.0)
+    assert (said.settings["temperature"], said.settings["top_p"]) == (1.0, 1.0)
+    assert said.branch(0).tokens == said.tokens
+
+
+@pytest.mark.parametrize("grammar", ['root ::= "lazy" | "dog"', "root ::= [a-z]{3,4}", SCHEMA])
+def test_the_model_is_asked_for_no_token_behind_the_last(
+    tiny: LanguageModel, grammar: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advance, passes = ModelRun.advance, list[int]()
+
+    def counted(self: ModelRun, ids: Sequence[int]) -> torch.Tensor:
+        passes.append(len(ids))
+        return advance(self, ids)
+
+    monkeypatch.setattr(ModelRun, "advance", counted)
+    made = generate(tiny, "fox", grammar, seed=2, max_tokens=60, complete=True)
+    assert passes == [len(made.prompt_tokens)] + [1] * (len(made) - 1)
 
 
 def test_grammars_in_every_form(tiny: LanguageModel) -> None:

@@ -60,7 +60,7 @@ class City(pydantic.BaseModel):
         ('?start: a | b\na: "x"\nb.2: "y"', "lark"),
         ("[0-9]{3}-[a-z]+", "regex"),
         ("(?i:yes|no)", "regex"),
-        ("hello", "regex"),
+        ("hello!", "regex"),
         ('{"type": "string"}', "json_schema"),
         ('  {"type": "string",', "json_schema"),
         ("{'type': 'string'}", "json_schema"),

@@ -87,8 +87,7 @@ def generate(
             fail("say what the model is asked: generate SOURCE TEXT, or --text-file FILE", as_json=as_json)
         try:
             from kernels_core.errors import DeadEndError, TokenizerError, TooFewTokensError, UnsupportedFeatureError
-            from workbench.generation import generate as run
-            from workbench.generation import load_model
+            from workbench.generation import load_model, stream
 
             loaded = load_model(model, device)
         except (ImportError, RuntimeError, ValueError) as error:
@@ -96,7 +95,7 @@ def generate(
         opened = open_checked(source, language, loaded.tokenizer, as_json=as_json)
         try:
             with _warnings_shown():
-                made = run(
+                made = stream(
                     loaded,
                     prompt.decode(),
                     opened,
@@ -106,7 +105,7 @@ def generate(
                     complete=complete,
                     healing=healing,
                     canonical=canonical,
-                )
+                ).run()
         except (TooFewTokensError, UnsupportedFeatureError, TokenizerError, DeadEndError) as error:
             fail(str(error), as_json=as_json)
         if as_json:

@@ -4,7 +4,7 @@
 run between steps, so that buttons in a notebook work.  All three are one class, `TokenStream`; whatever happens to it
 (an interruption, an error), `stream.generation` is the text so far with its steps.
 The loop itself is the engine's (`engine.py`), with a `Recorder` (`record.py`) that observes the one row.
-Read on: `trace.py` (the records), `sampling.py` (the draw), `branch.py` (going on from any step).
+Read on: `trace.py` (the records), `sampling.py` (the draw).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from workbench.generation.model import LanguageModel, Prompt
 from workbench.generation.record import Recorder
 from workbench.generation.trace import FinishReason, Generation, Source, Step
 from workbench.languages import compile_output
+from workbench.languages.warnings import outside
 
 __all__ = [
     "BeginningError",
@@ -78,7 +79,7 @@ class TokenStream:
     ) -> None:
         if alternatives < 0:
             raise ValueError(f"alternatives must be 0 or more, not {alternatives!r}")
-        said = {
+        said: dict[str, Any] = {
             "temperature": temperature,
             "top_k": top_k,
             "top_p": top_p,
@@ -127,6 +128,16 @@ class TokenStream:
             **({"healing": True} if healing else {}),
             **({"canonical": True} if canonical else {}),
         }
+
+    def run(self, on_step: Callable[[Step], object] | None = None) -> Generation:
+        """To the end, or until the kernel's stop button is pressed (KeyboardInterrupt)."""
+        try:
+            for step in self:
+                if on_step is not None:
+                    on_step(step)
+        except KeyboardInterrupt:
+            self.interrupt()
+        return self.generation
 
     def interrupt(self) -> None:
         """End before the next token; `generation` stays usable."""
@@ -352,19 +363,13 @@ def generate(
         healing=healing,
         canonical=canonical,
     )
-    try:
-        for step in tokens:
-            if on_step is not None:
-                on_step(step)
-    except KeyboardInterrupt:
-        tokens.interrupt()
-    made = tokens.generation
+    made = tokens.run(on_step)
     if made.finish_reason == "length" and made.complete is False:
         spent = f"max_tokens={max_tokens}" if len(made) >= max_tokens else f"the context of {model.name}"
         warnings.warn(
             f"the text is cut: {spent} ran out before it was whole under the grammar. With complete=True it ends in "
             "time, and a larger max_tokens leaves it more room",
             IncompleteTextWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
     return made

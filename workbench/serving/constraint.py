@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
+from kernels_core.compiler import told_elsewhere
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import CAPS, WRITTEN, Source
@@ -81,7 +82,8 @@ def constraint_of(
     block: of reasoning that the model may write first, where it is open or reasoning is asked for.
     """
     maker = _Maker(request, body, compiler, tool_format, limits, cancel, alone=alone, block=block)
-    made = maker.constraint()
+    with told_elsewhere():  # an answer has them with it
+        made = maker.constraint()
     return replace(made, block=block, warnings=maker.warned())
 
 
