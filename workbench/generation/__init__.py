@@ -73,32 +73,9 @@ __all__ = [
     "stream",
 ]
 
-_NAMES = {
-    "cuts": ("Cuts", "find_cuts"),
-    "device_masks": ("DeviceMasks", "MaskTraffic"),
-    "drafts": ("Drafts",),
-    "engine": ("Engine",),
-    "row": ("Chunk", "Row"),
-    "logits_processor": ("GrammarLogitsProcessor",),
-    "loading": ("load_model",),
-    "loop": (
-        "BeginningError",
-        "Constraint",
-        "IncompleteTextWarning",
-        "TokenStream",
-        "astream",
-        "generate",
-        "stream",
-    ),
-    "model": ("LanguageModel", "ModelError", "ModelRun"),
-    "sampling": ("Sampling",),
-    "side_by_side": ("SideBySide", "generate_side_by_side"),
-    "trace": ("Alternative", "FinishReason", "Generation", "Source", "Step"),
-}
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {name: f"{__name__}.{home}" for home, names in _NAMES.items() for name in names},
-    {"torch", "transformers", "safetensors"},
+    extras={"torch", "transformers", "safetensors"},
     cure="pip install 'maskscope[generate]' (on a machine without a GPU with -c constraints.txt, so that no CUDA "
     "packages come along)",
 )
