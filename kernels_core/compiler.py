@@ -34,7 +34,7 @@ from kernels_core.warm_start import FROM_TOKENS, visit_samples
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
 
-__all__ = ["TOLD", "GrammarCompiler", "told_elsewhere"]
+__all__ = ["TOLD", "GrammarCompiler", "outside", "told_elsewhere"]
 
 _WARM_LOCK = new_lock()
 _UNLIMITED = Options(max_compile_ms=0, max_fill_ms=0)  # for what is done once for a vocabulary
@@ -67,10 +67,10 @@ def told_elsewhere() -> Iterator[None]:
         TOLD.reset(before)
 
 
-def _outside() -> int:
-    """The `stacklevel` at which a warning of the caller of this names the code that called the engine."""
+def outside(package: str = "kernels_core") -> int:
+    """The `stacklevel` at which a warning of the caller of this names the code that called `package`."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kernels_core."):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith(f"{package}."):
         level, frame = level + 1, frame.f_back
     return level
 
@@ -112,7 +112,7 @@ class GrammarCompiler:
         made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
         for note in () if TOLD.get() else grammar.told:
             if isinstance(note, GrammarNote):
-                warnings.warn(str(note), GrammarWarning, stacklevel=_outside())
+                warnings.warn(str(note), GrammarWarning, stacklevel=outside())
         self._alive[next(self._serials)] = made
         return made
 

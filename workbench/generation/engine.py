@@ -31,6 +31,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from operator import index
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -267,20 +268,8 @@ class Engine:
         elif matcher is not None and complete:
             matcher.complete_within(min(max_tokens, self.max_length - len(ids)), redraws=True)
         seed = secrets.randbelow(2**32) if seed is None else seed
-        row = Row(
-            self._count,
-            ids,
-            matcher,
-            sampling or Sampling(),
-            seed,
-            max_tokens,
-            stops,
-            logprobs,
-            self._words,
-            self.max_length,
-            cutting,
-            observer,
-        )
+        settings = sampling or Sampling(), seed, max_tokens, stops, logprobs
+        row = Row(self._count, ids, matcher, *settings, self._words, self.max_length, cutting, observer)
         row.end_if_whole()
         self._count += 1
         self._waiting.append(row)
@@ -332,7 +321,7 @@ class Engine:
             raise
         for slot, (row, token) in enumerate(zip(rows, tokens, strict=True)):
             if row.finish_reason is None:
-                self._take(row, token, states[slot : slot + 1], masks, slot, began)
+                self._take(row, token, DrawnFrom(states[slot : slot + 1], masks, slot, began, self._masks_ns))
 
     def _with_masks(
         self, matchers: Sequence[GrammarMatcher | None], read: Callable[[], torch.Tensor]
@@ -543,7 +532,8 @@ class Engine:
                 row.drawn_from_list += bool(listed[first + node])
                 row.logprob = told.get(first + node)
                 place = int(places[first + node])
-                token = self._take(row, token, states[place : place + 1], masks, first + node, began)
+                seen = DrawnFrom(states[place : place + 1], masks, first + node, began, self._masks_ns)
+                token = self._take(row, token, seen)
                 node = tree.child(node, token) if row.finish_reason is None and row.forced == forced else None
         self._slots.keep(kept)
 
@@ -569,36 +559,27 @@ class Engine:
         luck, going = once_more(row.luck()), np.array([0 not in masks.errors])
         if not self._run.splits:
             state = state.clone()
-        drawn = self._drawer.draw(
-            state,
-            masks,
-            [row.sampling],
-            [luck],
-            going,
-            penalties=_penalties([(row, ())]),
-            logprobs=_wanted([row]),
-        )
+        penalties, wanted = _penalties([(row, ())]), _wanted([row])
+        drawn = self._drawer.draw(state, masks, [row.sampling], [luck], going, penalties=penalties, logprobs=wanted)
         row.logprob = drawn.logprobs.get(0)
         return int(drawn.tokens[0, 0])
 
-    def _drawn_by_cuts(
-        self, row: Row, token: int, state: torch.Tensor, masks: MaskRows, number: int
-    ) -> tuple[int, list[int]]:
-        """The token of a row whose cuts matter, and those that were drawn and are cut otherwise: `token` was drawn from
-        `state` by its grammar alone, whose mask is number `number`."""
+    def _drawn_by_cuts(self, row: Row, token: int, seen: DrawnFrom) -> tuple[int, list[int]]:
+        """The token of a row whose cuts matter, and those that were drawn and are cut otherwise: `token` was drawn by
+        its grammar alone."""
         cutting, luck = row.cutting, row.luck()
         assert cutting is not None
         ids = cutting.ids(row.matcher)
         if token == NOT_A_NUMBER or (ids is None and (token < 0 or cutting.allows(token, row.matcher))):
             return token, []
-        logits = self._run.logits(state).float().cpu().clone()
+        logits = self._run.logits(seen.states).float().cpu().clone()
         if ids is not None:
             allowed = torch.from_numpy(ids)
             kept = torch.full_like(logits, -torch.inf)
             kept[:, allowed] = logits[:, allowed]
             logits = kept
         else:
-            apply_masks_inplace(logits, masks, rows=[number])
+            apply_masks_inplace(logits, seen.masks, rows=[seen.number])
         penalty = row.penalty()
         more, refused = Random(luck), [] if ids is not None else [token]
         while True:
@@ -621,28 +602,28 @@ class Engine:
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
-    def _take(self, row: Row, token: int, state: torch.Tensor, masks: MaskRows, number: int, began: int) -> int:
-        """A token that was drawn from `state` under mask `number`, or the one that is given in its place, and the text
-        that its grammar forces behind it; which one was taken."""
+    def _take(self, row: Row, token: int, seen: DrawnFrom) -> int:
+        """A token that was drawn, or the one that is given in its place, and the text that its grammar forces behind
+        it; which one was taken."""
         try:
-            return self._taken(row, token, state, masks, number, began)
+            return self._taken(row, token, seen)
         except MaskscopeError as error:  # a budget of the grammar, or what is given: this row's affair
             row.fail(error)
             return token
 
-    def _taken(self, row: Row, token: int, state: torch.Tensor, masks: MaskRows, number: int, began: int) -> int:
-        refused: list[int] = []
+    def _taken(self, row: Row, token: int, seen: DrawnFrom) -> int:
         given = bool(row.given) and token != NOT_A_NUMBER
         if given:
-            token = row.given.popleft()
+            token, seen = row.given.popleft(), replace(seen, given=True)
         elif row.cutting is not None:
-            token, refused = self._drawn_by_cuts(row, token, state, masks, number)
-        self._show(row, token, state, masks, number, refused, began, given)
+            token, refused = self._drawn_by_cuts(row, token, seen)
+            seen = replace(seen, refused=refused)
+        self._show(row, token, seen)
         taken = token >= 0 and row.take(token)
         if not taken and not given and token >= 0 and row.matcher is not None and row.matcher.tokens_left is not None:
-            masks = self._batch.read_masks([row.matcher])
-            token = self._drawn_again(row, state, masks)
-            self._show(row, token, state, masks, 0, [], began, given)
+            seen = replace(seen, masks=self._batch.read_masks([row.matcher]), number=0, refused=())
+            token = self._drawn_again(row, seen.states, seen.masks)
+            self._show(row, token, seen)
             taken = token >= 0 and row.take(token)
         if token == NOT_A_NUMBER:
             raise ModelError(f"the model returned logits that are not numbers at step {len(row.tokens) + 1}")
@@ -661,28 +642,15 @@ class Engine:
             self._write_forced(row)
         return token
 
-    def _show(
-        self,
-        row: Row,
-        token: int,
-        state: torch.Tensor,
-        masks: MaskRows,
-        number: int,
-        refused: Sequence[int],
-        began: int,
-        given: bool,
-    ) -> None:
+    def _show(self, row: Row, token: int, seen: DrawnFrom) -> None:
         """Show a draw to the row's observer, with all logits."""
         if row.observer is not None and token >= 0:
-            logits = self._run.logits(state)[0]
-            row.observer.draws(row, token, DrawnFrom(logits, masks, number, refused, began, self._masks_ns, given))
+            row.observer.draws(row, token, self._run.logits(seen.states)[0], seen)
 
     def _write_forced(self, row: Row) -> None:
         """Write the text that the grammar forces here."""
         for token in self._forced(row, FORCED_TOKENS):
-            if row.finish_reason is not None:
-                break
-            if not row.take(token):
+            if row.finish_reason is not None or not row.take(token):
                 break
             row.forced += 1
             row.write(token, drawn=False)

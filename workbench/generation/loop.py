@@ -18,6 +18,7 @@ from operator import index
 from typing import Any, TypeAlias
 
 from kernels_core import GrammarMatcher
+from kernels_core.compiler import outside
 from kernels_core.inspect.fills import CacheLog
 from workbench.generation.engine import Engine
 from workbench.generation.errors import BeginningError
@@ -25,7 +26,6 @@ from workbench.generation.model import LanguageModel, Prompt
 from workbench.generation.record import Recorder
 from workbench.generation.trace import FinishReason, Generation, Source, Step
 from workbench.languages import compile_output
-from workbench.languages.warnings import outside
 
 __all__ = [
     "BeginningError",
@@ -49,7 +49,8 @@ class IncompleteTextWarning(UserWarning):
 class TokenStream:
     """A generation in progress: an iterator, and an async iterator, of `Step`.
 
-    Parameters are those of `generate`.  One thread at a time; `interrupt` may be called from any.
+    Parameters are those of `generate`, of which `sampling` are fields of `Sampling`.  One thread at a time; `interrupt`
+    may be called from any.
     """
 
     def __init__(
@@ -59,13 +60,6 @@ class TokenStream:
         grammar: Constraint | None = None,
         *,
         max_tokens: int = 256,
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        min_p: float | None = None,
-        frequency_penalty: float | None = None,
-        presence_penalty: float | None = None,
-        repetition_penalty: float | None = None,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
         alternatives: int = 5,
@@ -76,19 +70,12 @@ class TokenStream:
         healing: bool = False,
         canonical: bool = False,
         log: CacheLog | None = None,
+        **sampling: Any,
     ) -> None:
         if alternatives < 0:
             raise ValueError(f"alternatives must be 0 or more, not {alternatives!r}")
-        said: dict[str, Any] = {
-            "temperature": temperature,
-            "top_k": top_k,
-            "top_p": top_p,
-            "min_p": min_p,
-            "frequency_penalty": frequency_penalty,
-            "presence_penalty": presence_penalty,
-            "repetition_penalty": repetition_penalty,
-        }
-        sampling = replace(model.sampling, **{name: value for name, value in said.items() if value is not None})
+        said = {name: value for name, value in sampling.items() if value is not None}
+        drawn = replace(model.sampling, **said)
         self._model = model
         self._asked = model.encode_prompt(prompt, chat=chat)
         self._begin: deque[Any] = deque(begin)  # token ids and steps
@@ -105,7 +92,7 @@ class TokenStream:
             self._asked,
             matcher,
             max_tokens=max_tokens,
-            sampling=sampling,
+            sampling=drawn,
             seed=seed,
             stop=stop,
             complete=complete,
@@ -116,11 +103,11 @@ class TokenStream:
         self._healed = b"" if self._row.cutting is None else self._row.cutting.rest
         self._failed = False
         self._settings = {
-            "temperature": sampling.temperature,
-            "top_k": sampling.top_k,
-            "top_p": sampling.top_p,
-            **({} if sampling.min_p is None else {"min_p": sampling.min_p}),
-            **sampling.penalties,
+            "temperature": drawn.temperature,
+            "top_k": drawn.top_k,
+            "top_p": drawn.top_p,
+            **({} if drawn.min_p is None else {"min_p": drawn.min_p}),
+            **drawn.penalties,
             "seed": self._row.seed,
             "max_tokens": max_tokens,
             "stop": [stop] if isinstance(stop, str) else list(stop),
@@ -370,6 +357,6 @@ def generate(
             f"the text is cut: {spent} ran out before it was whole under the grammar. With complete=True it ends in "
             "time, and a larger max_tokens leaves it more room",
             IncompleteTextWarning,
-            stacklevel=outside(),
+            stacklevel=outside("workbench"),
         )
     return made

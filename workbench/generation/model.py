@@ -4,7 +4,7 @@
 model that is already on this machine; `load_model("random:llama-3.1-8b@tiny")` is an architecture with random weights
 (`random_weights.py`).  Nothing is fetched from the network, and no code from a model's folder is run.
 A `LanguageModel` owns weights and tokenizer; a `ModelRun` owns one key-value cache.
-Read on: `loop.py`, which drives a run under a grammar.
+Read on: `engine.py`, which drives a run under a grammar.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ class Recorder:
         self._drawn: dict[str, Any] = {}  # of the token that is about to be taken
         self._took_ns = 0
 
-    def draws(self, row: Row, token: int, seen: DrawnFrom) -> None:
+    def draws(self, row: Row, token: int, logits: torch.Tensor, seen: DrawnFrom) -> None:
         arrived = time.perf_counter_ns()
-        model_ns, logits, cutting, mask = self._run.wait(), seen.logits, row.cutting, self._mask
+        model_ns, cutting, mask = self._run.wait(), row.cutting, self._mask
         event: FillEvent | None = None
-        mask_ns = seen.masks_ns
+        mask_ns = 0 if row.matcher is None else seen.masks_ns
         if cutting is not None and cutting.rest:
             began = time.perf_counter_ns()
             mask.allow_only(cutting.ids(row.matcher))

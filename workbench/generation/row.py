@@ -39,28 +39,32 @@ class Words(NamedTuple):
         return cls(info.decoded_vocab, frozenset(info.special_token_ids), frozenset(info.stop_token_ids))
 
 
-class DrawnFrom(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DrawnFrom:
     """What one token of a row is drawn from.
 
-    logits: the model's, float (vocab,), valid during the call.  masks, number: the row's mask is that of this number.
-    refused: tokens that the mask allows and the tokenizer cuts otherwise.  began: when the draw began, by
-    `time.perf_counter_ns`.  masks_ns: how long the step waited for its masks.  given: the token was set beforehand.
+    states: one row of what the model's pass returned.  masks, number: the row's mask is that of this number.  began:
+    when the draw began, by `time.perf_counter_ns`.  masks_ns: how long the step waited for its masks.  refused: tokens
+    that the mask allows and the tokenizer cuts otherwise.  given: the token was set beforehand.
     """
 
-    logits: torch.Tensor
+    states: torch.Tensor
     masks: MaskRows
     number: int
-    refused: Sequence[int]
     began: int
     masks_ns: int
-    given: bool
+    refused: Sequence[int] = ()
+    given: bool = False
 
 
 class Observer(Protocol):
     """Sees how a row is written, and changes nothing."""
 
-    def draws(self, row: Row, token: int, seen: DrawnFrom) -> None:
-        """`token` is about to be taken.  Called once more where the matcher refuses it and another is drawn."""
+    def draws(self, row: Row, token: int, logits: torch.Tensor, seen: DrawnFrom) -> None:
+        """`token` is about to be taken.  Called once more where the matcher refuses it and another is drawn.
+
+        logits: all of them, the model's own, (vocab,), valid during the call.
+        """
 
     def takes(self, row: Row, token: int) -> None:
         """`token` was written."""

@@ -10,17 +10,16 @@ Read on: `mistakes.py` (what a source cannot be read with), `workbench/panels/so
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
-from kernels_core.compiler import TOLD
+from kernels_core.compiler import TOLD, outside
 from kernels_core.grammar.json_schema.misspelt import misspelt_in, said_of
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.source import Source
 
-__all__ = ["doubts", "misspelt", "outside", "warn_of"]
+__all__ = ["doubts", "misspelt", "warn_of"]
 
 
 def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
@@ -35,15 +34,7 @@ def warn_of(source: Source, grammar: Grammar) -> None:
     if not TOLD.get():
         notes = (_told(source, one) for one in grammar.told if isinstance(one, GrammarNote))
         for one in (*misspelt(source), *notes):
-            warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=outside())
-
-
-def outside() -> int:
-    """How many frames up the caller of this package is, whom a warning is for."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("workbench."):
-        frame, level = frame.f_back, level + 1
-    return level
+            warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=outside("workbench"))
 
 
 def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
 from kernels_core import CompiledGrammar, GrammarMatcher
@@ -258,18 +258,8 @@ class Runner:
     def _admit(self, job: Job) -> None:
         try:
             matcher = None if job.compiled is None else GrammarMatcher(job.compiled)
-            draw = job.draw
             row = self.engine.admit(
-                job.prompt,
-                matcher,
-                max_tokens=draw.max_tokens,
-                sampling=draw.sampling,
-                seed=draw.seed,
-                stop=draw.stop,
-                complete=draw.complete,
-                healing=draw.healing,
-                canonical=draw.canonical,
-                logprobs=draw.logprobs,
+                job.prompt, matcher, **{one.name: getattr(job.draw, one.name) for one in fields(Draw)}
             )
         except Exception as error:
             self._deliver([(job, error)])
