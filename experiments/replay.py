@@ -86,7 +86,7 @@ class Replay(Engine):
             self.replayed.append(self.admit(prompt, matcher, sampling=Sampling(), seed=number, max_tokens=ROOM))
         self.read_prompts()
         # On a GPU the first pass of a batch is recorded, and no part of a text's first step.
-        self.read_again(torch.tensor([row._unread[0] for row in self.replayed], device=self._device))
+        self.read_again(torch.tensor([row.unread[0] for row in self.replayed], device=self._device))
 
     def read_again(self, tokens: torch.Tensor) -> None:
         """The model's pass of a step over `tokens`, int64 (rows,) on its device, and nothing around it."""
@@ -98,13 +98,13 @@ class Replay(Engine):
         """All prompts in one pass: one after the other they would take longer than the steps that are measured."""
         rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
         self._active += rows
-        width = max(len(row._unread) for row in rows) - 1
+        width = max(len(row.unread) for row in rows) - 1
         if width:
-            ids = [row._unread[:-1] + [0] * (width + 1 - len(row._unread)) for row in rows]
-            self._run.verify(torch.tensor(ids, device=self._device))
-            self._run.keep([range(len(row._unread) - 1) for row in rows])
+            ids = [row.unread[:-1] + [0] * (width + 1 - len(row.unread)) for row in rows]
+            self._slots.verify(torch.tensor(ids, device=self._device))
+            self._slots.keep([range(len(row.unread) - 1) for row in rows])
         for row in rows:
-            del row._unread[:-1]
+            del row.unread[:-1]
 
     def choose(self, rows: list[Row], states: torch.Tensor, masks: Any) -> list[int]:
         super().choose(rows, states, masks)
@@ -148,7 +148,7 @@ class PeerReplay(Replay):
         logits = self._run.logits(states)
         self._fill_all([constraint.matcher for constraint in self.constraints], self._bits)
         self._kernel(logits, self._bits.to(self._device, non_blocking=True))
-        uniforms = send(np.array([row._random.random() for row in rows]), self._device)
+        uniforms = send(np.array([row.luck() for row in rows]), self._device)
         draw_rows(logits, [row.sampling for row in rows], uniforms).tolist()
         given = self.given()
         for constraint, token in zip(self.constraints, given, strict=True):

@@ -40,6 +40,10 @@ class Item(NamedTuple):
     origin: int
     counter: int = 0
 
+    def at(self, state: int) -> Item:
+        """The same item with the dot at `state`."""
+        return self._replace(state=state)
+
 
 @dataclass(frozen=True)
 class Closed:
@@ -124,10 +128,10 @@ class Definitions:
     def _moved(self, item: Item, state: int) -> Item | None:
         """The item after a byte that leads to `state`; None where no text of a bounded length can be finished then."""
         if item.rule not in self.lengths:
-            return item._replace(state=state)
+            return item.at(state)
         counter = item.counter + (state in self.counted)
         finishable = state in self.finishable.get((item.rule, counter), ())
-        return item._replace(state=state, counter=counter) if finishable else None
+        return Item(item.rule, state, item.origin, counter) if finishable else None
 
     def _find_finishable(self, rule: RuleAutomaton, lengths: tuple[int, int]) -> None:
         """From which states of a rule with a bounded length a text can be finished, by what was counted."""
@@ -192,7 +196,7 @@ class Definitions:
 
     def _returned(self, rule: str, callers: set[Item] | frozenset[Item]) -> set[Item]:
         return {
-            caller._replace(state=edge.target)
+            caller.at(edge.target)
             for caller in callers
             for edge in self.edges.get(caller.state, ())
             if edge.kind == "call" and edge.rule == rule

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from itertools import count as counting
 from operator import itemgetter
@@ -32,11 +34,12 @@ from kernels_core.warm_start import FROM_TOKENS, visit_samples
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
 
-__all__ = ["GrammarCompiler"]
+__all__ = ["TOLD", "GrammarCompiler", "outside", "told_elsewhere"]
 
 _WARM_LOCK = new_lock()
 _UNLIMITED = Options(max_compile_ms=0, max_fill_ms=0)  # for what is done once for a vocabulary
 CACHE_BYTES = 1 << 30  # of compiled grammars that one compiler remembers, unless it is told otherwise
+TOLD: ContextVar[bool] = ContextVar("told elsewhere", default=False)
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
 
@@ -54,10 +57,20 @@ def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
     return pool
 
 
-def _outside() -> int:
-    """The `stacklevel` at which a warning of the caller of this names the code that called the engine."""
+@contextmanager
+def told_elsewhere() -> Iterator[None]:
+    """Within this nothing warns of a grammar: who enters it shows `Grammar.warnings` in another way, or not at all."""
+    before = TOLD.set(True)
+    try:
+        yield
+    finally:
+        TOLD.reset(before)
+
+
+def outside(package: str = "kernels_core") -> int:
+    """The `stacklevel` at which a warning of the caller of this names the code that called `package`."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kernels_core."):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith(f"{package}."):
         level, frame = level + 1, frame.f_back
     return level
 
@@ -97,9 +110,9 @@ class GrammarCompiler:
     def _compile(self, grammar: Grammar) -> CompiledGrammar:
         grammar = grammar._noted(self.tokenizer_info)
         made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
-        for note in grammar.warnings:
+        for note in () if TOLD.get() else grammar.told:
             if isinstance(note, GrammarNote):
-                warnings.warn(str(note), GrammarWarning, stacklevel=_outside())
+                warnings.warn(str(note), GrammarWarning, stacklevel=outside())
         self._alive[next(self._serials)] = made
         return made
 

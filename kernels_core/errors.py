@@ -17,6 +17,7 @@ __all__ = [
     "InvalidStructuralTagError",
     "MaskscopeError",
     "MatcherTerminatedError",
+    "MisspeltKeyword",
     "OperationCancelledError",
     "PoolFileError",
     "PredicateError",
@@ -144,6 +145,10 @@ class GrammarNote:
         if self.pointer:
             return f"{self.pointer}: {self.reason}"
         return self.reason if self.line is None else f"line {self.line}, column {self.column}: {self.reason}"
+
+
+class MisspeltKeyword(GrammarNote):
+    """A keyword of a schema that looks misspelt, and so forbids nothing; `pointer` is that of the keyword."""
 
 
 class GrammarWarning(UserWarning):

@@ -1,12 +1,15 @@
 """Names of a package that are loaded when they are first asked for, since their modules need heavy libraries.
 
-    __getattr__, __dir__ = lazy_names(__name__, {"Engine": f"{__name__}.engine"}, {"torch"}, cure="pip install torch")
+    if TYPE_CHECKING:
+        from package.engine import Engine
+    __getattr__, __dir__ = lazy_names(__name__, extras={"torch"}, cure="pip install torch")
 
-The package imports the same names under `TYPE_CHECKING`, for those who read types.
+Where a name lives is read from the package's imports under `TYPE_CHECKING`, which those who read types need anyway.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -21,19 +24,18 @@ class MissingExtraError(ModuleNotFoundError):
 
 def lazy_names(
     package: str,
-    homes: Mapping[str, str],
-    extras: Collection[str] | None = None,
     *,
+    extras: Collection[str] | None = None,
     modules: Mapping[str, str] | None = None,
     cure: str,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of `package`.
 
-    homes: by name, the module that has it.  modules: names that are modules themselves, and which.
+    modules: names that are modules themselves, and which.
     extras: libraries that may be missing (None: all but our own modules); asking for a name is then a
     `MissingExtraError` that says which library is missing, and `cure`.
     """
-    modules = modules or {}
+    modules, homes = modules or {}, _imported_for_types(package)
 
     def load(name: str) -> Any:
         home = modules.get(name) or homes.get(name)
@@ -57,3 +59,19 @@ def lazy_names(
         return sorted({*vars(module), *module.__all__})
 
     return load, names
+
+
+def _imported_for_types(package: str) -> dict[str, str]:
+    """By name, the module that `package` imports it from under `TYPE_CHECKING`."""
+    spec = sys.modules[package].__spec__
+    source = getattr(spec.loader, "get_source", lambda name: None)(package) if spec is not None else None
+    if source is None:
+        raise ImportError(f"{package}: its source is needed to know where its names live")
+    blocks = [one for one in ast.parse(source).body if isinstance(one, ast.If) and _is_for_types(one.test)]
+    imports = [one for block in blocks for one in block.body if isinstance(one, ast.ImportFrom) and one.module]
+    homes = ((one, f"{package}.{one.module}" if one.level else str(one.module)) for one in imports)
+    return {alias.name: home for one, home in homes for alias in one.names}
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"

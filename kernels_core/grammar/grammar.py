@@ -5,6 +5,7 @@ Read on: `ebnf.py` and `regex.py` (text to IR), `analysis.py` (what every `Gramm
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from ..clock import READING_MS, is_limited
 from ..display import Displayed
-from ..errors import GrammarError, GrammarNote, SchemaProblem, UnsupportedFeatureError
+from ..errors import GrammarError, GrammarNote, MisspeltKeyword, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
@@ -404,7 +405,26 @@ class Grammar(Displayed):
     def warnings(self) -> tuple[SchemaProblem | GrammarNote, ...]:
         """What schemas read with `lenient=True` lost (`SchemaProblem`), and what the author hardly means
         (`GrammarNote`; texts that spell control tokens are known when it is compiled: `CompiledGrammar.grammar`)."""
+        return *self._warnings, *self._misspelt
+
+    @property
+    def told(self) -> tuple[SchemaProblem | GrammarNote, ...]:
+        """`warnings` but misspelt keywords, for which a schema is walked once more."""
         return self._warnings
+
+    @cached_property
+    def _misspelt(self) -> tuple[MisspeltKeyword, ...]:
+        language = "" if self._recipe is None else _language(self._recipe[0])
+        if self._recipe is None or language not in ("json_schema", "structural_tag"):
+            return ()
+        from .json_schema.misspelt import misspelt_in, said_of
+        from .json_schema.problems import child
+
+        found = misspelt_in(json.loads(self._recipe[1][0]), is_schema=language == "json_schema")
+        return tuple(
+            MisspeltKeyword("; ".join(said_of(name, meant)), pointer=child(pointer, name))
+            for pointer, name, meant in found
+        )
 
     @cached_property
     def _printed(self) -> str:

@@ -19,9 +19,8 @@ from workbench.generation import (  # noqa: E402
     GrammarLogitsProcessor,
     LanguageModel,
     generate,
-    stream,
 )
-from workbench.generation.loop import BeginningError  # noqa: E402
+from workbench.generation.loop import BeginningError, matcher_for  # noqa: E402
 from workbench.generation.sampling import Sampling, once_more  # noqa: E402
 
 SCHEMA = {
@@ -54,9 +53,7 @@ PROMPTS = ["the quick", '{"list": [1', "a", "0123"]
 
 
 def compiled(model: LanguageModel, grammar: Any) -> Any:
-    made = stream(model, "a", grammar)._matcher
-    assert made is not None
-    return made.compiled
+    return matcher_for(model, grammar).compiled
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS.values(), ids=GRAMMARS)

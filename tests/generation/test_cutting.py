@@ -22,9 +22,9 @@ from workbench.generation import (  # noqa: E402
     LanguageModel,
     Sampling,
     generate,
-    stream,
 )
 from workbench.generation.cutting import Cutting, heal  # noqa: E402
+from workbench.generation.loop import matcher_for  # noqa: E402
 
 SCHEMA = {
     "type": "object",
@@ -64,7 +64,7 @@ def texts_of(limit: int, grammar: Any, info: TokenizerInfo) -> Iterator[bytes]:
 
 
 def matcher_of(model: LanguageModel, grammar: Any) -> GrammarMatcher | None:
-    return None if grammar is None else stream(model, "a", grammar)._matcher
+    return None if grammar is None else matcher_for(model, grammar)
 
 
 # -- healing -----------------------------------------------------------------------------------------------------------
@@ -337,8 +337,8 @@ def test_an_error_of_one_text_ends_that_text(tiny: LanguageModel, monkeypatch: p
     def fail(*_: Any) -> bool:
         raise DeadEndError("no room")
 
-    assert one._cutting is not None
-    monkeypatch.setattr(one._cutting, "allows", fail)
+    assert one.cutting is not None
+    monkeypatch.setattr(one.cutting, "allows", fail)
     for _ in engine:
         pass
     assert (one.finish_reason, str(one.error)) == ("error", "no room")

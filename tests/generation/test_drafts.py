@@ -14,8 +14,8 @@ from kernels_core import GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import TokenizerError  # noqa: E402
 from workbench.generation import Drafts, Engine, LanguageModel, ModelError, generate  # noqa: E402
 from workbench.generation.drafts import DraftTree, tensors_of  # noqa: E402
-from workbench.generation.engine import Row  # noqa: E402
 from workbench.generation.lookup import Lookup  # noqa: E402
+from workbench.generation.row import Row  # noqa: E402
 from workbench.generation.sampling import Sampling  # noqa: E402
 from workbench.generation.slots import SlotRun  # noqa: E402
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,11 +14,13 @@ transformers = pytest.importorskip("transformers")
 import workbench.generation.drawing as drawing_module  # noqa: E402
 from kernels_core import DeadEndError, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import TokenizerError  # noqa: E402
+from tests.generation.plain import draw  # noqa: E402
 from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
-from workbench.generation.engine import Engine, Row  # noqa: E402
+from workbench.generation.engine import Engine  # noqa: E402
 from workbench.generation.forced import forced_tokens  # noqa: E402
 from workbench.generation.graphs import CudaRecorder, rows_recorded  # noqa: E402
-from workbench.generation.sampling import Sampling  # noqa: E402
+from workbench.generation.row import Row  # noqa: E402
+from workbench.generation.sampling import Sampling, distribution  # noqa: E402
 from workbench.generation.slots import SlotRun  # noqa: E402
 
 GRAMMARS = [
@@ -51,19 +53,57 @@ def admit(engine: Engine, model: LanguageModel, request: dict[str, Any], **optio
     return engine.admit(model.encode_prompt(request["prompt"]), matcher, **(rest | options))
 
 
-def alone(model: LanguageModel, request: dict[str, Any]) -> Any:
-    """The same request in the loop for one text, which shares neither cache, nor draw, nor mask with the engine."""
+class Alone(NamedTuple):
+    tokens: list[int]
+    text_bytes: bytes
+    finish_reason: str
+
+
+def alone(model: LanguageModel, request: dict[str, Any]) -> Alone:
+    """The same request by itself, written down plainly: the model reads the whole text again for each token, without a
+    cache, and the mask is a list of ids.  It shares the matcher with the engine, and what a setting means."""
+    grammar, tokens, text, luck = request["grammar"], list[int](), b"", Random(request["seed"])
+    info = model.tokenizer.info
+    matcher = None if grammar is None else GrammarMatcher(model.compiler.compile_grammar(grammar))
+    prompt = model.encode_prompt(request["prompt"])
+    while len(tokens) < request["max_tokens"]:
+        if matcher is not None and matcher.is_completed() and not matcher.possible_bytes():
+            return Alone(tokens, text, "grammar_complete")
+        with torch.no_grad():
+            logits = model.model(torch.tensor([[*prompt, *tokens]])).logits[0, -1]
+        if matcher is not None:
+            forbidden = set(range(info.vocab_size)) - set(matcher.allowed_token_ids())
+            logits[list(forbidden)] = -torch.inf
+        token = draw(distribution(logits, request["sampling"]), luck.random())
+        assert matcher is None or matcher.accept_token(token)
+        tokens.append(token)
+        if token in info.stop_token_ids:
+            return Alone(tokens, text, "stop")
+        if token not in info.special_token_ids:
+            text += info.decoded_vocab[token]
+    whole = matcher is not None and matcher.is_completed() and not matcher.possible_bytes()
+    return Alone(tokens, text, "grammar_complete" if whole else "length")
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_generate_writes_what_the_engine_writes(tiny: LanguageModel, number: int) -> None:
+    """One loop: the record of a text changes nothing of it."""
+    request = requests(tiny, 12)[number]
     sampling = request["sampling"]
-    return generate(
-        model,
-        request["prompt"],
-        request["grammar"],
-        seed=request["seed"],
-        max_tokens=request["max_tokens"],
-        temperature=sampling.temperature,
-        top_k=sampling.top_k,
-        top_p=sampling.top_p,
-    )
+    for record in (True, False):
+        made = generate(
+            tiny,
+            request["prompt"],
+            request["grammar"],
+            seed=request["seed"],
+            max_tokens=request["max_tokens"],
+            temperature=sampling.temperature,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
+            record=record,
+        )
+        expected = alone(tiny, request)
+        assert (list(made.tokens), made.text_bytes, made.finish_reason) == tuple(expected)
 
 
 @pytest.mark.parametrize("sparse", [True, False])

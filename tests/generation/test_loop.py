@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pydantic = pytest.importorskip("pydantic")
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, GrammarWarning, TokenizerInfo  # noqa: E402
+from kernels_core import (  # noqa: E402
+    BatchGrammarMatcher,
+    Grammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    GrammarWarning,
+    TokenizerInfo,
+)
 from kernels_core.errors import DeadEndError, GrammarSyntaxError, TokenizerError  # noqa: E402
 from workbench import Session, Source, compare, probability, replay  # noqa: E402
 from workbench.generation import (  # noqa: E402
@@ -28,9 +36,11 @@ from workbench.generation import (  # noqa: E402
     astream,
     generate,
     generate_side_by_side,
+    load_model,
     stream,
 )
-from workbench.generation.loop import _MaskBuffer  # noqa: E402
+from workbench.generation.model import ModelRun  # noqa: E402
+from workbench.generation.record import MaskRow  # noqa: E402
 
 PAIRS = r"""
 root  ::= "{" pair ("," pair){0,2} "}"
@@ -213,7 +223,7 @@ def test_length_budgets(tiny: LanguageModel) -> None:
     assert tiny.context == 256
     long = generate(tiny, prompt, "root ::= [a-z]+", max_tokens=1000, alternatives=0)
     if long.finish_reason == "length":
-        assert len(prompt) + len(long) == 257  # the last token is written, not read
+        assert len(prompt) + len(long) == 256  # as in the server: a context holds the prompt and its answer
 
 
 def test_a_matcher_is_continued_and_left_alone(tiny: LanguageModel) -> None:
@@ -256,6 +266,32 @@ def test_only_tokens_that_are_likely_enough_are_drawn(tiny: LanguageModel) -> No
     assert drawn[0].settings["min_p"] == 1.0
     with pytest.raises(ValueError, match="min_p"):
         generate(tiny, "fox", min_p=2.0)
+
+
+def test_a_model_is_drawn_from_as_its_makers_say_where_nothing_else_is_said(tiny_folder: Path) -> None:
+    model = load_model(tiny_folder, device="cpu")
+    model.model.generation_config.update(do_sample=True, temperature=0.25, top_p=0.9)
+    own = generate(model, "fox", PAIRS, seed=3, max_tokens=20)
+    assert (own.settings["temperature"], own.settings["top_p"]) == (0.25, 0.9)
+    assert own.tokens == generate(model, "fox", PAIRS, seed=3, max_tokens=20, temperature=0.25, top_p=0.9).tokens
+    said = generate(model, "fox", PAIRS, seed=3, max_tokens=20, temperature=1.0, top_p=1.0)
+    assert (said.settings["temperature"], said.settings["top_p"]) == (1.0, 1.0)
+    assert said.branch(0).tokens == said.tokens
+
+
+@pytest.mark.parametrize("grammar", ['root ::= "lazy" | "dog"', "root ::= [a-z]{3,4}", SCHEMA])
+def test_the_model_is_asked_for_no_token_behind_the_last(
+    tiny: LanguageModel, grammar: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advance, passes = ModelRun.advance, list[int]()
+
+    def counted(self: ModelRun, ids: Sequence[int]) -> torch.Tensor:
+        passes.append(len(ids))
+        return advance(self, ids)
+
+    monkeypatch.setattr(ModelRun, "advance", counted)
+    made = generate(tiny, "fox", grammar, seed=2, max_tokens=60, complete=True)
+    assert passes == [len(made.prompt_tokens)] + [1] * (len(made) - 1)
 
 
 def test_grammars_in_every_form(tiny: LanguageModel) -> None:
@@ -337,14 +373,16 @@ def test_the_stop_button_returns_what_there_is(tiny: LanguageModel, monkeypatch:
 
     assert len(generate(tiny, "fox", "root ::= [a-z]{60}", on_step=press)) == 3
 
-    advance = TokenStream._step
+    advance, passes = ModelRun.advance, 0
 
-    def press_inside(self: TokenStream) -> Step:
-        if len(self._steps) == 4:
+    def press_inside(self: ModelRun, ids: Sequence[int]) -> torch.Tensor:
+        nonlocal passes
+        passes += 1
+        if passes == 5:
             raise KeyboardInterrupt
-        return advance(self)
+        return advance(self, ids)
 
-    monkeypatch.setattr(TokenStream, "_step", press_inside)
+    monkeypatch.setattr(ModelRun, "advance", press_inside)
     result = generate(tiny, "fox", "root ::= [a-z]{60}")
     assert (len(result), result.finish_reason) == (4, "interrupted")
     assert len(result.to_frame()) == 4
@@ -423,10 +461,12 @@ def test_a_generation_is_plain_data(tiny: LanguageModel) -> None:
 
 
 def test_the_mask_buffer_counts_and_looks_up_every_bit(tiny: LanguageModel) -> None:
-    small_masks = _MaskBuffer(tiny.vocab_size, tiny.device)
+    small_masks = MaskRow(tiny.vocab_size, tiny.device)
     matcher = GrammarMatcher(tiny.compiler.compile_grammar("root ::= [^\\n]*"))
-    small_masks.fill(matcher)
+    small_masks.take(BatchGrammarMatcher().read_masks([matcher]), 0)
     allowed = matcher.allowed_token_ids()
+    small_masks.forbid(allowed[0])
+    allowed = allowed[1:]
     assert small_masks.count == len(allowed)
     assert [token for token in range(tiny.vocab_size) if small_masks.allows(token)] == allowed
     row = np.asarray(small_masks.on_device())[0]

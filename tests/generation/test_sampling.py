@@ -22,15 +22,14 @@ from kernels_core import (  # noqa: E402
     TokenizerInfo,
     apply_masks_inplace,
 )
+from tests.generation.plain import draw, weigh_rows  # noqa: E402
 from workbench.generation import sampling as sampling_module  # noqa: E402
 from workbench.generation.sampling import (  # noqa: E402
     NOT_A_NUMBER,
     NOTHING,
     Sampling,
     distribution,
-    draw,
     draw_rows,
-    weigh_rows,
 )
 
 logits_lists = st.lists(st.one_of(st.floats(-30, 30), st.just(-math.inf)), min_size=1, max_size=40).filter(

@@ -15,6 +15,7 @@ from kernels_core import CancelToken, GrammarMatcher, TokenizerInfo
 from tests.serve.conftest import SCHEMA, TOOLS, Client
 from tests.serve.test_endpoints import events_of, told
 from workbench.generation import Chunk, LanguageModel, Row, Sampling
+from workbench.generation.row import Words
 from workbench.serving import Limits, Service
 from workbench.serving.answers import Writer
 from workbench.serving.body import Body
@@ -95,7 +96,7 @@ def test_nothing_follows_a_stop_string() -> None:
     """Also where its last token goes on with half a character."""
     info = TokenizerInfo([b"<think>", b"a", b"</think>", b"b", b"END\xc3", b"</s>"], stop_token_ids=[5])
     for size in (1, 5):
-        row = Row(0, (1,), None, Sampling(), 0, 9, (b"END",))
+        row = Row(0, (1,), None, Sampling(), 0, 9, (b"END",), None, Words.of(info), 99)
         writer = Writer(Constraint(None, "text", "#/response_format", block=THINK), info, ("END",))
         tokens = (0, 1, 2, 3, 4)
         for at in range(0, 5, size):

@@ -18,17 +18,24 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     folder = tmp_path / "lazily"
     folder.mkdir()
     (folder / "__init__.py").write_text(
+        "from typing import TYPE_CHECKING\n"
         "from workbench.lazy import lazy_names\n"
+        "if TYPE_CHECKING:\n"
+        "    from lazily.light import LIGHT\n"
+        "    from lazily.heavy import HEAVY\n"
+        "    from .broken import BROKEN\n"
         '__all__ = ["LIGHT", "HEAVY", "BROKEN", "light"]\n'
-        "__getattr__, __dir__ = lazy_names(__name__, {\n"
-        '    "LIGHT": "lazily.light", "HEAVY": "lazily.heavy", "BROKEN": "lazily.broken"},\n'
-        '    {"no_such_library"}, modules={"light": "lazily.light"}, cure="pip install it")\n'
+        "__getattr__, __dir__ = lazy_names(__name__,\n"
+        '    extras={"no_such_library"}, modules={"light": "lazily.light"}, cure="pip install it")\n'
     )
     (folder / "any.py").write_text(
+        "from typing import TYPE_CHECKING\n"
         "from workbench.lazy import lazy_names\n"
+        "if TYPE_CHECKING:\n"
+        "    from lazily.heavy import HEAVY\n"
+        "    from lazily.ours import OURS\n"
         "__all__ = []\n"
-        "__getattr__, __dir__ = lazy_names(__name__, {\n"
-        '    "HEAVY": "lazily.heavy", "OURS": "lazily.ours"}, cure="install it")\n'
+        '__getattr__, __dir__ = lazy_names(__name__, cure="install it")\n'
     )
     (folder / "ours.py").write_text("import lazily.absent\n")
     (folder / "light.py").write_text("LIGHT = object()\n")

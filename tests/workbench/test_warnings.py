@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kernels_core import Grammar, GrammarWarning
+from kernels_core.compiler import told_elsewhere
 from workbench.explorer import explore
 from workbench.languages import Source
 from workbench.languages.warnings import doubts, misspelt
@@ -84,3 +90,52 @@ def test_what_the_engine_says_stands_beside_what_is_misspelt(tokenizer: Tokenize
     assert ["did you mean `items`" in one or "the keyword is ignored" in one for one in said] == [True, True]
     with explore(session).under_the_hood() as explorer:
         assert [told["warning"] for told in explorer.views["source"].mistakes] == [True, True]
+
+
+NOTED = "root ::= [digit]+\ndigit ::= [0-9]\n"
+
+
+@pytest.mark.parametrize("source", [NOTED, {"type": "object", "additionalProperites": False}])
+def test_a_session_tells_its_caller_whatever_was_imported_before(source: Any, tokenizer: Tokenizer) -> None:
+    for begin in (lambda: Session(source, tokenizer), lambda: Session("[a-z]+", tokenizer).set_grammar(source)):
+        with pytest.warns(GrammarWarning) as told:
+            begin()
+        assert {one.filename for one in told} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Session.opened(source, tokenizer)  # a panel shows it
+        with told_elsewhere():
+            Session(source, tokenizer)
+
+
+def test_nothing_that_is_imported_sets_a_filter() -> None:
+    code = (
+        "import warnings; before = list(warnings.filters)\n"
+        "import workbench.cli, workbench.comparing, workbench.languages.warnings\n"
+        "import workbench.explorer, workbench.serving\n"
+        "try: import workbench.generation.loop\n"
+        "except ImportError: pass\n"
+        "ours = [one for one in warnings.filters if one not in before and 'workbench' in str(one)]\n"
+        "assert not ours, ours"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_a_grammar_of_a_schema_tells_misspelt_keywords() -> None:
+    found = Grammar.from_json_schema(SCHEMA).warnings
+    assert {one.pointer for one in found} == set(MEANT)
+    assert str(
+        found[0]
+    ) == "#/additionalProperites: `additionalProperites` is no keyword: it forbids nothing; did you " + (
+        "mean `additionalProperties`?"
+    )
+    tag = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"requred": ["a"]}}}
+    assert [one.pointer for one in Grammar.from_structural_tag(tag).warnings] == ["#/format/json_schema/requred"]
+    assert Grammar.from_json_schema({"type": "object"}).warnings == ()
+
+
+@pytest.mark.parametrize("word", ["schema", "grammars/answer", "answer.yaml", "schema.json"])
+def test_a_word_is_a_name_that_leads_nowhere_and_no_pattern(word: str, tokenizer: Tokenizer) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        Session(word, tokenizer)
+    assert Session(word, tokenizer, language="regex").read(word.replace("\\", "")).ok

@@ -166,21 +166,15 @@ def reporting(as_json: bool = False) -> Iterator[None]:
 def open_source(where: str, language: str | None, *, as_json: bool = False) -> Source:
     """SOURCE as the person gave it; mistakes in it are not looked for yet."""
     from workbench.languages import Source
-    from workbench.languages.guess import is_name
 
     try:
         if where == "-":
             found = Source.of(sys.stdin.buffer.read().decode("utf-8-sig"), language)
         else:
             found = Source.of(Path(where) if is_file(where) else where, language)
-            if language is None and not found.name and found.language == "regex" and is_name(where):
-                fail(
-                    f"there is no file {where!r}; - reads standard input, and if this is a pattern and no name, say "
-                    "-l regex",
-                    as_json=as_json,
-                )
     except FileNotFoundError as error:
-        fail(f"{error}; - reads standard input", as_json=as_json)
+        said = str(error).replace("language='regex'", "-l regex")
+        fail(f"{said}; - reads standard input", as_json=as_json)
     except (TypeError, ValueError) as error:
         if isinstance(error, UnicodeDecodeError):
             raise
@@ -206,11 +200,13 @@ def open_session(
     as_generated: the grammar is that of `generate` and the server, which leave a schema fewer spellings.
     """
     from kernels_core import Options
+    from kernels_core.compiler import told_elsewhere
     from workbench.session import Session
 
     loaded = open_tokenizer(tokenizer)
     source = open_checked(where, language, loaded, as_json=as_json)
-    return Session(source.for_a_model() if as_generated else source, loaded, options=Options())
+    with told_elsewhere():  # commands show what is to be warned of by themselves
+        return Session(source.for_a_model() if as_generated else source, loaded, options=Options())
 
 
 def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, as_json: bool = False) -> Source:

@@ -63,7 +63,9 @@ def generate(
     exact: Exact = False,
     model: ModelOption = "demo",
     max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 256,
-    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
+    temperature: Annotated[
+        float | None, typer.Option(min=0.0, help="0 takes the likeliest token.", show_default="the model's own")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the draws; random if not said.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
     complete: Annotated[bool, typer.Option("--complete", help="End within --max-tokens: nothing is cut.")] = False,
@@ -85,8 +87,7 @@ def generate(
             fail("say what the model is asked: generate SOURCE TEXT, or --text-file FILE", as_json=as_json)
         try:
             from kernels_core.errors import DeadEndError, TokenizerError, TooFewTokensError, UnsupportedFeatureError
-            from workbench.generation import generate as run
-            from workbench.generation import load_model
+            from workbench.generation import load_model, stream
 
             loaded = load_model(model, device)
         except (ImportError, RuntimeError, ValueError) as error:
@@ -94,7 +95,7 @@ def generate(
         opened = open_checked(source, language, loaded.tokenizer, as_json=as_json)
         try:
             with _warnings_shown():
-                made = run(
+                made = stream(
                     loaded,
                     prompt.decode(),
                     opened,
@@ -104,7 +105,7 @@ def generate(
                     complete=complete,
                     healing=healing,
                     canonical=canonical,
-                )
+                ).run()
         except (TooFewTokensError, UnsupportedFeatureError, TokenizerError, DeadEndError) as error:
             fail(str(error), as_json=as_json)
         if as_json:

@@ -359,10 +359,9 @@ def _options(without: str, mechanisms: Sequence[str]) -> Options:
 
 
 def _written(model: Any, prompt: str, source: Source, max_tokens: int, seed: int) -> bytes:
-    from workbench.generation import generate
+    from workbench.generation import stream
 
-    generation = generate(model, prompt, source, max_tokens=max_tokens, seed=seed, record=False)
-    return bytes(generation.text_bytes)
+    return stream(model, prompt, source, max_tokens=max_tokens, seed=seed, record=False).run().text_bytes
 
 
 def _trial(

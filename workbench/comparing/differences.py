@@ -21,6 +21,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from kernels_core import GrammarMatcher, Options
+from kernels_core.compiler import told_elsewhere
 from visualizers.glyphs import byte_class, clip, glyph, split_rules
 from workbench.comparing.sides import Answer, Bits, our_constraint
 from workbench.languages import Source
@@ -160,7 +161,8 @@ class Judge:
         if self.matcher is None or ours is None:
             return ()
         grammar, tokenizer, text = self._asked
-        session = Session(grammar, tokenizer, options=Options())
+        with told_elsewhere():
+            session = Session(grammar, tokenizer, options=Options())
         if ours:
             if not session.read(text + data).ok:
                 return ()

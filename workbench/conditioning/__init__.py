@@ -41,17 +41,9 @@ __all__ = [
     "total_variation",
 ]
 
-_NAMES = {
-    "genealogy": ("Genealogy",),
-    "leaves": ("Leaf", "confidences"),
-    "methods": ("METHODS", "sample"),
-    "probabilities": ("Probabilities", "Probability", "probability"),
-    "samples": ("Samples", "total_variation"),
-}
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {name: f"{__name__}.{home}" for home, names in _NAMES.items() for name in names},
-    {"torch", "transformers", "safetensors"},
+    extras={"torch", "transformers", "safetensors"},
     cure="pip install 'maskscope[generate]' (on a machine without a GPU with -c constraints.txt, so that no CUDA "
     "packages come along)",
 )

@@ -15,5 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
 
-_HOME = f"{__name__}.explorer"
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, _HOME), cure="pip install 'maskscope[workbench]'")
+__getattr__, __dir__ = lazy_names(__name__, cure="pip install 'maskscope[workbench]'")

@@ -7,11 +7,11 @@
 
 Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` and `penalties` (the draw), `loading` and `model`
-(weights and cache), `loop` (one token after another), `cutting` (where tokens may be cut), `cuts` (the other cuts of a
-text), `side_by_side`, `refusals` (why favourites were refused), `logits_processor` (the same constraint inside
-`transformers`); for many texts at once and without records, `engine`, over `slots` (the model's cache), `drawing` (few
-logits, or all), `device_masks` (masks where a GPU's logits are), `forced` (text without a choice), `drafts` and
-`lookup` (guesses).
+(weights and cache), `loop` (one text, for people), `engine` (the loop, for one text or many), `row` (a text), `record`
+(what is written down of it), `cutting` (where tokens may be cut), `cuts` (the other cuts of a text), `side_by_side`,
+`refusals` (why favourites were refused), `logits_processor` (the same constraint inside `transformers`); under the
+engine `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where a GPU's logits are),
+`forced` (text without a choice), `drafts` and `lookup` (guesses).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.generation.cuts import Cuts, find_cuts
     from workbench.generation.device_masks import DeviceMasks, MaskTraffic
     from workbench.generation.drafts import Drafts
-    from workbench.generation.engine import Chunk, Engine, Row
+    from workbench.generation.engine import Engine
     from workbench.generation.loading import load_model
     from workbench.generation.logits_processor import GrammarLogitsProcessor
     from workbench.generation.loop import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         stream,
     )
     from workbench.generation.model import LanguageModel, ModelError, ModelRun
+    from workbench.generation.row import Chunk, Row
     from workbench.generation.sampling import Sampling
     from workbench.generation.side_by_side import SideBySide, generate_side_by_side
     from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
@@ -72,31 +73,9 @@ __all__ = [
     "stream",
 ]
 
-_NAMES = {
-    "cuts": ("Cuts", "find_cuts"),
-    "device_masks": ("DeviceMasks", "MaskTraffic"),
-    "drafts": ("Drafts",),
-    "engine": ("Chunk", "Engine", "Row"),
-    "logits_processor": ("GrammarLogitsProcessor",),
-    "loading": ("load_model",),
-    "loop": (
-        "BeginningError",
-        "Constraint",
-        "IncompleteTextWarning",
-        "TokenStream",
-        "astream",
-        "generate",
-        "stream",
-    ),
-    "model": ("LanguageModel", "ModelError", "ModelRun"),
-    "sampling": ("Sampling",),
-    "side_by_side": ("SideBySide", "generate_side_by_side"),
-    "trace": ("Alternative", "FinishReason", "Generation", "Source", "Step"),
-}
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {name: f"{__name__}.{home}" for home, names in _NAMES.items() for name in names},
-    {"torch", "transformers", "safetensors"},
+    extras={"torch", "transformers", "safetensors"},
     cure="pip install 'maskscope[generate]' (on a machine without a GPU with -c constraints.txt, so that no CUDA "
     "packages come along)",
 )

@@ -16,7 +16,7 @@ well of which every canonical text ends otherwise.  Control tokens divide a text
 Asked of tokens that were drawn, one by one, and not of the vocabulary: a refused one is drawn again from what is left,
 which gives the distribution over the allowed ones.
 
-Read on: `loop.py` and `engine.py`, which draw so; `cuts.py`, for the probability of the other cuts.
+Read on: `engine.py`, which draws so; `cuts.py`, for the probability of the other cuts.
 """
 
 from __future__ import annotations

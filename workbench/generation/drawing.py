@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DeviceMasks
 from workbench.generation.penalties import Penalty, penalise
 from workbench.generation.sampling import Sampling, draw_rows
-from workbench.generation.slots import SlotRun
 
 __all__ = ["Drawer", "Drawn", "TokenLogprob", "send"]
 
@@ -51,6 +50,18 @@ class Drawn(NamedTuple):
     logprobs: dict[int, TokenLogprob]
 
 
+class Logits(Protocol):
+    """What turns what a pass returned into logits: `SlotRun`, or `ModelRun`."""
+
+    device: torch.device
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """All of each row."""
+
+    def logits_of(self, states: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        """Those of `ids` and no others."""
+
+
 class Drawer:
     """Draws tokens from what `run` returned.
 
@@ -58,7 +69,7 @@ class Drawer:
     the model's device; all logits are computed then.
     """
 
-    def __init__(self, run: SlotRun, vocab_size: int, *, sparse: bool, device_masks: DeviceMasks | None) -> None:
+    def __init__(self, run: Logits, vocab_size: int, *, sparse: bool, device_masks: DeviceMasks | None) -> None:
         self._run = run
         self._device = run.device
         self._vocab_size = vocab_size

@@ -18,18 +18,20 @@ is asked for their logits alone and one of them is drawn (`sparse`): such a toke
 On a GPU all logits are computed and masks are kept beside them: a step sends a number a row (`device_masks.py`).
 With `drafts` a step may write several tokens of a row: guesses are read along with its last token, and each position
 draws by the number that it would have drawn by alone, so the text is the same as without.
-Nothing is recorded for people here: `loop.py` does that, for one text.
-Read on: `slots.py` (the model and its cache), `prefixes.py` (beginnings that are kept), `drawing.py` (the draw),
-`forced.py` (text without a choice), `drafts.py` (guesses).
+This is the loop behind `wb.generate` and the server, too: what is recorded for people is seen by a row's `observer`
+(`record.py`), and `Engine.alone` writes one text over the cache that any model has.
+Read on: `row.py` (a text), `slots.py` (the model and its cache), `prefixes.py` (beginnings that are kept), `drawing.py`
+(the draw), `forced.py` (text without a choice), `drafts.py` (guesses).
 """
 
 from __future__ import annotations
 
 import math
 import secrets
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from operator import index
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -40,24 +42,25 @@ import torch
 
 from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
 from kernels_core.batch import apply_masks_inplace
-from kernels_core.errors import BudgetExceededError, DeadEndError, MaskscopeError, TokenizerError
+from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.cutting import Cut, Cutting, canonical_cut, heal
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
 from workbench.generation.drawing import Drawer, TokenLogprob, send
-from workbench.generation.forced import Encode, forced_tokens, nothing_follows
-from workbench.generation.model import ModelError
-from workbench.generation.penalties import Penalty, penalise, penalty_of
+from workbench.generation.errors import BeginningError, ModelError
+from workbench.generation.forced import Encode, forced_tokens
+from workbench.generation.model import ModelRun
+from workbench.generation.penalties import Penalty, penalise
 from workbench.generation.prefixes import PrefixCache
+from workbench.generation.row import Chunk, DrawnFrom, Observer, Row, Words
 from workbench.generation.sampling import NOT_A_NUMBER, Sampling, draw_rows, once_more
 from workbench.generation.slots import SlotRun
-from workbench.generation.trace import FinishReason
 
 if TYPE_CHECKING:
     from workbench.generation.model import LanguageModel
 
-__all__ = ["Chunk", "Engine", "Row"]
+__all__ = ["Engine"]
 
 FORCED_TOKENS: Final = 256  # that are written at once
 FORCED_GUESSES: Final = 16  # that are guessed at once: all rows of the pass are as wide
@@ -66,104 +69,7 @@ FORCED_GUESSES: Final = 16  # that are guessed at once: all rows of the pass are
 PIECE_ON_CPU: Final = 64
 PIECE: Final = 2048
 PIECES_ALONE: Final = 8  # in one step, where nobody waits for their next token
-
-
-@dataclass(eq=False)
-class Row:
-    """A text being written.  Attributes are for reading; `Engine.cancel` ends it.
-
-    tokens: ids so far, a stop token included.  text: bytes so far, up to a stop string if one ended it.
-    finish_reason: None while it goes on; "error" with `error`, otherwise as `Generation.finish_reason`.
-    stopped_by: the stop string that ended it.  logprobs: of each of `tokens`, if they were asked for.
-    cached, kept: how many tokens of its prompt were copied from another text's, and are kept for the next.
-    forced: how many tokens were written without asking the model.  drawn_from_list: how many were drawn from a list of
-    few ids.  refused: how many guesses the grammar cut before the model read them; drafted: how many the model read;
-    accepted: how many of those were drawn, and so became text.
-    """
-
-    number: int
-    prompt: tuple[int, ...]
-    matcher: GrammarMatcher | None
-    sampling: Sampling
-    seed: int
-    max_tokens: int
-    stop: tuple[bytes, ...]
-    likeliest: int | None = None  # how many of each step are told in `logprobs`; None: nothing is
-    tokens: list[int] = field(default_factory=list)
-    text: bytearray = field(default_factory=bytearray)
-    finish_reason: FinishReason | Literal["error"] | None = None
-    error: Exception | None = None
-    stopped_by: str | None = None
-    logprobs: list[TokenLogprob] = field(default_factory=list, repr=False)
-    cached: int = 0
-    kept: int = 0
-    forced: int = 0
-    drawn_from_list: int = 0
-    refused: int = 0
-    drafted: int = 0
-    accepted: int = 0
-    _unread: list[int] = field(default_factory=list, repr=False)
-    _block: int | None = field(default=0, repr=False)  # the last kept piece of its prompt; None: it is in no cache
-    _cutting: Cutting | None = field(default=None, repr=False)
-    _random: Random = field(default_factory=Random, repr=False)
-    _lucks: list[float] = field(default_factory=list, repr=False)  # of the next draws
-    _logprob: TokenLogprob | None = field(default=None, repr=False)  # of the token that is about to be taken
-    _shown: int = field(default=0, repr=False)  # bytes that chunks have held
-    _told: int = field(default=0, repr=False)  # tokens that chunks have held
-    _cancelled: bool = field(default=False, repr=False)
-    _closed: bool = field(default=False, repr=False)  # its last chunk was given
-
-    @property
-    def forced_from(self) -> int | None:
-        """How many tokens it has in front of the first place where only a shortest end was left to it, by `complete`;
-        None where that never came, and where tokens are cut in another way than any (`healing`, `canonical`)."""
-        if self.matcher is None or self.matcher.tokens_left is None or self._cutting is not None:
-            return None
-        probe, first = self.matcher.fork(), None
-        for number in range(len(self.tokens) - 1, -1, -1):
-            probe.rollback(1)
-            try:
-                needed, left = probe.tokens_to_end(), probe.tokens_left
-            except BudgetExceededError:  # states were given back meanwhile; the text is whole all the same
-                return first
-            if needed is not None and left is not None and needed >= left:
-                first = number
-        return first
-
-    @property
-    def rejected(self) -> int:
-        """How many guesses the model read in vain."""
-        return self.drafted - self.accepted
-
-    def _accepts(self, token: int) -> bool:
-        """Take a token in the matcher, if there is one and it is allowed."""
-        if self._cutting is not None:
-            return self._cutting.take(token, self.matcher)
-        return self.matcher is None or self.matcher.accept_token(token)
-
-    @property
-    def _heals(self) -> bool:
-        """Whether its next token begins with what was taken back of its prompt, before the grammar is asked."""
-        return self._cutting is not None and bool(self._cutting.rest)
-
-    def luck(self, ahead: int) -> float:
-        """The number, from 0 to 1, of the draw after `ahead` others."""
-        while len(self._lucks) <= ahead:
-            self._lucks.append(self._random.random())
-        return self._lucks[ahead]
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """What one step gave a row: new `tokens`, and `text` that is certain now (what may begin a stop string is held
-    back).  `finish_reason` is None unless this is the row's last chunk.  `logprobs`: of each of `tokens`, if asked
-    for."""
-
-    row: Row
-    tokens: tuple[int, ...]
-    text: bytes
-    finish_reason: FinishReason | Literal["error"] | None
-    logprobs: tuple[TokenLogprob, ...] = ()
+UNBOUNDED: Final = 1 << 40  # tokens of a text of a model that says of none how many it holds
 
 
 class Engine:
@@ -198,7 +104,9 @@ class Engine:
         How tokens are guessed ahead (`Drafts`: how many, in how many branches, by which model); a number: so many, from
         the row's own text.  The text stays the same.
     threads
-        How many masks may be computed at once.
+        How many masks may be computed at once, beside the model's pass; 0: in this thread, once the pass has begun.
+    run
+        What the model reads by, instead of slots of a cache (`alone`).
 
     Raises
     ------
@@ -222,24 +130,27 @@ class Engine:
         prompt_piece: int | None = None,
         prefix_bytes: int = 1 << 27,
         threads: int | Literal["auto"] = "auto",
+        run: ModelRun | None = None,
     ) -> None:
         if jump not in (True, False, "guess"):
             raise ValueError(f'jump is True, False or "guess", not {jump!r}')
         if jump and encode is None:
             raise ValueError("to write forced text the engine has to cut it into tokens: pass `encode`")
-        width = int(model.get_output_embeddings().weight.shape[0])
-        if info.vocab_size != width:
-            raise TokenizerError(f"the model scores {width:,} tokens, the vocabulary has {info.vocab_size:,}")
         context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self.max_length = min(max_length, context) if isinstance(context, int) and context > 0 else max_length
+        if run is None:
+            width = int(model.get_output_embeddings().weight.shape[0])
+            if info.vocab_size != width:
+                raise TokenizerError(f"the model scores {width:,} tokens, the vocabulary has {info.vocab_size:,}")
         self.rows = rows
         self.info = info
         self.sparse = sparse
         self._encode = encode
         self._cut = cut
         self._jump = jump
-        self._batch = BatchGrammarMatcher(threads)
-        self._run = SlotRun(model, rows, self.max_length)
+        self._beside = threads != 0
+        self._batch = BatchGrammarMatcher(threads or 1)
+        self._run: SlotRun | ModelRun = SlotRun(model, rows, self.max_length) if run is None else run
         self._device = self._run.device
         piece = prompt_piece or (PIECE_ON_CPU if self._device.type == "cpu" else PIECE)
         if piece < 1 or prefix_bytes < 0:
@@ -256,13 +167,12 @@ class Engine:
         self.device_masks = DeviceMasks(info.vocab_size, self._device, max_bytes=room) if kept else None
         self._drawer = Drawer(self._run, info.vocab_size, sparse=sparse, device_masks=self.device_masks)
         self._drafter = self._make_drafter()
-        self._stops = frozenset(info.stop_token_ids)
-        self._special = frozenset(info.special_token_ids)
-        self._vocabulary = info.decoded_vocab
+        self._words = Words.of(info)
         self._active: list[Row] = []  # by slot
         self._reading: Row | None = None  # the last of these, while its prompt is being read
         self._waiting: deque[Row] = deque()
         self._count = 0
+        self._masks_ns = 0
 
     @classmethod
     def of(cls, model: LanguageModel, **options: Any) -> Engine:
@@ -270,6 +180,13 @@ class Engine:
         tokenizer = model.tokenizer
         cut = tokenizer.cut if tokenizer.has_library else None
         return cls(model.model, tokenizer.info, encode=tokenizer.encode, cut=cut, **options)
+
+    @classmethod
+    def alone(cls, model: LanguageModel) -> tuple[Engine, ModelRun]:
+        """For one text, over the cache that any model has, and what reads it: nothing is copied or guessed."""
+        run = model.start()
+        options = {"rows": 1, "sparse": False, "device_masks": False, "prefix_bytes": 0, "threads": 0}
+        return cls.of(model, max_length=UNBOUNDED, run=run, **options), run
 
     def _make_drafter(self) -> Drafter | None:
         if self._drafts is None:
@@ -302,6 +219,7 @@ class Engine:
         healing: bool = False,
         canonical: bool = False,
         logprobs: int | None = None,
+        observer: Observer | None = None,
     ) -> Row:
         """Take a request: it gets its first token in the next step in which a row is free.
 
@@ -313,6 +231,7 @@ class Engine:
         begin with these bytes; `canonical`: it is cut as the tokenizer cuts it (`cutting.py`).  Such rows are drawn
         one by one, and nothing is guessed for them.
         `logprobs`: keep the log probability of each token under its mask, with so many of the likeliest.
+        `observer`: sees each draw; for it all logits of the row are computed.
         Raises `ModelError` for a prompt that is empty or too long, `TokenizerError` for a grammar of another
         vocabulary, `ValueError` for settings that mean nothing.
         """
@@ -349,15 +268,16 @@ class Engine:
         elif matcher is not None and complete:
             matcher.complete_within(min(max_tokens, self.max_length - len(ids)), redraws=True)
         seed = secrets.randbelow(2**32) if seed is None else seed
-        row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops, logprobs)
-        row._unread, row._random, row._cutting = list(ids), Random(seed), cutting
+        settings = sampling or Sampling(), seed, max_tokens, stops, logprobs
+        row = Row(self._count, ids, matcher, *settings, self._words, self.max_length, cutting, observer)
+        row.end_if_whole()
         self._count += 1
         self._waiting.append(row)
         return row
 
     def cancel(self, row: Row) -> None:
         """End a row before its next token, as "interrupted"; from any thread.  One that has ended stays as it is."""
-        row._cancelled = True
+        row.cancelled = True
 
     def step(self) -> list[Chunk]:
         """One token, forced text behind it and drafts that hold, for every row; [] when there is nothing to tell.
@@ -376,24 +296,24 @@ class Engine:
             self._step_by_one(rows)
         for row, tree in zip(rows, trees, strict=False):
             row.refused += tree.refused
-        chunks = ended + [chunk for row in rows if (chunk := self._chunk(row)) is not None]
+        chunks = ended + [row.chunk() for row in rows]
         if not self.active:
             self._leave()  # what they held is given back before anybody comes
         return chunks
 
     def _step_by_one(self, rows: list[Row]) -> None:
         """One token of each row, and forced text behind it."""
-        pending = self._batch.start_masks([row.matcher for row in rows])
-        try:
+
+        def read() -> torch.Tensor:
             self._read_all_but_last(rows)
-            last = send(np.array([row._unread[0] for row in rows], dtype=np.int64), self._device)
-            states = self._run.decode(last)
-        finally:
-            masks = pending.result()
+            return self._run.decode(send(np.array([row.unread[0] for row in rows], dtype=np.int64), self._device))
+
+        states, masks = self._with_masks([row.reader for row in rows], read)
         try:
             populations = masks.populations()
             for number, row in enumerate(rows):
                 self._end_without_a_draw(row, number, masks, populations)
+            began = time.perf_counter_ns()
             tokens = self.choose(rows, states, masks)
         except BaseException:
             for slot in range(len(rows)):  # the tokens that the pass read are read again
@@ -401,7 +321,25 @@ class Engine:
             raise
         for slot, (row, token) in enumerate(zip(rows, tokens, strict=True)):
             if row.finish_reason is None:
-                self._take(row, token, states[slot : slot + 1])
+                self._take(row, token, DrawnFrom(states[slot : slot + 1], masks, slot, began, self._masks_ns))
+
+    def _with_masks(
+        self, matchers: Sequence[GrammarMatcher | None], read: Callable[[], torch.Tensor]
+    ) -> tuple[torch.Tensor, MaskRows]:
+        """What the model's pass gives, and the masks that are found beside it."""
+        if not self._beside:
+            states = read()
+            began = time.perf_counter_ns()
+            masks = self._batch.read_masks(matchers)
+        else:
+            pending = self._batch.start_masks(matchers)
+            try:
+                states = read()
+            finally:
+                began = time.perf_counter_ns()
+                masks = pending.result()
+        self._masks_ns = time.perf_counter_ns() - began
+        return states, masks
 
     def __iter__(self) -> Iterator[list[Chunk]]:
         """Steps until no row is left and none waits."""
@@ -423,6 +361,12 @@ class Engine:
         """Bytes of keys and values, of texts and of beginnings that are kept."""
         return self._run.nbytes + self._prefixes.nbytes
 
+    @property
+    def _slots(self) -> SlotRun:
+        """The slots of the cache, of an engine that copies prompts or guesses."""
+        assert isinstance(self._run, SlotRun)
+        return self._run
+
     # -- rows come and go -------------------------------------------------------------------------------------------
 
     @property
@@ -434,10 +378,10 @@ class Engine:
         """Rows that have ended give their slots to the last ones, since a pass is over the first slots."""
         ended = []
         for row in [*self._active, *self._waiting]:
-            if row._cancelled and row.finish_reason is None:
+            if row.cancelled and row.finish_reason is None:
                 row.finish_reason = "interrupted"
-            if row.finish_reason is not None and not row._closed:
-                ended.append(self._last_chunk(row))
+            if row.finish_reason is not None and not row.closed:
+                ended.append(row.chunk())
         if any(row.finish_reason for row in self._waiting):
             self._waiting = deque(row for row in self._waiting if row.finish_reason is None)
         if self._reading is not None and self._reading.finish_reason is not None:
@@ -475,15 +419,15 @@ class Engine:
                     return
                 row = self._reading = self._waiting.popleft()
                 self._active.append(row)
-                for block in self._prefixes.find(row._unread):
-                    self._run.put(len(self._active) - 1, block.states)
-                    del row._unread[: self._prefixes.width]
-                    row._block = block.number
+                for block in self._prefixes.find(row.unread):
+                    self._slots.put(len(self._active) - 1, block.states)
+                    del row.unread[: self._prefixes.width]
+                    row.block = block.number
                     row.cached += self._prefixes.width
                 if self._jump is True:  # behind the prompt
                     self._write_forced(row)
             left -= self._read_piece(row, len(self._active) - 1)
-            if len(row._unread) == 1:
+            if len(row.unread) == 1:
                 self._reading = None
 
     def read_prompts(self) -> None:
@@ -495,38 +439,38 @@ class Engine:
         """Read the next piece of what a row has not read, all but its last token, which joins the pass over all rows;
         how many tokens that were."""
         width, start = self._prefixes.width, self._run.lengths[slot]
-        count = min(width - start % width, len(row._unread) - 1)
+        count = min(width - start % width, len(row.unread) - 1)
         if count:
-            self._run.read(slot, row._unread[:count])
+            self._run.read(slot, row.unread[:count])
             past = start + count
-            if count == width and past < len(row.prompt) and row._block is not None and self._prefixes.max_bytes:
-                states = self._run.taken(slot, start, past)
-                row._block = self._prefixes.add(row._block, row._unread[:count], states)
-                row.kept += 0 if row._block is None else count
-            del row._unread[:count]
+            if count == width and past < len(row.prompt) and row.block is not None and self._prefixes.max_bytes:
+                states = self._slots.taken(slot, start, past)
+                row.block = self._prefixes.add(row.block, row.unread[:count], states)
+                row.kept += 0 if row.block is None else count
+            del row.unread[:count]
         return max(count, 1)
 
     def _read_all_but_last(self, rows: list[Row]) -> None:
         """What a row has not read but for its last token, which joins the pass over all rows."""
         for slot, row in enumerate(rows):
-            if len(row._unread) > 1:
-                self._run.read(slot, row._unread[:-1])
-                del row._unread[:-1]
+            if len(row.unread) > 1:
+                self._run.read(slot, row.unread[:-1])
+                del row.unread[:-1]
 
     def _end_without_a_draw(self, row: Row, number: int, masks: MaskRows, populations: npt.NDArray[np.int32]) -> None:
         """End a row in trouble (its mask is the one at `number`), and a text that is complete: the model could only be
         asked for a stop token."""
-        if row.matcher is None or row._heals:
+        if (matcher := row.reader) is None:
             return
-        completed = row.matcher.is_completed()
+        completed = matcher.is_completed()
         error = masks.errors.get(number)
-        if row.matcher.is_terminated() or (completed and isinstance(error, DeadEndError)):
+        if matcher.is_terminated() or (completed and isinstance(error, DeadEndError)):
             row.finish_reason = "grammar_complete"
         elif error is not None:
-            row.finish_reason, row.error = "error", error
-        elif completed and populations[number] <= len(row.matcher.stop_token_ids):
+            row.fail(error)
+        elif completed and populations[number] <= len(matcher.stop_token_ids):
             allowed = masks.listed(np.array([number]), int(populations[number]))[0].tolist()
-            if set(allowed) <= set(row.matcher.stop_token_ids):
+            if set(allowed) <= set(matcher.stop_token_ids):
                 row.finish_reason = "grammar_complete"
 
     # -- drafts -----------------------------------------------------------------------------------------------------
@@ -534,8 +478,8 @@ class Engine:
     def _guess(self, rows: list[Row]) -> list[DraftTree]:
         """Guesses for each row; all rows of a pass are as wide, so the longest text limits them."""
         room = self.max_length - max(len(row.prompt) + len(row.tokens) for row in rows)
-        trees = [DraftTree(row._unread[-1], row.matcher, min(room, self._most_guesses)) for row in rows]
-        left = [min(room, row.max_tokens - len(row.tokens) - 1) if row._cutting is None else 0 for row in rows]
+        trees = [DraftTree(row.unread[-1], row.matcher, min(room, self._most_guesses)) for row in rows]
+        left = [min(room, row.max_tokens - len(row.tokens) - 1) if row.cutting is None else 0 for row in rows]
         if self._jump == "guess":
             for row, tree, most in zip(rows, trees, left, strict=True):
                 for token in self._forced(row, min(most, FORCED_GUESSES)):
@@ -550,13 +494,14 @@ class Engine:
         """One pass over the last token of every row and its guesses; each node draws by the number of its depth, and a
         guess that the node before it draws stays.  The same draws as one by one, so the same text."""
         firsts = np.cumsum([0, *map(len, trees)]).tolist()  # of each tree's nodes among all
-        pending = self._batch.start_masks([matcher for tree in trees for matcher in tree.matchers])
-        try:
+        tokens, followed = tensors_of(trees, self._device)
+
+        def read() -> torch.Tensor:
             self._read_all_but_last(rows)
-            tokens, followed = tensors_of(trees, self._device)
-            states = self._run.verify(tokens, followed).flatten(0, 1)
-        finally:
-            masks = pending.result()
+            return self._slots.verify(tokens, followed).flatten(0, 1)
+
+        states, masks = self._with_masks([matcher for tree in trees for matcher in tree.matchers], read)
+        began = time.perf_counter_ns()
         populations = masks.populations()
         for row, first in zip(rows, firsts, strict=False):
             self._end_without_a_draw(row, first, masks, populations)
@@ -585,70 +530,66 @@ class Engine:
                     break
                 token, forced = int(drawn[first + node, 0]), row.forced
                 row.drawn_from_list += bool(listed[first + node])
-                row._logprob = told.get(first + node)
+                row.logprob = told.get(first + node)
                 place = int(places[first + node])
-                token = self._take(row, token, states[place : place + 1])
+                seen = DrawnFrom(states[place : place + 1], masks, first + node, began, self._masks_ns)
+                token = self._take(row, token, seen)
                 node = tree.child(node, token) if row.finish_reason is None and row.forced == forced else None
-        self._run.keep(kept)
+        self._slots.keep(kept)
 
     # -- drawing ----------------------------------------------------------------------------------------------------
 
     def choose(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
         """A token for each row that has not ended; one wait for the device."""
         going = np.array([row.finish_reason is None for row in rows])
-        samplings, lucks = [row.sampling for row in rows], [row.luck(0) for row in rows]
+        samplings, lucks = [row.sampling for row in rows], [row.luck() for row in rows]
         penalties = _penalties([(row, ()) for row in rows])
-        again = [row._cutting or (row.matcher is not None and row.matcher.tokens_left) for row in rows]
-        if not self._run.splits and any(again):
-            states = states.clone()  # they are logits, which a draw may overwrite, and another draw may follow
+        if not self._run.splits and any(row.may_draw_again or row.observer is not None for row in rows):
+            states = states.clone()  # they are logits, which a draw may overwrite, and somebody wants them afterwards
         drawn = self._drawer.draw(states, masks, samplings, lucks, going, penalties=penalties, logprobs=_wanted(rows))
         for number in np.flatnonzero(drawn.listed):
             rows[number].drawn_from_list += 1
         for place, told in drawn.logprobs.items():
-            rows[place]._logprob = told
+            rows[place].logprob = told
         found: list[int] = drawn.tokens[:, 0].tolist()
         return found
 
-    def _drawn_again(self, row: Row, state: torch.Tensor) -> int:
-        """A token instead of one behind which the row's text could not end in time: the mask is exact now."""
-        masks = self._batch.read_masks([row.matcher])
-        luck, going = once_more(row.luck(0)), np.array([0 not in masks.errors])
-        drawn = self._drawer.draw(
-            state,
-            masks,
-            [row.sampling],
-            [luck],
-            going,
-            penalties=_penalties([(row, ())]),
-            logprobs=_wanted([row]),
-        )
-        row._logprob = drawn.logprobs.get(0)
+    def _drawn_again(self, row: Row, state: torch.Tensor, masks: MaskRows) -> int:
+        """A token instead of one behind which the row's text could not end in time: its mask, of `masks`, is exact."""
+        luck, going = once_more(row.luck()), np.array([0 not in masks.errors])
+        if not self._run.splits:
+            state = state.clone()
+        penalties, wanted = _penalties([(row, ())]), _wanted([row])
+        drawn = self._drawer.draw(state, masks, [row.sampling], [luck], going, penalties=penalties, logprobs=wanted)
+        row.logprob = drawn.logprobs.get(0)
         return int(drawn.tokens[0, 0])
 
-    def _drawn_by_cuts(self, row: Row, token: int, state: torch.Tensor) -> int:
-        """The token of a row whose cuts matter: `token` was drawn by its grammar alone, from `state`."""
-        cutting, luck = row._cutting, row.luck(0)
+    def _drawn_by_cuts(self, row: Row, token: int, seen: DrawnFrom) -> tuple[int, list[int]]:
+        """The token of a row whose cuts matter, and those that were drawn and are cut otherwise: `token` was drawn by
+        its grammar alone."""
+        cutting, luck = row.cutting, row.luck()
         assert cutting is not None
         ids = cutting.ids(row.matcher)
         if token == NOT_A_NUMBER or (ids is None and (token < 0 or cutting.allows(token, row.matcher))):
-            return token
-        logits = self._run.logits(state).float().cpu().clone()
+            return token, []
+        logits = self._run.logits(seen.states).float().cpu().clone()
         if ids is not None:
             allowed = torch.from_numpy(ids)
             kept = torch.full_like(logits, -torch.inf)
             kept[:, allowed] = logits[:, allowed]
             logits = kept
-        elif row.matcher is not None:
-            masks = self._batch.read_masks([row.matcher])
-            apply_masks_inplace(logits, masks)
-        penalty = penalty_of(row.sampling, row.prompt, row.tokens) if row.sampling.penalises else None
+        else:
+            apply_masks_inplace(logits, seen.masks, rows=[seen.number])
+        penalty = row.penalty()
         more, refused = Random(luck), [] if ids is not None else [token]
         while True:
             logits[:, refused] = -torch.inf
             changed = logits.clone()
             penalise(changed, [] if penalty is None else [(0, penalty)])
-            number = luck if ids is not None and not refused else more.random()
-            token = int(draw_rows(changed, [row.sampling], torch.tensor([number], dtype=torch.float64))[0])
+            share = luck if ids is not None and not refused else more.random()
+            token = int(draw_rows(changed, [row.sampling], torch.tensor([share], dtype=torch.float64))[0])
+            if token < 0 and refused:
+                raise DeadEndError(row.where("the tokenizer cuts no text of the grammar that begins so"))
             if token < 0 or cutting.allows(token, row.matcher):
                 break
             refused.append(token)
@@ -656,105 +597,72 @@ class Engine:
             known = logits[0].log_softmax(-1)
             top = known.topk(row.likeliest)
             told = [(one, value) for one, value in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
-            row._logprob = TokenLogprob(float(known[token]), tuple(pair for pair in told if pair[1] > -math.inf))
-        return token
+            row.logprob = TokenLogprob(float(known[token]), tuple(pair for pair in told if pair[1] > -math.inf))
+        return token, refused
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
-    def _take(self, row: Row, token: int, state: torch.Tensor) -> int:
-        """A token that was drawn from `state`, and the text that its grammar forces behind it; which one was taken."""
-        if row._cutting is not None:
-            try:
-                token = self._drawn_by_cuts(row, token, state)
-            except MaskscopeError as error:  # a budget of the grammar, which is this row's affair
-                row.finish_reason, row.error = "error", error
-                return token
-        taken = token >= 0 and row._accepts(token)
-        if token >= 0 and not taken and row.matcher is not None and row.matcher.tokens_left is not None:
-            token = self._drawn_again(row, state)
-            taken = token >= 0 and row._accepts(token)
+    def _take(self, row: Row, token: int, seen: DrawnFrom) -> int:
+        """A token that was drawn, or the one that is given in its place, and the text that its grammar forces behind
+        it; which one was taken."""
+        try:
+            return self._taken(row, token, seen)
+        except MaskscopeError as error:  # a budget of the grammar, or what is given: this row's affair
+            row.fail(error)
+            return token
+
+    def _taken(self, row: Row, token: int, seen: DrawnFrom) -> int:
+        given = bool(row.given) and token != NOT_A_NUMBER
+        if given:
+            token, seen = row.given.popleft(), replace(seen, given=True)
+        elif row.cutting is not None:
+            token, refused = self._drawn_by_cuts(row, token, seen)
+            seen = replace(seen, refused=refused)
+        self._show(row, token, seen)
+        taken = token >= 0 and row.take(token)
+        if not taken and not given and token >= 0 and row.matcher is not None and row.matcher.tokens_left is not None:
+            seen = replace(seen, masks=self._batch.read_masks([row.matcher]), number=0, refused=())
+            token = self._drawn_again(row, seen.states, seen.masks)
+            self._show(row, token, seen)
+            taken = token >= 0 and row.take(token)
+        if token == NOT_A_NUMBER:
+            raise ModelError(f"the model returned logits that are not numbers at step {len(row.tokens) + 1}")
         if token < 0:
-            row.finish_reason = "error"
-            row.error = (
-                ModelError(f"the model returned logits that are not numbers at step {len(row.tokens) + 1}")
-                if token == NOT_A_NUMBER
-                else DeadEndError("the model gives probability 0 to every token that the grammar allows")
-            )
-            return token
+            raise DeadEndError(row.where("the model gives probability 0 to every token that the grammar allows"))
+        if not taken and given:
+            raise BeginningError(row.refusal_of(token))
         if not taken:
-            row.finish_reason = "error"
-            row.error = RuntimeError(f"the matcher refused token {token}, which its own mask allows")
+            row.fail(RuntimeError(row.where(f"the matcher refused token {token}, which its own mask allows")))
             return token
-        row._unread = []
-        del row._lucks[:1]
-        self._append(row, token)
+        row.unread = []
+        row.write(token)
+        if row.observer is not None:
+            row.observer.takes(row, token)
         if self._jump is True and row.finish_reason is None:
             self._write_forced(row)
         return token
 
+    def _show(self, row: Row, token: int, seen: DrawnFrom) -> None:
+        """Show a draw to the row's observer, with all logits."""
+        if row.observer is not None and token >= 0:
+            row.observer.draws(row, token, self._run.logits(seen.states)[0], seen)
+
     def _write_forced(self, row: Row) -> None:
         """Write the text that the grammar forces here."""
         for token in self._forced(row, FORCED_TOKENS):
-            if row.finish_reason is not None:
-                break
-            if not row._accepts(token):
+            if row.finish_reason is not None or not row.take(token):
                 break
             row.forced += 1
-            self._append(row, token)
+            row.write(token, drawn=False)
 
     def _forced(self, row: Row, most: int) -> list[int]:
         """At most `most` tokens of forced text; its errors are those of the row's next mask, which tells them."""
-        if self._encode is None or row.matcher is None or most < 1 or row._heals:
+        if self._encode is None or row.reader is None or most < 1 or row.given:
             return []
         try:
-            return forced_tokens(row.matcher, self._encode, self._vocabulary, bytes(row.text[-32:]), limit=most)
+            return forced_tokens(row.reader, self._encode, self._words.spelled, bytes(row.text[-32:]), limit=most)
         except MaskscopeError:
             return []
-
-    def _append(self, row: Row, token: int) -> None:
-        """Write a token down, and end the row where it says so."""
-        start = len(row.text)
-        row.tokens.append(token)
-        if row.likeliest is not None:
-            assert row._logprob is not None  # where text is written without a draw, nobody may ask
-            row.logprobs.append(row._logprob)
-        row._unread.append(token)
-        if token not in self._special:
-            row.text += self._vocabulary[token][0 if row._cutting is None else row._cutting.hidden :]
-        stops = self._stops if row.matcher is None else row.matcher.stop_token_ids
-        if token in stops and (row.matcher is None or row.matcher.is_terminated()):
-            row.finish_reason = "stop"
-            return
-        if row.stop:
-            # A stop string may begin in an earlier token, but its last byte is in this one.
-            ends = [(row.text.find(stop, max(0, start - len(stop) + 1)), stop) for stop in row.stop]
-            if found := [one for one in ends if one[0] >= 0]:
-                end, stop = min(found)
-                del row.text[end:]
-                row.finish_reason, row.stopped_by = "stop", stop.decode()
-                return
-        matcher = None if row._heals else row.matcher
-        if matcher is not None and matcher.is_terminated():
-            row.finish_reason = "grammar_complete"
-        elif len(row.tokens) >= row.max_tokens or len(row.prompt) + len(row.tokens) >= self.max_length:
-            row.finish_reason = "grammar_complete" if matcher is not None and nothing_follows(matcher) else "length"
-
-    def _chunk(self, row: Row) -> Chunk | None:
-        """What is new of a row."""
-        if row.finish_reason is not None:
-            return self._last_chunk(row)
-        certain = len(row.text) - _held_back(row.text, row.stop) if row.stop else len(row.text)
-        text, row._shown = bytes(row.text[row._shown : certain]), max(row._shown, certain)
-        return Chunk(row, *self._new(row, text, None))
-
-    def _last_chunk(self, row: Row) -> Chunk:
-        row._closed = True
-        return Chunk(row, *self._new(row, bytes(row.text[row._shown :]), row.finish_reason))
-
-    def _new(self, row: Row, text: bytes, reason: Any) -> tuple[tuple[int, ...], bytes, Any, tuple[TokenLogprob, ...]]:
-        """The rest of a chunk, once."""
-        told, row._told = row._told, len(row.tokens)
-        return tuple(row.tokens[told:]), text, reason, tuple(row.logprobs[told:])
 
     def __repr__(self) -> str:
         return f"<Engine of {self.rows} rows on {self._device}: {self.active} active, {self.waiting} waiting>"
@@ -762,23 +670,10 @@ class Engine:
 
 def _penalties(nodes: Sequence[tuple[Row, Sequence[int]]]) -> dict[int, Penalty]:
     """Of each row, behind its text and the guesses beside it, if it has one."""
-    found = {}
-    for number, (row, guesses) in enumerate(nodes):
-        penalty = penalty_of(row.sampling, row.prompt, [*row.tokens, *guesses]) if row.sampling.penalises else None
-        if penalty is not None:
-            found[number] = penalty
-    return found
+    found = ((number, row.penalty(guesses)) for number, (row, guesses) in enumerate(nodes))
+    return {number: penalty for number, penalty in found if penalty is not None}
 
 
 def _wanted(rows: Sequence[Row]) -> dict[int, int]:
     """How many of the likeliest are told of each row, if any."""
     return {number: row.likeliest for number, row in enumerate(rows) if row.likeliest is not None}
-
-
-def _held_back(text: bytearray, stops: tuple[bytes, ...]) -> int:
-    """Bytes at the end of `text` that may be the beginning of a stop string."""
-    longest = min(len(text), max(len(stop) for stop in stops) - 1)
-    for count in range(longest, 0, -1):
-        if any(stop.startswith(text[-count:]) for stop in stops):
-            return count
-    return 0

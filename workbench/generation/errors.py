@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels_core.errors import MaskscopeError
 
-__all__ = ["ModelError", "PromptTooLongError"]
+__all__ = ["BeginningError", "ModelError", "PromptTooLongError"]
 
 
 class ModelError(MaskscopeError, RuntimeError):
@@ -13,3 +13,7 @@ class ModelError(MaskscopeError, RuntimeError):
 
 class PromptTooLongError(ModelError):
     """A prompt leaves the model no room for an answer."""
+
+
+class BeginningError(MaskscopeError, ValueError):
+    """A text that a generation was to begin with cannot be taken; the message says which token, where and why."""

@@ -5,7 +5,7 @@ Works for batches, several return sequences, beam search, and loops that take se
 which it shares the longest beginning.  Going back is a rollback and taking up another row's state is a fork; both cost
 the same however long the text is.  With one row for each prompt, rows cannot change places, so the last tokens are
 compared and no others: a step's work does not grow with the text.  With beams or several sequences whole rows are.
-Our own loops are `loop.py` (one text, with a record) and `engine.py` (many).
+Our own loop is `engine.py`.
 """
 
 from __future__ import annotations

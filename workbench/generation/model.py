@@ -4,7 +4,7 @@
 model that is already on this machine; `load_model("random:llama-3.1-8b@tiny")` is an architecture with random weights
 (`random_weights.py`).  Nothing is fetched from the network, and no code from a model's folder is run.
 A `LanguageModel` owns weights and tokenizer; a `ModelRun` owns one key-value cache.
-Read on: `loop.py`, which drives a run under a grammar.
+Read on: `engine.py`, which drives a run under a grammar.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from kernels_core import GrammarCompiler
 from workbench.generation import random_weights
 from workbench.generation.errors import ModelError, PromptTooLongError
 from workbench.generation.fetching import DEMO, PACKAGED, advice_for, named_folder
+from workbench.generation.sampling import Sampling
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
@@ -65,8 +66,6 @@ class LanguageModel:
         self.tokenizer = load_tokenizer(
             tokenizer, vocab_size=self.vocab_size, stop_token_ids=_stop_tokens(model, tokenizer), name=name
         )
-        self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
-        self._cache_name = cache_name(model)
 
     @property
     def device(self) -> torch.device:
@@ -87,6 +86,13 @@ class LanguageModel:
     @property
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """How its makers draw from it, where nothing else is said: what its `generation_config.json` says."""
+        said = self.model.generation_config.to_diff_dict()
+        known = {name: said[name] for name in ("temperature", "top_k", "top_p", "min_p") if said.get(name) is not None}
+        return Sampling(**known)
 
     @cached_property
     def compiler(self) -> GrammarCompiler:
@@ -164,13 +170,25 @@ class LanguageModel:
 
 
 class ModelRun:
-    """One text being read by a model: its key-value cache, and a clock.  Not thread-safe."""
+    """One text being read by a model: its key-value cache, and a clock.  Not thread-safe.
+
+    Also what `Engine` reads one text by: a single slot that is never copied or shortened.  What `read` is given is read
+    with the next token.
+    """
+
+    splits = False
+    nbytes = 0
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
+        self._keep = {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model.model) else {}
+        self._cache_name = cache_name(model.model)
         self._cache: Any = None
-        self._cuda = model.device.type == "cuda"
-        if model.device.type == "cpu":
+        self._unread: list[int] = []
+        self.lengths = [0]
+        self.device = model.device
+        self._cuda = self.device.type == "cuda"
+        if self.device.type == "cpu":
             fit_threads(model)
         self._began = 0
         self._ended = 0
@@ -178,6 +196,36 @@ class ModelRun:
             self._before = torch.cuda.Event(enable_timing=True)
             self._after = torch.cuda.Event(enable_timing=True)
         self.length = 0
+
+    def read(self, slot: int, ids: Sequence[int]) -> None:
+        """Read `ids`, of which nobody asks for logits."""
+        self._unread += ids
+        self.lengths[slot] += len(ids)
+
+    def decode(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Read one token: logits, shape (1, vocab)."""
+        ids, self._unread = [*self._unread, *tokens.tolist()], []
+        self.lengths[0] += 1
+        return self.advance(ids).unsqueeze(0)
+
+    @staticmethod
+    def logits(states: torch.Tensor) -> torch.Tensor:
+        """What `decode` returned."""
+        return states
+
+    @staticmethod
+    def logits_of(states: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        """The logits of `ids`, shape (1, k)."""
+        return states.gather(-1, ids)
+
+    def clear(self, slot: int) -> None:
+        """Its text has ended."""
+
+    def move(self, source: int, target: int) -> None:
+        """There is one slot."""
+
+    def give_back(self) -> None:
+        """The cache goes with the run."""
 
     def advance(self, ids: Sequence[int]) -> torch.Tensor:
         """Read `ids`; returns the next token's logits, float32, shape (vocab,), on the model's device.
@@ -189,15 +237,14 @@ class ModelRun:
         self._began = time.perf_counter_ns()
         if self._cuda:
             self._before.record()
-        keep = {"logits_to_keep": 1} if model._keeps_logits else {}
         with torch.no_grad():
             output = model.model(
                 input_ids=torch.tensor([list(ids)], device=model.device),
                 use_cache=True,
-                **{model._cache_name: self._cache},
-                **keep,
+                **{self._cache_name: self._cache},
+                **self._keep,
             )
-        self._cache = getattr(output, model._cache_name, None)
+        self._cache = getattr(output, self._cache_name, None)
         if self._cache is None:
             raise ModelError(f"{model.name} ({type(model.model).__name__}) returned no key-value cache")
         logits: torch.Tensor = output.logits[0, -1].float()
@@ -218,7 +265,12 @@ class ModelRun:
 def cache_name(module: torch.nn.Module) -> str:
     """What a model calls the key-value cache that it takes and returns: `cache`, or `past_key_values` as all models of
     earlier versions of `transformers` do."""
-    return "cache" if "cache" in inspect.signature(module.forward).parameters else "past_key_values"
+    return "cache" if "cache" in _parameters(module) else "past_key_values"
+
+
+def _parameters(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
+    """What a pass of a model takes."""
+    return inspect.signature(module.forward).parameters
 
 
 def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype | None) -> LanguageModel:

@@ -3,7 +3,7 @@
 `repetition_penalty` divides the logit of a token of the prompt or the answer, or multiplies it where it is negative;
 then `presence_penalty` is taken away from a token of the answer, and `frequency_penalty` for each time that it came.
 A mask is stronger: minus infinity stays what it is.
-Read on: `sampling.py` (the settings), `drawing.py` (many rows), `loop.py` (one).
+Read on: `sampling.py` (the settings), `drawing.py` (who takes them off).
 """
 
 from __future__ import annotations

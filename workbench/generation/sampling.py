@@ -5,11 +5,11 @@ choose among allowed tokens only and can never leave nothing.  Drawing inverts t
 ascending ids, so a number from Python's own generator means the same token on CPU and GPU, with all logits masked or
 with the allowed ones gathered, and two runs that differ in their masks alone share their luck.
 
-`distribution` and `draw` are for one row, in float64, for the record.  `draw_rows` is for a batch, in float32 on the
-logits' device, without waiting for it: candidates may be the whole vocabulary or the few ids that a mask allows.  In
-CPU memory the engine draws, in one pass that reads masks beside the logits (`kernels_core.batch.draw_tokens`); top-k
-and top-p order all weights and are torch operations everywhere.
-Read on: `loop.py` (one text), `engine.py` (many).
+`distribution` is for one row, in float64, for the record.  `draw_rows` is for a batch, in float32 on the logits'
+device, without waiting for it: candidates may be the whole vocabulary or the few ids that a mask allows.  In CPU memory
+the engine draws, in one pass that reads masks beside the logits (`kernels_core.batch.draw_tokens`); top-k and top-p
+order all weights and are torch operations everywhere.
+Read on: `drawing.py` (who draws), `record.py` (the record).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import torch
 from kernels_core.batch import apply_masks_inplace, draw_tokens
 from kernels_core.mask_rows import MaskRows
 
-__all__ = ["NOTHING", "NOT_A_NUMBER", "Sampling", "distribution", "draw", "draw_rows", "once_more", "weigh_rows"]
+__all__ = ["NOTHING", "NOT_A_NUMBER", "Sampling", "distribution", "draw_rows", "once_more"]
 
 NOTHING: Final = -1
 """What `draw_rows` returns for a row in which every candidate has probability 0."""
@@ -78,6 +78,11 @@ class Sampling:
             )
 
     @property
+    def is_plain(self) -> bool:
+        """Whether a token is drawn by the model's own probabilities, penalties aside."""
+        return self.temperature == 1 and self.top_k is None and self.top_p in (None, 1.0) and not self.min_p
+
+    @property
     def penalises(self) -> bool:
         """Whether a draw depends on what was said before."""
         return bool(self.frequency_penalty or self.presence_penalty) or self.repetition_penalty != 1
@@ -111,18 +116,6 @@ def distribution(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
     weights = logits.clone().unsqueeze(0)
     _weigh(weights, sampling)
     return weights.squeeze(0) / weights.sum()
-
-
-def draw(probabilities: torch.Tensor, uniform: float) -> int:
-    """The token at which the cumulative distribution passes `uniform` (0 <= uniform < 1).  Never one of probability 0.
-
-    Only tokens with a probability are summed: a parallel sum over all of them may round a forbidden one above its
-    neighbour, and a constrained step often has a handful.
-    """
-    support = probabilities.nonzero().squeeze(-1)
-    cumulative = probabilities[support].cumsum(dim=-1)
-    place = torch.searchsorted(cumulative, uniform * cumulative[-1].item(), right=True)
-    return int(support[place.clamp(max=support.numel() - 1)])
 
 
 def once_more(uniform: float) -> float:
@@ -213,15 +206,6 @@ def _draw_by_torch(logits: torch.Tensor, samplings: Sequence[Sampling], uniforms
         chosen = torch.tensor(members, device=logits.device)
         drawn[chosen] = _draw_alike(logits[chosen], sampling, uniforms[chosen])
     return drawn
-
-
-def weigh_rows(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
-    """What torch draws from: `logits`, overwritten by weights from 0 to 1, of which 1 is a row's likeliest."""
-    if sampling.temperature == 0:
-        best = logits.argmax(dim=-1, keepdim=True)
-        return logits.zero_().scatter_(-1, best, 1.0)
-    _weigh(logits, sampling)
-    return logits
 
 
 def _draw_alike(logits: torch.Tensor, sampling: Sampling, uniforms: torch.Tensor) -> torch.Tensor:

@@ -5,12 +5,11 @@ Read on: `source.py`, `warnings.py`.
 
 from __future__ import annotations
 
-import sys
-import warnings
-
-from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarNote, GrammarWarning
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler
+from kernels_core.compiler import told_elsewhere
 from kernels_core.errors import TokenizerError
 from workbench.languages.source import Source
+from workbench.languages.warnings import warn_of
 
 __all__ = ["compile_output"]
 
@@ -18,8 +17,8 @@ __all__ = ["compile_output"]
 def compile_output(
     anything: object, compiler: GrammarCompiler, language: str | None = None, *, for_a_model: bool = False
 ) -> CompiledGrammar:
-    """Whatever describes an output (`Source.of`), compiled by `compiler`; for_a_model: as `Source.for_a_model` has it,
-    with a `GrammarWarning` for each keyword that looks misspelt, and for each note of the engine.
+    """Whatever describes an output (`Source.of`), compiled by `compiler`, with a `GrammarWarning` for each keyword that
+    looks misspelt, and for each note of the engine; for_a_model: as `Source.for_a_model` has it.
 
     A `Grammar` stays as it was made.  A `CompiledGrammar` is handed back; `TokenizerError` where it was compiled for
     another vocabulary.
@@ -32,24 +31,11 @@ def compile_output(
                 "compile it for that, or pass the Grammar itself"
             )
         return anything
-    if isinstance(anything, Grammar):
-        return compiler.compile_grammar(anything)
     source = Source.of(anything, language)
-    if not for_a_model:
-        return source.compile(compiler)
-    # Importing it keeps quiet what the engine says to this package: it is said to the caller here.
-    from workbench.languages.warnings import misspelt
-
-    made = source.for_a_model().compile(compiler)
-    notes = [one for one in made.grammar.warnings if isinstance(one, GrammarNote)]
-    for one in (*misspelt(source), *notes):
-        warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=_outside())
+    if isinstance(anything, Grammar):
+        with told_elsewhere():
+            made = compiler.compile_grammar(anything)
+    else:
+        made = (source.for_a_model() if for_a_model else source).compile(compiler)
+    warn_of(source, made.grammar)
     return made
-
-
-def _outside() -> int:
-    """How many frames up the caller of this package is, whom a warning is for."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("workbench."):
-        frame, level = frame.f_back, level + 1
-    return level

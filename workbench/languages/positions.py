@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from kernels_core.errors import GrammarSyntaxError
+from kernels_core.grammar.json_schema.problems import child
 
 __all__ = ["Entry", "JsonSyntaxError", "JsonText", "child", "parts_of", "read_json"]
 
@@ -52,13 +53,6 @@ class Entry:
     def span(self) -> tuple[int, int]:
         """The value with its key."""
         return (self.start if self.key is None else self.key[0], self.end)
-
-
-def child(pointer: str, *keys: str | int) -> str:
-    """The JSON pointer, as a URI fragment (`#/a/b`), of something inside `pointer`."""
-    for key in keys:
-        pointer += "/" + str(key).replace("~", "~0").replace("/", "~1")
-    return pointer
 
 
 def parts_of(pointer: str) -> tuple[str, ...]:

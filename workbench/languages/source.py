@@ -28,11 +28,12 @@ from kernels_core import (
     GrammarCompiler,
     TokenizerInfo,
 )
+from kernels_core.compiler import told_elsewhere
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.templates import model_templates
-from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, path_of
+from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, is_name, path_of
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
 from workbench.languages.positions import JsonSyntaxError, JsonText, read_json
@@ -64,6 +65,7 @@ WRITTEN: Final[SchemaArguments] = {
     "order": "declared",
     "canonical_numbers": True,
     "whitespace_before_separators": False,
+    "max_whitespace_cnt": 1,
 }
 """How JSON of a schema is spelt where a model writes it."""
 CAPS: Final = {"maxLength": 64, "maxItems": 8, "maxProperties": 8}
@@ -137,8 +139,8 @@ class Source:
         `Grammar`.  `language` says what a text or value is, where the guess would be wrong; `options` are those of the
         `Grammar.from_...` method, or of a tool template.
 
-        Raises `FileNotFoundError` for a path without a file, `TypeError` for what is no source at all; a text with
-        mistakes in it raises nothing here.
+        Raises `FileNotFoundError` for a path without a file and for a word that names one rather than being a regular
+        expression, `TypeError` for what is no source at all; a text with mistakes in it raises nothing here.
         """
         if isinstance(anything, Source):
             return replace(anything, options={**anything.options, **options}) if options else anything
@@ -171,6 +173,8 @@ class Source:
         if language is not None:
             return cls(cast(Language, language), text, options, name)
         found, why = guess_text(text, suffix)
+        if found == "regex" and not name and is_name(text):
+            raise FileNotFoundError(f"there is no file {text!r}; if this is a regular expression, say language='regex'")
         return cls(found, text, options, name, why)
 
     @classmethod
@@ -230,7 +234,7 @@ class Source:
 
     def for_a_model(self) -> Source:
         """The source as a model is to write it, where the options say nothing else: members in declared order, numbers
-        in their shortest spelling and few digits, and no blanks in front of commas and colons.
+        in their shortest spelling and few digits, no blanks in front of commas and colons, and one elsewhere.
 
         What a schema declares first is often what the rest follows from, such as reasons before an answer.  And behind
         7, where 1 is the most, only a point or an exponent may come: small models then write digits without end.
@@ -289,8 +293,13 @@ class Source:
     def compile(self, compiler: GrammarCompiler, *, cancel: CancelToken | None = None) -> CompiledGrammar:
         """The grammar, compiled; what `compiler` remembers is found by the text.  `cancel` may call it off.
 
-        Raises as `grammar` does, and `BudgetExceededError` beyond the compiler's limits.
+        Raises as `grammar` does, and `BudgetExceededError` beyond the compiler's limits.  Warns of nothing: that is for
+        who knows its reader (`warn_of`).
         """
+        with told_elsewhere():
+            return self._compile(compiler, cancel)
+
+    def _compile(self, compiler: GrammarCompiler, cancel: CancelToken | None) -> CompiledGrammar:
         try:
             if self.language == "tools":
                 return compiler.compile_structural_tag(self.tool_tag.tag, cancel=cancel)

@@ -11,29 +11,30 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
-from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
-from kernels_core.grammar.json_schema.misspelt import meant_by
+from kernels_core.compiler import TOLD, outside
+from kernels_core.grammar.json_schema.misspelt import misspelt_in, said_of
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.source import Source
 
-__all__ = ["doubts", "misspelt"]
-
-# Whoever imports this shows `doubts` to the person, who need not read the same on standard error.
-warnings.filterwarnings("ignore", category=GrammarWarning, module=r"workbench\.")
-
-MAX_SCHEMAS: Final = 20_000
-_HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
+__all__ = ["doubts", "misspelt", "warn_of"]
 
 
 def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
     """All warnings about `source`, of which `grammar` was made, in the order of the text, at most 100."""
-    found = [*misspelt(source), *(_told(source, one) for one in grammar.warnings)]
+    found = [*misspelt(source), *(_told(source, one) for one in grammar.told)]
     return tuple(sorted(found, key=lambda one: one.start)[:MAX_MISTAKES])
+
+
+def warn_of(source: Source, grammar: Grammar) -> None:
+    """Warn the caller of this package (`GrammarWarning`) of what the author of `source` hardly means, unless somebody
+    shows it in another way (`told_elsewhere`).  What was lost by `lenient` was asked for."""
+    if not TOLD.get():
+        notes = (_told(source, one) for one in grammar.told if isinstance(one, GrammarNote))
+        for one in (*misspelt(source), *notes):
+            warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=outside("workbench"))
 
 
 def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:
@@ -62,8 +63,7 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         value = json.loads(source.text)
     except (ValueError, RecursionError):
         return ()
-    roots = [("#", value)] if source.language == "json_schema" else list(_roots(value))
-    unknown = list(_unknown(roots))
+    unknown = list(misspelt_in(value, is_schema=source.language == "json_schema"))
     if not unknown:
         return ()  # most sources: nobody needs the places in the text
     try:
@@ -76,44 +76,7 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         if entry is None or entry.key is None:
             continue
         start, end = entry.key
-        said, cure = f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?"
-        if name == "required":
-            said = "a Boolean requires nothing since draft 4"
-            cure = "list the name in `required` of the object around it"
-        found.append(mistake_at(source.text, start, end, said, cure, child(pointer, name)))
+        found.append(mistake_at(source.text, start, end, *said_of(name, meant), child(pointer, name)))
         if len(found) == MAX_MISTAKES:
             break
     return tuple(sorted(found, key=lambda one: one.start))
-
-
-def _roots(value: object) -> Iterator[tuple[str, Any]]:
-    """The schemas in a structural tag or a list of tools."""
-    waiting: list[tuple[str, Any]] = [("#", value)]
-    for pointer, at in waiting:
-        if isinstance(at, Mapping):
-            for name, inner in at.items():
-                if name in _HOLDS_SCHEMA and isinstance(inner, Mapping):
-                    yield child(pointer, name), inner
-                else:
-                    waiting.append((child(pointer, name), inner))
-        elif isinstance(at, list):
-            waiting += [(child(pointer, index), inner) for index, inner in enumerate(at)]
-        if len(waiting) > MAX_SCHEMAS:
-            return
-
-
-def _unknown(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """(pointer of the schema, its keyword, the keyword that was meant), schema by schema; also `required: true`."""
-    waiting = roots
-    for pointer, schema in waiting:
-        if len(waiting) > MAX_SCHEMAS:
-            return
-        if not isinstance(schema, Mapping):
-            continue
-        for name, value in schema.items():
-            meant = name if name == "required" and value is True else meant_by(name)
-            if meant:
-                yield pointer, name, meant
-            entry = KEYWORDS.get(name)
-            if entry is not None:
-                waiting += [(child(pointer, name, *keys), inner) for keys, inner in schemas_in(entry, value)]

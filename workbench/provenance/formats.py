@@ -78,6 +78,10 @@ class _Again(NamedTuple):
     separator: _Text | None = None
     choices: tuple[_Todo, ...] = ()
 
+    def once_more(self, at: int) -> _Again:
+        """What it is when it has been read once more, from offset `at`."""
+        return self._replace(iterations=self.iterations + 1, at=at)
+
 
 class _Free(NamedTuple):
     pointer: str
@@ -207,7 +211,7 @@ class FormatWalk:
         if item.iterations >= item.low:
             found.append(rest)
         if (item.high is None or item.iterations < item.high) and (item.at != at or item.iterations < max(item.low, 1)):
-            following = _Todo(item._replace(iterations=item.iterations + 1, at=at), rest)
+            following = _Todo(item.once_more(at), rest)
             between = item.separator if item.iterations and item.separator is not None else None
             for choice in item.choices or (_Todo(item.format, None),):
                 one = _joined(choice, following)

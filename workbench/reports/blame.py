@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from kernels_core.compiler import told_elsewhere
 from visualizers.glyphs import clip, glyph, html_escape
 from workbench.generation.cutting import Cutting
 from workbench.languages import Source
@@ -171,7 +172,8 @@ def blame(generation: Generation, *, seconds: float = 10.0) -> Blame:
     if source is None or source.origin is None:
         why = "was pickled, and has lost its grammar" if source is None else "has no grammar"
         raise ValueError(f"there is nothing to blame: this generation {why}")
-    session = Session(Source.of(source.origin.compiled), source.model.tokenizer)
+    with told_elsewhere():
+        session = Session(Source.of(source.origin.compiled), source.model.tokenizer)
     for taken in source.origin.history:
         session.step(taken)
     search = _Search(session, generation.healed, time.monotonic() + seconds)

@@ -67,7 +67,9 @@ class Caches:
         return view
 
     def _ipython_display_(self) -> None:
-        self.view()._ipython_display_()
+        from IPython.display import display
+
+        display(self.view())  # type: ignore[no-untyped-call]
 
     def save(self, path: str | Path) -> Path:
         """Write the view as a page that needs nothing else; the path must end in `.html`."""

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "RequestError", "Service", "make_app", "serve"]
 
-_HOMES = {"Limits": "limits", "RequestError": "errors", "Service": "service", "make_app": "app", "serve": "http"}
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {name: f"{__name__}.{home}" for name, home in _HOMES.items()},
-    {"starlette", "uvicorn", "pydantic", "prometheus_client"},
+    extras={"starlette", "uvicorn", "pydantic", "prometheus_client"},
     cure="pip install 'maskscope[workbench,generate,serve]'",
 )

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 
 from kernels_core import TokenizerInfo
 from workbench.generation.drawing import TokenLogprob
-from workbench.generation.engine import Chunk, Row
+from workbench.generation.row import Chunk, Row
 from workbench.generation.sampling import Sampling
 from workbench.serving.body import Body
 from workbench.serving.calls import Arguments, Called, CallReader, Piece, Said, Thought

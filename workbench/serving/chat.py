@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from workbench.generation.engine import Chunk
+from workbench.generation.row import Chunk
 from workbench.languages.tools import as_function
 from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body

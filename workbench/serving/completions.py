@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from workbench.generation.engine import Chunk
+from workbench.generation.row import Chunk
 from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Said

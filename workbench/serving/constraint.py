@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
+from kernels_core.compiler import told_elsewhere
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import CAPS, WRITTEN, Source
@@ -81,7 +82,8 @@ def constraint_of(
     block: of reasoning that the model may write first, where it is open or reasoning is asked for.
     """
     maker = _Maker(request, body, compiler, tool_format, limits, cancel, alone=alone, block=block)
-    made = maker.constraint()
+    with told_elsewhere():  # an answer has them with it
+        made = maker.constraint()
     return replace(made, block=block, warnings=maker.warned())
 
 
@@ -103,7 +105,6 @@ class _Maker:
         self._block = block if block is not None and (block.opened or request.reasons) else None
         self._tool_format, self._cancel = tool_format, cancel
         self._warnings: list[str] = []
-        # Small models love to write blanks and noughts behind a point; there is an instance without them.
         self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": limits.max_blanks}
         if limits.caps:
             self._written["caps"] = CAPS

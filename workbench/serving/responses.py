@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from workbench.generation.engine import Chunk
+from workbench.generation.row import Chunk
 from workbench.languages.positions import child
 from workbench.languages.tools import as_function
 from workbench.serving.answers import Answer, Writer

@@ -18,15 +18,16 @@ import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
 from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.inspect.trace import Fill
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.drafts import Drafts
-from workbench.generation.engine import Chunk, Engine, Row
+from workbench.generation.engine import Engine
 from workbench.generation.model import LanguageModel, fit_threads
+from workbench.generation.row import Chunk, Row
 from workbench.generation.sampling import Sampling
 from workbench.serving.limits import Limits
 
@@ -257,18 +258,8 @@ class Runner:
     def _admit(self, job: Job) -> None:
         try:
             matcher = None if job.compiled is None else GrammarMatcher(job.compiled)
-            draw = job.draw
             row = self.engine.admit(
-                job.prompt,
-                matcher,
-                max_tokens=draw.max_tokens,
-                sampling=draw.sampling,
-                seed=draw.seed,
-                stop=draw.stop,
-                complete=draw.complete,
-                healing=draw.healing,
-                canonical=draw.canonical,
-                logprobs=draw.logprobs,
+                job.prompt, matcher, **{one.name: getattr(job.draw, one.name) for one in fields(Draw)}
             )
         except Exception as error:
             self._deliver([(job, error)])

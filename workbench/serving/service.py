@@ -28,10 +28,9 @@ from kernels_core.errors import (
 )
 from workbench.generation.cutting import Cutting, heal
 from workbench.generation.drafts import Drafts
-from workbench.generation.engine import Chunk
 from workbench.generation.errors import PromptTooLongError
 from workbench.generation.model import LanguageModel, ModelError
-from workbench.generation.sampling import Sampling
+from workbench.generation.row import Chunk
 from workbench.languages.positions import child
 from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body
@@ -129,7 +128,7 @@ class Service:
         self.tool_format = self.teller.tool_format
         self.tell_schema = tell_schema
         self.complete = complete
-        self.sampling = _sampling_of(model)
+        self.sampling = model.sampling
         self.compiler = GrammarCompiler(
             model.tokenizer.info, options=self.limits.options, cache_bytes=self.limits.cache_bytes
         )
@@ -391,10 +390,3 @@ class Service:
             "cache_bytes": self.runner.engine.cache_bytes,
             "grammar_bytes": self.compiler.get_cache_size_bytes(),
         }
-
-
-def _sampling_of(model: LanguageModel) -> Sampling:
-    """How requests are drawn that say nothing of it: as the model's makers say in its `generation_config.json`."""
-    said = model.model.generation_config.to_diff_dict()
-    known = {name: said[name] for name in ("temperature", "top_k", "top_p", "min_p") if said.get(name) is not None}
-    return Sampling(**known)

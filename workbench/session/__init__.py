@@ -17,8 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Change", "Reading", "Session", "StepError"]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {name: f"{__name__}.{'session' if name in ('Change', 'Session') else 'result'}" for name in __all__},
-    cure="pip install 'maskscope[workbench]'",
-)
+__getattr__, __dir__ = lazy_names(__name__, cure="pip install 'maskscope[workbench]'")

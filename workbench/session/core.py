@@ -28,7 +28,7 @@ from workbench.session.shadow import Shadow
 from workbench.session.undo import Undo, Version
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Change", "Core"]
+__all__ = ["Change", "Core", "Here"]
 
 Change = Literal["grammar", "tokenizer", "place", "run", "draft"]
 """What changed: the grammar, the tokenizer (both imply the place), the place, whether a generation is running, or what
@@ -274,3 +274,42 @@ class Core:
         if not text.startswith(before.text):
             self.undo.keep(before)
         self.rest = b""
+
+
+class Here:
+    """Where a session stands: what itself and its inspector say alike."""
+
+    _core: Core
+
+    @property
+    def document(self) -> Source:
+        """The source of the grammar in use: its text as it was typed, its language, its options."""
+        return self._core.document
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The vocabulary in use."""
+        return self._core.tokenizer
+
+    @property
+    def place(self) -> Place:
+        """The place in the history."""
+        return self._core.place
+
+    @property
+    def text(self) -> bytes:
+        """The bytes read so far."""
+        with self._core.lock:
+            return self._core.text
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of the history, the undone ones included."""
+        with self._core.lock:
+            return self._core.tape.steps
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the text may end here."""
+        with self._core.lock:
+            return bool(self._core.matcher.is_completed())

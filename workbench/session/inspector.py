@@ -19,15 +19,12 @@ from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatch
 from kernels_core.display import drawn
 from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError
 from visualizers.glyphs import STOP_TOKEN
-from workbench.languages import Source
-from workbench.session.core import Core
+from workbench.session.core import Core, Here
 from workbench.session.examples import Judged
-from workbench.session.history import Place, Step
 from workbench.session.masks import ids_of
 from workbench.session.matching import bytes_of, possible_bytes, read_bytes, report
 from workbench.session.result import Candidate, Reading
 from workbench.session.shadow import Shadow
-from workbench.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     from kernels_core.inspect.derivation import CallStack, Derivation
@@ -45,7 +42,7 @@ Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 Ids = np.ndarray[Any, np.dtype[np.int32]]
 
 
-class Inspector:
+class Inspector(Here):
     """Questions to the parser at a session's place (`session.inspect`); asking changes nothing."""
 
     def __init__(self, core: Core) -> None:
@@ -99,43 +96,10 @@ class Inspector:
     # -- where it is -------------------------------------------------------------------------------------------------
 
     @property
-    def document(self) -> Source:
-        """The source of the grammar in use."""
-        return self._core.document
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The vocabulary in use."""
-        return self._core.tokenizer
-
-    @property
-    def place(self) -> Place:
-        """The place in the history."""
-        return self._core.place
-
-    @property
     def position(self) -> int:
         """Bytes read so far."""
         with self._core.lock:
             return self._core.position
-
-    @property
-    def text(self) -> bytes:
-        """The bytes read so far."""
-        with self._core.lock:
-            return self._core.text
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """All steps of the history, the undone ones included."""
-        with self._core.lock:
-            return self._core.tape.steps
-
-    @property
-    def is_completed(self) -> bool:
-        """Whether the text may end here."""
-        with self._core.lock:
-            return bool(self._core.matcher.is_completed())
 
     @property
     def is_terminated(self) -> bool:

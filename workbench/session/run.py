@@ -4,7 +4,7 @@ A run has a matcher of its own, so what it draws never depends on what is done t
 session by hand ends the run.  Without the constraint, the session reads along as far as the grammar allows, which
 shows where the model would have gone wrong.
 
-Read on: `trace.py` (what a run leaves behind), `workbench/generation/loop.py` (the loop itself).
+Read on: `trace.py` (what a run leaves behind), `workbench/generation/loop.py` (the stream that it follows).
 """
 
 from __future__ import annotations

@@ -24,19 +24,21 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernels_core import Options
+from kernels_core.compiler import told_elsewhere
 from kernels_core.display import Displayed, drawn
 from kernels_core.errors import MaskscopeError
-from workbench.languages import NOTHING, Draft, Source
-from workbench.session.core import Change, Core
+from workbench.languages import NOTHING, Source
+from workbench.languages.warnings import warn_of
+from workbench.session.core import Change, Core, Here
 from workbench.session.edits import Edits
 from workbench.session.examples import MAX_EXAMPLES, Example
 from workbench.session.file import KeptError, Saved, read_saved
-from workbench.session.history import Place, Step, Unit
+from workbench.session.history import Unit
 from workbench.session.inspector import Inspector
 from workbench.session.matching import as_unit
 from workbench.session.result import Reading
 from workbench.session.run import ModelLoop
-from workbench.tokenizers import Tokenizer, load_tokenizer
+from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
     from workbench.generation import LanguageModel
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Session"]
 
 
-class Session(Displayed):
+class Session(Here, Displayed):
     """A grammar, a tokenizer and a place in a text.
 
     `grammar` is whatever `workbench.languages.Source.of` takes: EBNF, Lark, a regular expression, a JSON schema (dict,
@@ -77,6 +79,7 @@ class Session(Displayed):
     ) -> None:
         loaded = load_tokenizer(tokenizer)
         self._core = Core(Source.of(grammar, language, **reading), loaded, options or Options())
+        warn_of(self.document, self._core.compiled.grammar)
         self.inspect = Inspector(self._core)
         self.edits = Edits(self._core, self.inspect)
         self.model = ModelLoop(self._core, self.inspect, self.edits, self)
@@ -91,53 +94,24 @@ class Session(Displayed):
         options: Options | None = None,
         **reading: Any,
     ) -> Session:
-        """A session on whatever it is, also on a mistake: then `edits.draft` holds the source and its mistakes, and
-        until it is mended (`edits.source`) only the empty text is allowed."""
+        """A session on whatever it is, which warns of nothing, also on a mistake: then `edits.draft` holds the source
+        and its mistakes, and until it is mended (`edits.source`) only the empty text is allowed."""
         source = Source.of(grammar, language, **reading)
         loaded = load_tokenizer(tokenizer)
         try:
-            return cls(source, loaded, options=options)
-        except MaskscopeError as error:
+            with told_elsewhere():
+                return cls(source, loaded, options=options)
+        except MaskscopeError:
             session = cls(NOTHING, loaded, options=options)
-            session._core.draft = Draft(source, source.mistakes(error), error, NOTHING)
+            session.edits.source(source)
             return session
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
     @property
-    def document(self) -> Source:
-        """The source of the grammar in use: its text as it was typed, its language, its options."""
-        return self._core.document
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The vocabulary in use."""
-        return self._core.tokenizer
-
-    @property
-    def text(self) -> bytes:
-        """The bytes read so far."""
-        return self.inspect.text
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """All steps of the history, the undone ones included."""
-        return self.inspect.steps
-
-    @property
-    def place(self) -> Place:
-        """The place in the history."""
-        return self._core.place
-
-    @property
     def index(self) -> int:
         """Whole steps taken so far: the one number by which views are linked."""
         return self._core.place.index
-
-    @property
-    def is_completed(self) -> bool:
-        """Whether the text may end here."""
-        return self.inspect.is_completed
 
     def on_change(self, callback: Callable[[Change], None]) -> Callable[[], None]:
         """Call `callback(change)` after every change; returns a function that ends it.
@@ -245,7 +219,9 @@ class Session(Displayed):
 
         A grammar that does not compile raises, with a note of each place at fault, and changes nothing.
         """
-        return self.edits.set_grammar(grammar, language=language, **reading)
+        reading_of_text = self.edits.set_grammar(grammar, language=language, **reading)
+        warn_of(self.document, self._core.compiled.grammar)
+        return reading_of_text
 
     def set_tokenizer(self, tokenizer: object) -> Reading:
         """Take another vocabulary; the grammar stays, and the text is cut into the new tokens."""
@@ -313,7 +289,8 @@ class Session(Displayed):
         more.  `KeptError` says what is wrong with a file.
         """
         saved = read_saved(source, tokenizer, options)
-        session = cls(saved.source, saved.tokenizer, options=saved.options)
+        with told_elsewhere():
+            session = cls(saved.source, saved.tokenizer, options=saved.options)
         session.examples = saved.examples
         for step in saved.steps:
             session.step(step.data if step.token_id is None else step.token_id)

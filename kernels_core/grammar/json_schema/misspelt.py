@@ -7,13 +7,18 @@ Read on: `keywords/` (the words), `explain.py` (who tells).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
-from .keywords import KEYWORDS, NOTES
+from .keywords import KEYWORDS, NOTES, schemas_in
+from .problems import child
 
-__all__ = ["meant_by"]
+__all__ = ["meant_by", "misspelt_in", "said_of"]
+
+MAX_SCHEMAS: Final = 20_000
+_HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
 
 CLOSE: Final = 0.8
 SHORT: Final = 5
@@ -36,3 +41,45 @@ def meant_by(name: str) -> str:
     elif not alike:
         alike = get_close_matches(name, _KNOWN, 1, CLOSE)
     return alike[0] if alike and alike[0] in _TOLD else ""
+
+
+def said_of(name: str, meant: str) -> tuple[str, str]:
+    """What is wrong with a keyword that `misspelt_in` found, and how to mend it."""
+    if name == meant:
+        return "a Boolean requires nothing since draft 4", "list the name in `required` of the object around it"
+    return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?"
+
+
+def misspelt_in(value: object, *, is_schema: bool) -> Iterator[tuple[str, str, str]]:
+    """(pointer of a schema, its keyword, the keyword that was meant), schema by schema; also `required: true`.
+
+    `value`: a schema, or what holds schemas, such as a structural tag or a list of tools.
+    """
+    waiting = [("#", value)] if is_schema else list(_schemas_inside(value))
+    for pointer, schema in waiting:
+        if len(waiting) > MAX_SCHEMAS:
+            return
+        if not isinstance(schema, Mapping):
+            continue
+        for name, inner in schema.items():
+            meant = name if name == "required" and inner is True else meant_by(name)
+            if meant:
+                yield pointer, name, meant
+            entry = KEYWORDS.get(name)
+            if entry is not None:
+                waiting += [(child(pointer, name, *keys), one) for keys, one in schemas_in(entry, inner)]
+
+
+def _schemas_inside(value: object) -> Iterator[tuple[str, Any]]:
+    waiting: list[tuple[str, Any]] = [("#", value)]
+    for pointer, at in waiting:
+        if isinstance(at, Mapping):
+            for name, inner in at.items():
+                if name in _HOLDS_SCHEMA and isinstance(inner, Mapping):
+                    yield child(pointer, name), inner
+                else:
+                    waiting.append((child(pointer, name), inner))
+        elif isinstance(at, list):
+            waiting += [(child(pointer, index), inner) for index, inner in enumerate(at)]
+        if len(waiting) > MAX_SCHEMAS:
+            return

@@ -91,21 +91,11 @@ __all__ = [
     "testing",
 ]
 
-_HOMES = {
-    "StructuralTag": "structural_tag",
-    "StructuralTagItem": "structural_tag",
-    "bitmask_dtype": "bitmask",
-    "get_builtin_structural_tag": "builtin_structural_tag",
-    "get_model_structural_tag": "builtin_structural_tag",
-    "normalize_tool_choice": "builtin_structural_tag",
-    "register_model_structural_tag": "builtin_structural_tag",
-}
 _MODULES = ("builtin_structural_tag", "contrib", "kernels", "openai_tool_call_schema", "structural_tag", "testing")
 
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {name: f"{__name__}.{home}" for name, home in _HOMES.items()},
-    {"torch", "transformers", "pydantic"},
+    extras={"torch", "transformers", "pydantic"},
     modules={name: f"{__name__}.{name}" for name in _MODULES} | {"hf": f"{__name__}.contrib.hf"},
     cure="pip install 'maskscope[workbench,generate]'",
 )

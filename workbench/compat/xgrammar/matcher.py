@@ -10,6 +10,7 @@ import math
 import sys
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -103,7 +104,7 @@ class GrammarMatcher(XGRObject):
         An id outside the vocabulary, and any id after the end, is False with a warning.
         """
         if debug_print:
-            self._debug(f"token {token_id}")
+            self.say(f"token {token_id}")
         if not 0 <= token_id < self._vocab_size:
             _warn(f"token id {token_id} is outside the vocabulary of {self._vocab_size:,} ids: refused")
             return False
@@ -115,7 +116,7 @@ class GrammarMatcher(XGRObject):
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
         """Take a text as one step; False, and nothing changed, if it is not allowed here."""
         if debug_print:
-            self._debug(f"text {input_str!r}")
+            self.say(f"text {input_str!r}")
         if not isinstance(input_str, str | bytes):
             raise TypeError(f"accept_string takes str or bytes, not {type(input_str).__name__}")
         if self.engine.is_terminated():
@@ -131,7 +132,7 @@ class GrammarMatcher(XGRObject):
         down.  Raises `RuntimeError`s after the end, and when the shape does not fit.
         """
         if debug_print:
-            self._debug("mask")
+            self.say("mask")
         try:  # once a token: a context manager would take longer than a mask that is known
             return self._engine.fill_next_token_bitmask(as_array(bitmask), index)  # type: ignore[no-any-return]
         except Exception as error:
@@ -225,11 +226,8 @@ class GrammarMatcher(XGRObject):
 
     def fork(self) -> GrammarMatcher:
         """An independent matcher at the same place."""
-        other = GrammarMatcher.wrap(self.engine.fork())
-        other._vocab_size = self._vocab_size
-        other._stop_token_ids = self._stop_token_ids
-        other._ends_by_itself = self._ends_by_itself
-        other._default_temperature = self._default_temperature
+        other = copy(self)
+        other.__dict__["_engine"] = self.engine.fork()
         return other
 
     @property
@@ -253,7 +251,8 @@ class GrammarMatcher(XGRObject):
         """The Earley items here, and the text before."""
         return f"{self.engine!r}\n" + "\n".join(str(item) for item in self.engine.frontier().items)
 
-    def _debug(self, what: str) -> None:
+    def say(self, what: str) -> None:
+        """Print what is done, and where (`debug_print`)."""
         print(f"{what} at {self._debug_print_internal_state()}", file=sys.stderr)
 
     @cached_property
@@ -286,10 +285,10 @@ class BatchGrammarMatcher(XGRObject):
     ) -> None:
         """Fill row `indices[i]` (default i) of `bitmask` with the mask of `matchers[i]`."""
         for matcher in matchers if debug_print else ():
-            matcher._debug("mask")
+            matcher.say("mask")
         with runtime_errors():
             array = as_array(bitmask)
-            self.engine.batch_fill_next_token_bitmask([matcher._engine for matcher in matchers], array, indices)
+            self.engine.batch_fill_next_token_bitmask([matcher.engine for matcher in matchers], array, indices)
 
     @staticmethod
     def batch_fill_temperature(

@@ -6,7 +6,8 @@ XGrammar's own passes over its automata have no counterpart: those names raise `
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from kernels_core.grammar.json_schema import schema_text
 
@@ -201,49 +202,20 @@ def _generate_float_regex(
     _refuse("_generate_float_regex", "bounds become automata, not expressions; see Grammar.from_json_schema")
 
 
+PASSES: Final = (
+    *("structure_normalizer", "rule_inliner", "byte_string_fuser", "dead_code_eliminator"),
+    *("lookahead_assertion_analyzer", "grammar_optimizer", "fsm_builder", "repetition_normalizer"),
+)
+
+
 class GrammarFunctor:
-    """XGrammar's passes over its grammars; none is here, because the engine lowers grammars in one pass of its own."""
-
-    @staticmethod
-    def structure_normalizer(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("structure_normalizer")
-
-    @staticmethod
-    def rule_inliner(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("rule_inliner")
-
-    @staticmethod
-    def byte_string_fuser(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("byte_string_fuser")
-
-    @staticmethod
-    def dead_code_eliminator(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("dead_code_eliminator")
-
-    @staticmethod
-    def lookahead_assertion_analyzer(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("lookahead_assertion_analyzer")
-
-    @staticmethod
-    def grammar_optimizer(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("grammar_optimizer")
-
-    @staticmethod
-    def fsm_builder(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("fsm_builder")
-
-    @staticmethod
-    def repetition_normalizer(grammar: Grammar) -> Grammar:
-        """Not supported."""
-        _refuse_pass("repetition_normalizer")
+    """XGrammar's passes over its grammars (`PASSES`); none is here, because the engine lowers grammars in one pass of
+    its own."""
 
 
-def _refuse_pass(name: str) -> NoReturn:
+def _refuse_pass(name: str, grammar: Grammar) -> NoReturn:
     _refuse(f"GrammarFunctor.{name}", "grammars are lowered in one pass; see CompiledGrammar.engine.automaton()")
+
+
+for _name in PASSES:
+    setattr(GrammarFunctor, _name, staticmethod(partial(_refuse_pass, _name)))

@@ -1,0 +1,199 @@
+"""The record of one text: a `Recorder` observes its row, and writes a `Step` for each token.
+
+What a step tells of the model's distribution is in float64, from all logits and the mask beside them; it never draws.
+Read on: `step.py` (what is recorded), `row.py` (`Observer`), `loop.py` (who asks for it).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from kernels_core import apply_token_bitmask_inplace
+from kernels_core.inspect.fills import CacheLog
+from kernels_core.inspect.trace import FillEvent
+from kernels_core.mask_rows import MaskRows
+from workbench.generation.model import LanguageModel, ModelRun
+from workbench.generation.penalties import penalise
+from workbench.generation.row import DrawnFrom, Row
+from workbench.generation.sampling import distribution
+from workbench.generation.step import Alternative, Step
+
+__all__ = ["MaskRow", "Recorder"]
+
+
+class Recorder:
+    """Observes a row that is written alone.
+
+    alternatives: how many of the likeliest tokens are recorded.  people: with entropies, and how masks were found, of
+    which `log` hears.
+    """
+
+    def __init__(self, model: LanguageModel, run: ModelRun, alternatives: int, *, people: bool, log: CacheLog) -> None:
+        self.steps: list[Step] = []
+        self._run = run
+        self._vocabulary = model.tokenizer.info.decoded_vocab
+        self._special = frozenset(model.tokenizer.info.special_token_ids)
+        self._alternatives = min(alternatives, model.vocab_size) if people else 0
+        self._people = people
+        self._log = log
+        self._heard = log.heard
+        self._mask = MaskRow(model.vocab_size, model.device)
+        self._drawn: dict[str, Any] = {}  # of the token that is about to be taken
+        self._took_ns = 0
+
+    def draws(self, row: Row, token: int, logits: torch.Tensor, seen: DrawnFrom) -> None:
+        arrived = time.perf_counter_ns()
+        model_ns, cutting, mask = self._run.wait(), row.cutting, self._mask
+        event: FillEvent | None = None
+        mask_ns = 0 if row.matcher is None else seen.masks_ns
+        if cutting is not None and cutting.rest:
+            began = time.perf_counter_ns()
+            mask.allow_only(cutting.ids(row.matcher))
+            mask_ns = time.perf_counter_ns() - began
+        else:
+            mask.take(seen.masks, seen.number)
+            if self._log.heard > self._heard:
+                event = self._log.last
+                mask_ns = 0 if event is None else event.nanoseconds
+        for one in seen.refused:
+            mask.forbid(one)
+        began = time.perf_counter_ns()
+        masked = self._constrained(logits)
+        apply_ns = time.perf_counter_ns() - began
+        drawn = _drawn_logprob(row, masked, token)
+        if cutting is not None and cutting.canonical:
+            for ranked in (logits, masked) if self._alternatives else ():
+                for one in ranked.topk(self._alternatives).indices.tolist():
+                    if mask.allows(one) and not cutting.allows(one, row.matcher):
+                        mask.forbid(one)
+            masked = self._constrained(logits)
+        own, left = logits.double(), masked.double()
+        told = torch.stack([own.logsumexp(0), left.logsumexp(0), own[token], left[token] if drawn is None else drawn])
+        total, feasible, logit, drawn_logprob = told.tolist()
+        entropy, masked_entropy = self._entropies(logits, masked)
+        self._drawn = {
+            "offset": len(row.text),
+            "logprob": logit - total,
+            "drawn_logprob": drawn_logprob - feasible if drawn is None else drawn_logprob,
+            "allowed_count": mask.count,
+            "feasible_mass": min(1.0, math.exp(feasible - total)),
+            "forced": mask.count == 1,
+            "alternatives": self._ranked(logits, total, self._alternatives),
+            "choices": self._ranked(masked, total, min(self._alternatives, mask.count)),
+            "entropy": entropy,
+            "masked_entropy": masked_entropy,
+            "given": seen.given,
+            "fill": event if self._people else None,
+            "mask_ns": mask_ns,
+            "model_ns": model_ns,
+            "apply_ns": apply_ns,
+            "sample_ns": arrived - seen.began,
+        }
+        self._took_ns = time.perf_counter_ns()
+        self._drawn["record_ns"] = self._took_ns - arrived - apply_ns
+
+    def takes(self, row: Row, token: int) -> None:
+        self._heard = self._log.heard
+        self._drawn["sample_ns"] += time.perf_counter_ns() - self._took_ns
+        self.steps.append(
+            Step(
+                index=len(self.steps),
+                token_id=token,
+                token=self._vocabulary[token],
+                is_special=token in self._special,
+                is_stop=row.finish_reason == "stop" and row.stopped_by is None,
+                **self._drawn,
+            )
+        )
+
+    def _constrained(self, logits: torch.Tensor) -> torch.Tensor:
+        """The logits with forbidden tokens at -inf; the given tensor is left alone."""
+        if self._mask.is_full:
+            return logits
+        masked = logits.clone().unsqueeze(0)
+        apply_token_bitmask_inplace(masked, self._mask.on_device())
+        return masked.squeeze(0)
+
+    def _entropies(self, logits: torch.Tensor, masked: torch.Tensor) -> tuple[float | None, float | None]:
+        """Entropy in nats of the model's distribution, and of what the mask leaves of it."""
+        if not self._people:
+            return None, None
+        if self._mask.is_full:
+            found = float(torch.special.entr(logits.softmax(0)).sum())
+            return found, found
+        found, left = torch.special.entr(torch.stack([logits, masked]).softmax(1)).sum(1).tolist()
+        return found, left if math.isfinite(left) else None
+
+    def _ranked(self, logits: torch.Tensor, total: float, count: int) -> tuple[Alternative, ...]:
+        """The `count` likeliest tokens by `logits`; log probabilities are the model's own."""
+        if not count:
+            return ()
+        top = logits.topk(count)
+        return tuple(
+            Alternative(token, self._vocabulary[token], logit - total, self._mask.allows(token))
+            for token, logit in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+        )
+
+
+def _drawn_logprob(row: Row, masked: torch.Tensor, token: int) -> torch.Tensor | None:
+    """The log probability with which `token` is drawn from what the mask leaves; None: its share of that."""
+    penalty = row.penalty()
+    if penalty is None and row.sampling.is_plain and not (row.cutting is not None and row.cutting.canonical):
+        return None
+    if penalty is not None:
+        changed = masked.clone().unsqueeze(0)
+        penalise(changed, [(0, penalty)])
+        masked = changed.squeeze(0)
+    return distribution(masked, row.sampling)[token].log()
+
+
+class MaskRow:
+    """One row of token bitmask, counted in CPU memory and sent to the model's device when it is applied."""
+
+    def __init__(self, vocab_size: int, device: torch.device) -> None:
+        self._device = device
+        self._vocab_size = vocab_size
+        # Pinned memory lets the copy to a GPU run beside other work.
+        pinned = device.type == "cuda"
+        self._host = torch.empty(1, (vocab_size + 31) // 32, dtype=torch.int32, pin_memory=pinned)
+        self._words: npt.NDArray[np.int32] = self._host.numpy()
+        self.count = -1
+        """How many tokens may come."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every token may come."""
+        return self.count == self._vocab_size
+
+    def take(self, masks: MaskRows, number: int) -> None:
+        """The mask of this number; every token where there is none."""
+        count = int(masks.populations()[number])
+        if count < 0:
+            self._words.fill(-1)
+        else:
+            masks.write(self._words, np.array([number]))
+        self.count = self._vocab_size if count < 0 else count
+
+    def allow_only(self, ids: Any) -> None:
+        """These tokens may come, and no other."""
+        bits = np.zeros(self._words.shape[1] * 32, dtype=np.uint8)
+        bits[ids] = 1
+        self._words[0] = np.packbits(bits, bitorder="little").view(np.int32)
+        self.count = len(ids)
+
+    def forbid(self, token: int) -> None:
+        """One more token may not come, which could until now."""
+        self.count -= 1
+        self._words.view(np.uint32)[0, token >> 5] &= np.uint32(~(1 << (token & 31)) & 0xFFFFFFFF)
+
+    def allows(self, token: int) -> bool:
+        return bool(int(self._words[0, token >> 5]) >> (token & 31) & 1)
+
+    def on_device(self) -> torch.Tensor:
+        return self._host.to(self._device, non_blocking=True)
