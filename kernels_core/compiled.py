@@ -21,10 +21,9 @@ from kernels_core.clock import TimeLimit
 from kernels_core.display import Displayed
 from kernels_core.earley.machine import Machine
 from kernels_core.errors import GrammarError
-from kernels_core.forking import watch
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
-from kernels_core.locks import new_lock
+from kernels_core.locks import new_lock, watch
 from kernels_core.looking import Inspected
 from kernels_core.masks.cache import MaskCache
 from kernels_core.masks.lookahead import Lookahead
