@@ -5,6 +5,7 @@ Read on: `compiler.py` (which makes it and remembers it), `matcher.pyx` (which f
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -196,7 +197,8 @@ class CompiledGrammar(Inspected, Displayed):
         return len(states)
 
     def warm_in_background(self, count: int | Literal["all"] = "all") -> Warming:
-        """`warm` in a thread of its own, which needs the GIL only between two states."""
+        """`warm` in a thread of its own, which needs the GIL only between two states.  It will go away."""
+        warnings.warn("call `warm` in a thread of your own: `warm_in_background` goes away", DeprecationWarning, 2)
         return Warming(self.masks.warm, self._to_warm(count))
 
     def complete(self) -> None:
