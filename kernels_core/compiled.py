@@ -5,6 +5,7 @@ Read on: `compiler.py` (which makes it and remembers it), `matcher.pyx` (which f
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -21,10 +22,9 @@ from kernels_core.clock import TimeLimit
 from kernels_core.display import Displayed
 from kernels_core.earley.machine import Machine
 from kernels_core.errors import GrammarError
-from kernels_core.forking import watch
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
-from kernels_core.locks import new_lock
+from kernels_core.locks import new_lock, watch
 from kernels_core.looking import Inspected
 from kernels_core.masks.cache import MaskCache
 from kernels_core.masks.lookahead import Lookahead
@@ -197,7 +197,8 @@ class CompiledGrammar(Inspected, Displayed):
         return len(states)
 
     def warm_in_background(self, count: int | Literal["all"] = "all") -> Warming:
-        """`warm` in a thread of its own, which needs the GIL only between two states."""
+        """`warm` in a thread of its own, which needs the GIL only between two states.  It will go away."""
+        warnings.warn("call `warm` in a thread of your own: `warm_in_background` goes away", DeprecationWarning, 2)
         return Warming(self.masks.warm, self._to_warm(count))
 
     def complete(self) -> None:

@@ -5,7 +5,7 @@ The end that the parser says is read with values compared (`judging.pyx`).  If i
 byte by byte, first those from which the parser says the least, and from each the end that it says there.  So it is
 short, and not always the shortest: to be sure of that would be to try all values before a longer one.
 
-Read on: `matcher.pyx` (asks), `masks/endings.pyx`.
+Read on: `text_in_time.pyx` (asks), `masks/endings.pyx`.
 """
 
 from heapq import heappop, heappush

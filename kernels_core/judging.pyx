@@ -7,7 +7,7 @@ where that text does not end: nowhere, unless it may go on or there is another r
 For a mask, the parser's tokens in which a judged text may end are known of the set (`masks/item_ends.pyx`).  Most end
 one text that began before them, and what it is then decides.
 
-Read on: `matcher.pyx` (asks), `remembered.pyx` (what is remembered), `predicates.py` (what a predicate is).
+Read on: `text.pyx` (asks), `remembered.pyx` (what is remembered), `predicates.py` (what a predicate is).
 """
 
 from libcpp.vector cimport vector

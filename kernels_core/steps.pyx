@@ -1,7 +1,7 @@
 # distutils: language = c++
 """The steps of a text: each points to the set reached and to the step before, so texts that begin alike share them.
 
-Whoever has the last step has the text, and can go back as far as it likes.  Read on: `matcher.pyx`, which takes steps.
+Whoever has the last step has the text, and can go back as far as it likes.  Read on: `text.pyx`, which takes steps.
 """
 
 cimport cython

@@ -10,7 +10,7 @@ after it take what was found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -26,6 +26,45 @@ __all__ = ["FROM_TOKENS", "visit_samples"]
 FROM_TOKENS: Final = 8_192
 """Smaller vocabularies are walked in less time than this would save."""
 
+# Schemas, and texts that visit what most schemas are made of.
+_MEMBERS: Final[dict[str, Any]] = {
+    "text": {"type": "string"},
+    "count": {"type": "integer"},
+    "share": {"type": "number"},
+    "flag": {"type": "boolean"},
+    "list": {"type": "array", "items": {"type": "string"}},
+    "any": {},
+}
+_STRINGS: Final[dict[str, Any]] = {
+    "name": {"type": "string", "minLength": 1},
+    "title": {"type": "string", "maxLength": 100},
+    "note": {"type": "string", "minLength": 1, "maxLength": 1000},
+    "day": {"type": "string", "format": "date"},
+    "time": {"type": "string", "format": "date-time"},
+    "link": {"type": "string", "format": "uri"},
+    "mail": {"type": "string", "format": "email"},
+    "host": {"type": "string", "format": "hostname"},
+    "word": {"type": "string", "pattern": "[0-9]"},
+}
+_SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
+    (
+        {"type": "object", "properties": _MEMBERS, "required": ["text", "list"]},
+        b'{"text": "a b", "count": 10, "share": -0.5e1, "flag": true, "list": ["a", "b"], '
+        b'"any": {"k": [1, "x"]}, "more": "y"}',
+    ),
+    (
+        {"type": "object", "properties": _MEMBERS, "additionalProperties": False},
+        b'{\n "flag": false, "any": "z"}',
+    ),
+    (
+        {"type": "object", "properties": _STRINGS},
+        b'{"name": "Ann", "title": "a b", "note": "c", "day": "2024-02-03", "time": "2024-02-03T04:05:06.7Z", '
+        b'"link": "https://www.example.org:80/a/b.html?c=d#e", "mail": "a.b@example.org", '
+        b'"host": "www.example.org", "word": "a1"}',
+    ),
+    ({"type": "string"}, b'"a b"'),
+)
+
 
 def visit_samples(compile_grammar: Callable[[Grammar], CompiledGrammar]) -> None:
     """Ask for the mask at every byte of every sample, with compiled grammars that share a pool.
@@ -33,9 +72,8 @@ def visit_samples(compile_grammar: Callable[[Grammar], CompiledGrammar]) -> None
     Where no token of the vocabulary goes on, nothing of the sample is left to be found.
     """
     from kernels_core.grammar import Grammar
-    from kernels_core.grammar.json_schema.samples import SAMPLES
 
-    for schema, text in SAMPLES:
+    for schema, text in _SAMPLES:
         compiled = compile_grammar(Grammar.from_json_schema(schema))
         row = np.zeros((1, compiled.masks.trie.words), dtype=np.int32)
         matcher = GrammarMatcher(compiled)

@@ -69,11 +69,6 @@ cdef class Nfa:
     def __repr__(self):
         return f"<Nfa of {self.size:,} states, {self.bytes.size():,} byte edges, {self.symbols.size():,} calls>"
 
-    @property
-    def is_alone(self):
-        """Whether nothing is called and no token is named: it is the same automaton in every grammar."""
-        return self.symbols.empty()
-
     cpdef int32_t state(self) noexcept:
         """A new state."""
         self.size += 1

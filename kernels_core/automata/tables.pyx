@@ -173,7 +173,7 @@ cdef class Tables:
         )
 
     def hold(self):
-        """Take the lock, and keep it: for `kernels_core.forking` alone."""
+        """Take the lock, and keep it: for `kernels_core.locks` alone."""
         with nogil:
             self.lock.lock()
 

@@ -139,7 +139,7 @@ cdef class TokenSetPool:
             self.evictions_ += 1
 
     def hold(self):
-        """Take the lock, and keep it: for `kernels_core.forking` alone."""
+        """Take the lock, and keep it: for `kernels_core.locks` alone."""
         with nogil:
             self.lock.lock()
 

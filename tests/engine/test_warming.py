@@ -77,7 +77,8 @@ def test_masks_do_not_depend_on_what_was_made_before(ir: GrammarIR, vocab: list[
 def test_warming_by_hand_and_in_the_background() -> None:
     grammar = make()
     assert grammar.warm(2) == 2
-    rest = grammar.warm_in_background()
+    with pytest.deprecated_call():
+        rest = grammar.warm_in_background()
     assert rest.wait(60)
     assert (rest.done, rest.progress, rest.running) == (rest.total, 1.0, False)
     assert grammar.warm() == 0
@@ -86,7 +87,8 @@ def test_warming_by_hand_and_in_the_background() -> None:
 
 def test_matchers_go_on_while_warming() -> None:
     grammar, plain = make(), make()
-    warming = grammar.warm_in_background()
+    with pytest.deprecated_call():
+        warming = grammar.warm_in_background()
     answers = []
     for each in (grammar, plain):
         matcher = GrammarMatcher(each)

@@ -21,7 +21,7 @@ from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import GrammarIR, Node, Rule
 from kernels_core.grammar.json_schema.digits import decimals as decimals_between
 from kernels_core.grammar.json_schema.digits import naturals, places
-from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, integer_text, number_text
+from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, number_text
 from kernels_core.grammar.json_schema.numbers import (
     ALL_NUMBERS,
     NO_NUMBERS,
@@ -302,29 +302,6 @@ def test_canonical_numbers_end(schema: dict[str, Any], longest: list[str], kept:
         assert text in found
         assert text + "1" not in found
     assert all(text in found for text in kept)
-
-
-# Signs, digits and bounds have to meet.
-@examples(5)
-@given(st.none() | st.integers(-300, 300), st.none() | st.integers(-300, 300), st.booleans())
-def test_integers_between_bounds_are_written_as_their_set_is(low: int | None, high: int | None, pointed: bool) -> None:
-    assume(low is None or high is None or low < high)
-    whole = interval(
-        None if low is None else Fraction(low),
-        None if high is None else Fraction(high),
-        low_open=False,
-        high_open=False,
-    )
-    numbers = whole & multiples(Fraction(1))
-    if not pointed:
-        numbers = Numbers(numbers.whole, ())  # as before draft 6
-    assert integer_text(low, high, pointed=pointed) == number_text(numbers, RuleBook(), canonical=False)
-
-
-def test_integers_between_large_bounds_are_left_to_an_automaton() -> None:
-    assert integer_text(10**16, None, pointed=True) is None
-    assert integer_text(-(10**16), 0, pointed=True) is None
-    assert integer_text(None, 10**16 - 1, pointed=True) is not None
 
 
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(2, 40), st.booleans(), st.booleans())

@@ -35,7 +35,7 @@ from ..rulebook import RuleBook
 from .digits import ANY_FRACTION, DIGIT, DIGITS, NATURAL, NONZERO, ZERO_FRACTION, decimals, maybe, naturals, places
 from .numbers import EVERY, FEW_DIGITS, MOST_BEFORE, MOST_BEHIND, Numbers, Piece
 
-__all__ = ["MAX_NUMBER_STATES", "integer_text", "number_text"]
+__all__ = ["MAX_NUMBER_STATES", "number_text"]
 
 MAX_NUMBER_STATES = 20_000
 # So many values are written out one by one, where they are multiples of an integer or take too many states.
@@ -71,32 +71,6 @@ def number_text(numbers: Numbers, book: RuleBook, *, canonical: bool) -> Node:
     if canonical:
         return whole if not numbers.pointed else choice((whole, _fractions_only(numbers.pointed, book)))
     return choice((whole, _value_text(numbers.pointed, book, canonical=False, whole=False, pointed=True)))
-
-
-def integer_text(low: int | None, high: int | None, *, pointed: bool) -> Node | None:
-    """The JSON spellings of the integers between two bounds, with a point or an exponent as well if `pointed`.
-
-    The same as `number_text` has for this set, which is in most schemas; None where the bounds have very many digits.
-    """
-    form, zero, every = _INTEGER_PARTS[pointed]
-    above = (max(low or 0, 0), high) if high is None or high > 0 else None
-    below = (
-        (max(-high if high is not None else 0, 0), None if low is None else -low) if low is None or low < 0 else None
-    )
-    options: list[Node] = []
-    if (low is None or low <= 0) and (high is None or high >= 0):
-        options.append(zero)
-    for sign, part in ((maybe(_MINUS), above),) if above == below else ((Empty(), above), (_MINUS, below)):
-        if part is None:
-            continue
-        least, most = part
-        if max(least, most or 0) >= _FEW_DIGITS:
-            return None
-        if least == 0 and most is None:
-            options.append(seq((sign, every)))
-        else:
-            options.append(seq((sign, _as_integers(naturals(max(least, 1), most), form))))
-    return choice(options)
 
 
 def _fractions_only(pieces: tuple[Piece, ...], book: RuleBook) -> Node:
@@ -145,7 +119,6 @@ class _Form:
 
 
 _FREE = _Form(canonical=False, whole=True, pointed=True)
-_DIGITS_ALONE = _Form(canonical=False, whole=True, pointed=False)
 
 
 def _negated(piece: Piece) -> Piece:
@@ -227,10 +200,6 @@ def _integers(form: _Form) -> Node:
     if not form.pointed:
         return NATURAL
     return seq((NATURAL, maybe(marked) if form.whole else marked))
-
-
-# What numerals of integers are made of: the form, 0, and all above 0.
-_INTEGER_PARTS = {form.pointed: (form, form.zero(), _integers(form)) for form in (_FREE, _DIGITS_ALONE)}
 
 
 def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ...clock import look
 from ..ir import Node, RuleRef
 from ..rulebook import RuleBook
-from .number_text import integer_text, number_text
+from .number_text import number_text
 from .numbers import ALL_NUMBERS, Numbers, Piece, interval, points
 from .values import to_fraction
 
@@ -21,7 +21,6 @@ _WHOLE: tuple[Piece, ...] = (Piece(step=Fraction(1)),)
 INTEGERS = Numbers(_WHOLE, _WHOLE)
 # Draft 4 looks at how a number is written.
 INTEGERS_BEFORE_6 = Numbers(_WHOLE, ())
-_WHOLE_BOUNDS = (int, type(None))
 # So few values are written where they stand.
 _FEW = 4
 
@@ -103,14 +102,6 @@ def _between(which: int, low: object, low_open: bool, high: object, high_open: b
 def _between_alone(
     which: int, bounds: tuple[object, bool, object, bool], canonical: bool, plain_integers: bool
 ) -> Node | None:
-    low, low_open, high, high_open = bounds
-    if which != id(ALL_NUMBERS) and type(low) in _WHOLE_BOUNDS and type(high) in _WHOLE_BOUNDS:
-        least = None if low is None else low + low_open  # type: ignore[operator]
-        most = None if high is None else high - high_open  # type: ignore[operator]
-        if not (canonical or plain_integers) and (least is None or most is None or least < most):
-            found = integer_text(least, most, pointed=which == id(INTEGERS))
-            if found is not None:
-                return found
     numbers = _between(which, *bounds)
     if canonical:
         numbers = numbers.of_few_digits()
