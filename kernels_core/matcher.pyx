@@ -265,7 +265,7 @@ cdef class GrammarMatcher:
                     if misses == 0:
                         self._start(&clock)
                     elif misses & 1023 == 0:    # a string is long: so many bytes have the time of one step
-                        clock.began, clock.due = -1, 0
+                        clock.began, clock.due = -1, -1
                     misses += 1
                     with nogil:
                         known = self._machine.advance_locked(at, text[i])
@@ -284,7 +284,7 @@ cdef class GrammarMatcher:
         try:
             for i in range(size):
                 if i & 1023 == 1023:
-                    clock.began, clock.due = -1, 0
+                    clock.began, clock.due = -1, -1
                 if not reading.read(text[i]):
                     return self._machine.dead
         finally:
