@@ -460,27 +460,30 @@ cdef class MaskCache:
         cdef SetRec* reference_start = NULL
         cdef const Prefix* prefix = NULL
         cdef Choice choice
+        cdef int32_t counted
         self.decide.choose(state, counter, as_reference, &choice)
         if choice.strategy == STRING_BODY:
             if self.string_bodies.token_set(state, follow.key, bytes, result):
                 return 0
             choice.strategy = choice.otherwise
         if choice.strategy == EXCLUDED_WORDS or choice.strategy == DIFFERENCE:
+            counted = FREE if choice.alike else counter
             # A walk with shortcuts costs little more than most differences: a reference is not made for their sake.
-            self.token_set(choice.reference, counter, follow, AS_REFERENCE, reference,
-                           choice.strategy == EXCLUDED_WORDS or not self.decide.walk_shortcuts)
+            self.token_set(choice.reference, counted, follow, AS_REFERENCE, reference,
+                           choice.strategy == EXCLUDED_WORDS or choice.counts or not self.decide.walk_shortcuts)
             # a difference itself, asked for before
             if reference.get() != NULL and depth_of(reference.get()) >= thresholds.difference_depth:
                 reference.reset()
             if reference.get() != NULL:
-                reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counter)
+                reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counted)
                 prefix = &choice.prefix if choice.strategy == EXCLUDED_WORDS else NULL
         # Where something is counted each character leads to another set, so there is no subtree to accept whole.
         if choice.counts:
-            compute_token_set(self.trie, self.machine, None, state, counter, reference, NULL, NULL, bytes, result)
+            compute_token_set(self.trie, self.machine, None, state, counter, reference, reference_start, NULL,
+                              choice.alike, bytes, result)
         else:
             compute_token_set(self.trie, self.machine, self.whole_subtrees, state, counter, reference, reference_start,
-                              prefix, bytes, result)
+                              prefix, 0, bytes, result)
         result.get().made_by = <uint8_t>(choice.strategy if result.get().reference.get() != NULL else VOCABULARY_WALK)
         return 0
 

@@ -167,11 +167,14 @@ cdef class Strategies:
     cdef int choose(self, int32_t state, int32_t counter, bint for_reference, Choice* choice) except -1 nogil:
         """Decide how the token set of `state` is computed; `for_reference`: it is itself wanted as a reference."""
         cdef Room room
-        cdef bint counts = (self.machine.tables.room(state, counter, &room)
-                            or members_at(self.machine.tables, state) != NULL)
-        choice.counts, choice.reference = counts, -1
+        cdef bint bounded = self.machine.tables.room(state, counter, &room)
+        choice.counts, choice.reference = bounded or members_at(self.machine.tables, state) != NULL, -1
         choice.strategy = choice.otherwise = VOCABULARY_WALK
-        if counts:
+        choice.alike = 0
+        if bounded and self.differential and room.missing <= 0 and room.left > room.reserve:
+            choice.strategy = choice.otherwise = DIFFERENCE
+            choice.reference, choice.alike = state, room.left - room.reserve
+        if choice.counts:
             return 0
         if self.differential and not for_reference:
             if (self.trie.token_count >= self.differential_from
