@@ -44,7 +44,7 @@ cdef cppclass TokenSet:
     vector[int32_t] listed          # ascending
     vector[uint32_t] bits
     # Uncertain: those of `reference` but for `decided`, and a trie of what remains after the rule was left, laid out
-    # like TokenTrie; node 0 is its root.
+    # like TokenTrie; node 0 is its root, and there are no nodes where there are no such tokens.
     vector[int32_t] decided         # ascending
     vector[uint8_t] byte
     vector[int32_t] skip

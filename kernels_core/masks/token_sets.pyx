@@ -414,11 +414,13 @@ cdef void _sort_ids(vector[int32_t]& ids, int32_t words) noexcept nogil:
 
 
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil:
-    """Same layout as `TokenTrie`; `suffixes` are sorted."""
+    """Same layout as `TokenTrie`; `suffixes` are sorted.  No nodes if there are none."""
     cdef vector[int32_t] open_nodes
     cdef size_t i
     cdef int32_t shared, k
     cdef Suffix current, previous
+    if suffixes.empty():
+        return
     previous.length = 0
     result.byte.push_back(0)
     result.depth.push_back(0)
