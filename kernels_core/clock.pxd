@@ -13,7 +13,7 @@ cdef struct Clock:
     int64_t limit_ms            # of processor time of this thread, 0: any time
     int64_t looks               # left before it counts as passed, -1: any number
     int64_t began               # processor time when it was first looked at, -1: it was not yet
-    int64_t due                 # when to look at processor time next, by the steady clock: it cannot pass before
+    int64_t due                 # when to look at processor time next, by the steady clock: it cannot pass before; -1: unset
 
 
 cdef void start_clock(Clock* clock, int64_t limit_ms, const int* cancelled, PyObject* where) noexcept nogil

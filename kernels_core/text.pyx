@@ -244,7 +244,7 @@ cdef class Text:
                     if misses == 0:
                         self._start(&clock)
                     elif misses & 1023 == 0:    # a string is long: so many bytes have the time of one step
-                        clock.began, clock.due = -1, 0
+                        clock.began, clock.due = -1, -1
                     misses += 1
                     with nogil:
                         known = self._machine.advance_locked(at, text[i])
@@ -264,7 +264,7 @@ cdef class Text:
         try:
             for i in range(size):
                 if i & 1023 == 1023:
-                    clock.began, clock.due = -1, 0
+                    clock.began, clock.due = -1, -1
                 if not reading.read(text[i]):
                     return self._machine.dead
         finally:

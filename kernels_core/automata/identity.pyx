@@ -121,8 +121,8 @@ cdef class EagerIdentities(Identities):
 
     def __init__(self, EagerTables tables, bytes key):
         super().__init__(tables, key)
-        self.of.resize(tables.flags.size())
-        self.known.assign(tables.flags.size(), 0)
+        self.of.resize(tables.states.size())
+        self.known.assign(tables.states.size(), 0)
 
     cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
         if not self.known[state]:
@@ -136,11 +136,11 @@ cdef class EagerIdentities(Identities):
         cdef vector[int32_t] index, low, path, stack, cursor, members
         cdef vector[uint8_t] on_path
         cdef int32_t clock = 0, top, child, edges, tokens, calls, k, end
-        index.assign(<int32_t>self.tables.flags.size(), -1)
-        low.assign(<int32_t>self.tables.flags.size(), 0)
-        cursor.assign(<int32_t>self.tables.flags.size(), 0)
-        on_path.assign(<int32_t>self.tables.flags.size(), 0)
-        for state in range(FIRST, <int32_t>self.tables.flags.size()):
+        index.assign(<int32_t>self.tables.states.size(), -1)
+        low.assign(<int32_t>self.tables.states.size(), 0)
+        cursor.assign(<int32_t>self.tables.states.size(), 0)
+        on_path.assign(<int32_t>self.tables.states.size(), 0)
+        for state in range(FIRST, <int32_t>self.tables.states.size()):
             if self.known[state]:
                 continue
             stack.push_back(state)
@@ -153,26 +153,27 @@ cdef class EagerIdentities(Identities):
                     on_path[top] = 1
                 # Successors in one row: byte edges, token edges, for each call callee's start and return, the next
                 # iteration.
-                edges = self.tables.edge_past[top] - self.tables.edge_first[top]
-                tokens = self.tables.token_past[top] - self.tables.token_first[top]
-                calls = self.tables.call_past[top] - self.tables.call_first[top]
-                end = edges + tokens + 2 * calls + (1 if self.tables.flags[top] & COUNTED else 0)
+                edges = self.tables.states[top].edge_past - self.tables.states[top].edge_first
+                tokens = self.tables.states[top].token_past - self.tables.states[top].token_first
+                calls = self.tables.states[top].call_past - self.tables.states[top].call_first
+                end = edges + tokens + 2 * calls + (1 if self.tables.states[top].flags & COUNTED else 0)
                 child = -1
                 while cursor[top] < end:
                     k = cursor[top]
                     cursor[top] += 1
                     if k < edges:
-                        child = self.tables.edges[self.tables.edge_first[top] + k].target
+                        child = self.tables.edges[self.tables.states[top].edge_first + k].target
                     elif k < edges + tokens:
-                        child = self.tables.tokens[self.tables.token_first[top] + k - edges].target
+                        child = self.tables.tokens[self.tables.states[top].token_first + k - edges].target
                     elif k < edges + tokens + 2 * calls:
                         k -= edges + tokens
                         if k & 1:
-                            child = self.tables.calls[self.tables.call_first[top] + (k >> 1)].target
+                            child = self.tables.calls[self.tables.states[top].call_first + (k >> 1)].target
                         else:
-                            child = self.tables.start[self.tables.calls[self.tables.call_first[top] + (k >> 1)].rule]
+                            child = self.tables.calls[self.tables.states[top].call_first + (k >> 1)].rule
+                            child = self.tables.start[child]
                     else:
-                        child = self.tables.start[self.tables.rule_of[top]]
+                        child = self.tables.start[self.tables.states[top].rule]
                     if self.known[child]:
                         child = -1
                         continue
@@ -205,7 +206,7 @@ cdef class EagerIdentities(Identities):
         cdef size_t i
         cdef int32_t root, k
         cdef Identity whole
-        place.assign(<int32_t>self.tables.flags.size() if members.size() > 1 else 0, -2)
+        place.assign(<int32_t>self.tables.states.size() if members.size() > 1 else 0, -2)
         if members.size() <= MAX_EXACT_COMPONENT:
             for i in range(members.size()):
                 for k in range(<int32_t>members.size()):
@@ -245,25 +246,25 @@ cdef class EagerIdentities(Identities):
         while head < <int32_t>order.size():
             state = order[head]
             head += 1
-            out.push_back(self.tables.flags[state] & (ACCEPTING | COUNTED))
+            out.push_back(self.tables.states[state].flags & (ACCEPTING | COUNTED))
             if members_at(self.tables, state) != NULL:
                 _put_gate(self.tables, state, out)
-            if self.tables.flags[state] & COUNTED:
-                _put_state(self, self.tables.start[self.tables.rule_of[state]], root, place, order, out)
-            _put_int(out, self.tables.edge_past[state] - self.tables.edge_first[state])
-            for k in range(self.tables.edge_first[state], self.tables.edge_past[state]):
+            if self.tables.states[state].flags & COUNTED:
+                _put_state(self, self.tables.start[self.tables.states[state].rule], root, place, order, out)
+            _put_int(out, self.tables.states[state].edge_past - self.tables.states[state].edge_first)
+            for k in range(self.tables.states[state].edge_first, self.tables.states[state].edge_past):
                 out.push_back(self.tables.edges[k].low)
                 out.push_back(self.tables.edges[k].high)
                 _put_state(self, self.tables.edges[k].target, root, place, order, out)
-            _put_int(out, self.tables.token_past[state] - self.tables.token_first[state])
-            for k in range(self.tables.token_first[state], self.tables.token_past[state]):
+            _put_int(out, self.tables.states[state].token_past - self.tables.states[state].token_first)
+            for k in range(self.tables.states[state].token_first, self.tables.states[state].token_past):
                 chosen = self.tables.tokens[k].token_set
                 out.push_back(self.tables.token_negated[chosen])
                 _put_int(out, <int32_t>self.tables.token_ids[chosen].size())
                 _put(out, self.tables.token_ids[chosen].data(), self.tables.token_ids[chosen].size() * sizeof(int32_t))
                 _put_state(self, self.tables.tokens[k].target, root, place, order, out)
-            _put_int(out, self.tables.call_past[state] - self.tables.call_first[state])
-            for k in range(self.tables.call_first[state], self.tables.call_past[state]):
+            _put_int(out, self.tables.states[state].call_past - self.tables.states[state].call_first)
+            for k in range(self.tables.states[state].call_first, self.tables.states[state].call_past):
                 rule = self.tables.calls[k].rule
                 _put_int(out, self.tables.min_iterations[rule])
                 _put_int(out, self.tables.max_iterations[rule])
@@ -283,8 +284,8 @@ cdef void _put_gate(Tables tables, int32_t state, vector[uint8_t]& out) noexcept
     _put_int(out, members.needs)
     _put(out, members.first_option.data(), members.first_option.size() * sizeof(int32_t))
     _put(out, members.meets.data(), members.meets.size() * sizeof(uint64_t))
-    if tables.gate_of[state] >= 0:
-        gate = tables.gates[tables.gate_of[state]]
+    if tables.states[state].gate >= 0:
+        gate = tables.gates[tables.states[state].gate]
         _put_int(out, gate.past - gate.first)
         _put(out, tables.guards.data() + gate.first, (gate.past - gate.first) * sizeof(int32_t))
         _put_int(out, gate.update)

@@ -18,18 +18,22 @@ cdef struct Closure:
     int32_t state         # that is this closure; -1: not made yet
 
 
+cdef struct Subset:
+    # The NFA states that a state stands for.
+    int32_t first, past   # in `LazyTables.members`
+    # States of several NFA states are found by these: the first by the end of its hash, and from each the next.
+    int32_t next
+    uint32_t hash         # odd; 0 for states that are found otherwise
+
+
 cdef class LazyTables(Tables):
     cdef list _alive                     # keeps the NFAs that `nfas` looks into
     cdef int32_t max_states
     cdef vector[RuleNfa] nfas            # by rule
     cdef vector[Closure] closures        # by NFA state, of all lowered rules
     cdef vector[int32_t] members
-    # by state: its NFA states in `members`
-    cdef vector[int32_t] subset_first, subset_past
-    # States of several NFA states are found by these: the first by the end of its hash, and by state the next, its
-    # hash.
-    cdef vector[int32_t] heads, next_in_chain
-    cdef vector[uint32_t] hashes         # odd; 0 for states that are found otherwise
+    cdef vector[Subset] subsets          # by state
+    cdef vector[int32_t] heads           # by the end of a hash
     cdef size_t interned                 # how many states there are in all chains
     # scratch
     cdef vector[int32_t] mark, stack, cuts, targets, subset, conditions

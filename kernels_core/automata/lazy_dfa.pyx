@@ -59,18 +59,12 @@ cdef class LazyTables(Tables):
         self.max_states = lowering.options.max_states
         self.max_members = min(<size_t>lowering.options.max_bytes // sizeof(int32_t), <size_t>1 << 30)
         self._open(lowering)
-        self.subset_first.reserve(ROOM)
-        self.subset_past.reserve(ROOM)
-        self.next_in_chain.reserve(ROOM)
-        self.hashes.reserve(ROOM)
+        self.subsets.reserve(ROOM)
         self.heads.assign(HEADS, -1)
         self.members.reserve(2 * ROOM)
         self.closures.reserve(2 * ROOM)
         self.nfas.reserve(ROOM)
-        self.subset_first.resize(self.flags.size(), 0)
-        self.subset_past.resize(self.flags.size(), 0)
-        self.next_in_chain.resize(self.flags.size(), -1)
-        self.hashes.resize(self.flags.size(), 0)
+        self.subsets.resize(self.states.size(), Subset(0, 0, -1, 0))
 
     cdef int lower_rule(self, int32_t rule) except -1 nogil:
         cdef size_t first
@@ -106,21 +100,21 @@ cdef class LazyTables(Tables):
         return 0
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
-        cdef int32_t rule = self.rule_of[state], last
+        cdef int32_t rule = self.states[state].rule, last
         cdef const WordTrie* tree
         if rule < 0:                # the end of the text, which is of no rule
             return False
         tree = self.nfas[rule].nfa.words
-        if tree == NULL or self.subset_first[state] == self.subset_past[state]:
+        if tree == NULL or self.subsets[state].first == self.subsets[state].past:
             return False
-        last = self.members[self.subset_past[state] - 1]    # the states of prefixes are the highest
+        last = self.members[self.subsets[state].past - 1]    # the states of prefixes are the highest
         if not is_prefix(tree, last):
             return False
         if last == tree.nfa_state:
             last = START        # no edge leads to the prefix of no letters, so no state was made for it alone
         if self.closures[self.nfas[rule].closures + last].state != state:
             return False
-        prefix.tree, prefix.branch = tree, branch_of(tree, self.members[self.subset_past[state] - 1])
+        prefix.tree, prefix.branch = tree, branch_of(tree, self.members[self.subsets[state].past - 1])
         prefix.any_text = self._state_of_one(rule, tree.any_text)
         return True
 
@@ -134,7 +128,7 @@ cdef class LazyTables(Tables):
 
     cdef const Lengths* _lengths(self, int32_t state) noexcept nogil:
         """Those of the rule of `state`; NULL if it bounds none."""
-        cdef int32_t rule = self.rule_of[state]
+        cdef int32_t rule = self.states[state].rule
         if rule < 0:
             return NULL
         return self.nfas[rule].nfa.lengths
@@ -145,8 +139,8 @@ cdef class LazyTables(Tables):
         cdef int32_t k, least, most = 0
         if lengths == NULL or counter[0] < 0:
             return True
-        least = lengths.least_left[self.members[self.subset_first[state]]]
-        for k in range(self.subset_first[state], self.subset_past[state]):
+        least = lengths.least_left[self.members[self.subsets[state].first]]
+        for k in range(self.subsets[state].first, self.subsets[state].past):
             least = min(least, lengths.least_left[self.members[k]])
             most = max(most, lengths.most_left[self.members[k]])
             between |= lengths.between[self.members[k]]
@@ -247,7 +241,7 @@ cdef class LazyTables(Tables):
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil:
         """The state that is the union of the closures of `self.targets`."""
         cdef size_t i
-        cdef int32_t first, state, count = <int32_t>self.flags.size()
+        cdef int32_t first, state, count = <int32_t>self.states.size()
         cdef Closure closure
         sort(self.targets.begin(), self.targets.end())
         self.targets.erase(unique(self.targets.begin(), self.targets.end()), self.targets.end())
@@ -287,22 +281,22 @@ cdef class LazyTables(Tables):
         hash |= 1
         state = self.heads[(<uint32_t>hash >> 1) & (self.heads.size() - 1)]
         while state >= 0:
-            if (self.hashes[state] == <uint32_t>hash and self.rule_of[state] == rule
-                    and self.subset_past[state] - self.subset_first[state] == past - first):
+            if (self.subsets[state].hash == <uint32_t>hash and self.states[state].rule == rule
+                    and self.subsets[state].past - self.subsets[state].first == past - first):
                 for k in range(past - first):
-                    if self.members[self.subset_first[state] + k] != self.members[first + k]:
+                    if self.members[self.subsets[state].first + k] != self.members[first + k]:
                         break
                 else:
                     return state
-            state = self.next_in_chain[state]
+            state = self.subsets[state].next
         state = self._make(rule, first, past, True)
-        self.hashes[state] = <uint32_t>hash
+        self.subsets[state].hash = <uint32_t>hash
         self.interned += 1
         if self.interned > self.heads.size():
             self._spread()
             return state
         at = (<uint32_t>hash >> 1) & (self.heads.size() - 1)
-        self.next_in_chain[state] = self.heads[at]
+        self.subsets[state].next = self.heads[at]
         self.heads[at] = state
         return state
 
@@ -311,10 +305,10 @@ cdef class LazyTables(Tables):
         cdef size_t at
         cdef int32_t state
         self.heads.assign(2 * self.heads.size(), -1)
-        for state in range(<int32_t>self.hashes.size()):
-            if self.hashes[state]:
-                at = (self.hashes[state] >> 1) & (self.heads.size() - 1)
-                self.next_in_chain[state] = self.heads[at]
+        for state in range(<int32_t>self.subsets.size()):
+            if self.subsets[state].hash:
+                at = (self.subsets[state].hash >> 1) & (self.heads.size() - 1)
+                self.subsets[state].next = self.heads[at]
                 self.heads[at] = state
 
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil:
@@ -322,15 +316,12 @@ cdef class LazyTables(Tables):
         cdef int32_t state, k, j, one
         cdef uint8_t flags = 0
         cdef Branch words
-        if <int32_t>self.flags.size() >= self.max_states:
+        if <int32_t>self.states.size() >= self.max_states:
             with gil:
                 raise BudgetExceededError("automaton states", self.max_states,
                                           f"rule {self.lowering.rules[rule].name!r}")
         state = self._new_state(rule, 0)
-        self.subset_first.push_back(first)
-        self.subset_past.push_back(past)
-        self.next_in_chain.push_back(-1)
-        self.hashes.push_back(0)
+        self.subsets.push_back(Subset(first, past, -1, 0))
         for k in range(first, past):
             one = self.members[k]
             if one == FINAL and may_accept:
@@ -338,14 +329,14 @@ cdef class LazyTables(Tables):
             if is_prefix(nfa.words, one):
                 flags |= SCANNABLE
                 for j in range(4):
-                    self.live[4 * state + j] |= nfa.words.letters[j]
+                    self.states[state].live[j] |= nfa.words.letters[j]
                 words = branch_of(nfa.words, one)
                 if not ends_at(nfa.words, words.first, words):
-                    mark_bytes(&self.live[4 * state], nfa.words.end, nfa.words.end)
+                    mark_bytes(&self.states[state].live[0], nfa.words.end, nfa.words.end)
             for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 if nfa.alive[nfa.bytes[j].target]:
                     flags |= SCANNABLE
-                    mark_bytes(&self.live[4 * state], nfa.bytes[j].low, nfa.bytes[j].high)
+                    mark_bytes(&self.states[state].live[0], nfa.bytes[j].low, nfa.bytes[j].high)
             for j in range(nfa.first[one].symbol, nfa.first[one + 1].symbol):
                 if nfa.alive[nfa.symbols[j].target]:
                     flags |= TOKENS if nfa.symbols[j].symbol & 1 else CALLS
@@ -355,7 +346,7 @@ cdef class LazyTables(Tables):
             flags |= TAIL
         if not flags & (SCANNABLE | TOKENS | CALLS):
             flags |= EXPANDED
-        self.flags[state] = flags
+        self.states[state].flags = flags
         if nfa.members != NULL:
             self._guard(rule, state, nfa.members, first, past)
         return state
@@ -393,7 +384,7 @@ cdef class LazyTables(Tables):
         return 0
 
     cdef int expand(self, int32_t state) except -1 nogil:
-        cdef int32_t rule = self.rule_of[state]
+        cdef int32_t rule = self.states[state].rule
         cdef NfaView* nfa = &self.nfas[rule].nfa
         cdef int32_t k, j, one, symbol, low, high, target
         cdef size_t i, m, p
@@ -407,7 +398,7 @@ cdef class LazyTables(Tables):
         symbols.swap(self.symbols)
         ranges.clear()
         symbols.clear()
-        for k in range(self.subset_first[state], self.subset_past[state]):
+        for k in range(self.subsets[state].first, self.subsets[state].past):
             one = self.members[k]
             if is_prefix(nfa.words, one):
                 add_edges(nfa.words, one, FINAL, ranges)
@@ -463,10 +454,10 @@ cdef class LazyTables(Tables):
             else:
                 call.rule, call.target = symbol >> 1, target
                 self.calls.push_back(call)
-        self.edge_first[state], self.edge_past[state] = <int32_t>edges, <int32_t>self.edges.size()
-        self.call_first[state], self.call_past[state] = <int32_t>calls, <int32_t>self.calls.size()
-        self.token_first[state], self.token_past[state] = <int32_t>tokens, <int32_t>self.tokens.size()
-        self.flags[state] |= EXPANDED
+        self.states[state].edge_first, self.states[state].edge_past = <int32_t>edges, <int32_t>self.edges.size()
+        self.states[state].call_first, self.states[state].call_past = <int32_t>calls, <int32_t>self.calls.size()
+        self.states[state].token_first, self.states[state].token_past = <int32_t>tokens, <int32_t>self.tokens.size()
+        self.states[state].flags |= EXPANDED
         ranges.swap(self.ranges)
         symbols.swap(self.symbols)
         return 0
@@ -496,9 +487,9 @@ cdef class LazyTables(Tables):
         cdef vector[int32_t] members
         with nogil:
             self.lock.lock()
-            rule = self.rule_of[state]
+            rule = self.states[state].rule
             begins = rule >= 0 and state == self.start[rule]
-            for k in range(self.subset_first[state], self.subset_past[state]):
+            for k in range(self.subsets[state].first, self.subsets[state].past):
                 members.push_back(self.members[k])
             self.lock.unlock()
         return rule, bool(begins), [members[i] for i in range(members.size())]

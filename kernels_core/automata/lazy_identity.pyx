@@ -36,7 +36,7 @@ cdef class LazyIdentities(Identities):
 
     cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
         """`result` gets the identity of `state`."""
-        cdef int32_t rule = self.tables.rule_of[state], at, first, count
+        cdef int32_t rule = self.tables.states[state].rule, at, first, count
         if <size_t>rule >= self.of_rule.size():
             self.of_rule.resize(rule + 1)
             self.named.resize(rule + 1, 0)
@@ -49,8 +49,8 @@ cdef class LazyIdentities(Identities):
                     memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
             self.named[rule] = 1
         # 16 bytes of the rule, whether this is the start of an iteration, and the place in the rule.
-        first = self.lazy.subset_first[state]
-        count = self.lazy.subset_past[state] - first
+        first = self.lazy.subsets[state].first
+        count = self.lazy.subsets[state].past - first
         self.text.resize(20 + 4 * count)
         memcpy(self.text.data() + 20, self.lazy.members.data() + first, 4 * count)
         at = self.tables.min_iterations[rule] >= 0 and state == self.tables.start[rule]
@@ -65,7 +65,7 @@ cdef class LazyIdentities(Identities):
         An object of a large schema reaches all of it: describing that costs more than its token sets, and forces rules
         to be lowered that no text may ever visit.
         """
-        cdef int32_t rule = self.tables.rule_of[state]
+        cdef int32_t rule = self.tables.states[state].rule
         if <size_t>rule >= self.near.size():
             self.near.resize(rule + 1, 0)
         if self.near[rule] == 0:

@@ -35,6 +35,21 @@ cdef struct TokenEdge:
     int32_t target
 
 
+cdef struct State:
+    # Of an automaton.  What a step reads of it lies together, as most states are met for the first time.
+    uint64_t live[4]        # the bytes it can scan
+    int32_t rule
+    # its edges are [edge_first, edge_past) of `Tables.edges` once `Tables.need` was called; so are the others
+    int32_t edge_first
+    int32_t edge_past
+    int32_t call_first
+    int32_t call_past
+    int32_t token_first
+    int32_t token_past
+    int32_t gate            # its number in `Tables.gates`; -1: no condition, and no update
+    uint8_t flags           # of `StateFlag`
+
+
 cdef struct Gate:
     # When an item may come to a state whose rule has members in any order (`members.pxd`).
     int32_t first       # in `Tables.guards`, ascending: one of these conditions has to hold
@@ -58,13 +73,7 @@ cdef inline void mark_bytes(uint64_t* bytes, int32_t low, int32_t high) noexcept
 cdef class Tables:
     cdef readonly Inlining lowering
     cdef mutex lock                       # of all machines on these tables
-    # by state; edges of s are [edge_first[s], edge_past[s]) once `need(s)` was called
-    cdef vector[uint8_t] flags
-    cdef vector[int32_t] rule_of
-    cdef vector[int32_t] edge_first, edge_past
-    cdef vector[int32_t] call_first, call_past
-    cdef vector[int32_t] token_first, token_past
-    cdef vector[uint64_t] live            # four words a state: the bytes it can scan
+    cdef vector[State] states
     cdef vector[ByteEdge] edges
     cdef vector[CallEdge] calls
     cdef vector[TokenEdge] tokens
@@ -83,7 +92,6 @@ cdef class Tables:
     cdef vector[uint8_t] token_negated
 
     cdef bint gated                       # whether some rule has members in any order
-    cdef vector[int32_t] gate_of          # by state: its number in `gates`; -1: no condition, and no update
     cdef vector[Gate] gates
     cdef vector[int32_t] guards
     cdef vector[const MemberSet*] member_sets    # by rule; NULL for most
@@ -103,11 +111,11 @@ cdef class Tables:
 
     cdef inline int need(self, int32_t state) except -1 nogil:
         """Makes the edges of `state` known."""
-        return 0 if self.flags[state] & EXPANDED else self.expand(state)
+        return 0 if self.states[state].flags & EXPANDED else self.expand(state)
 
     cdef inline int need_calls(self, int32_t state) except -1 nogil:
         """Makes the calls of `state` known, if it has any."""
-        return self.need(state) if self.flags[state] & CALLS else 0
+        return self.need(state) if self.states[state].flags & CALLS else 0
 
     cdef inline int32_t enter(self, int32_t rule) except -1 nogil:
         """The start state of `rule`."""
@@ -118,9 +126,9 @@ cdef class Tables:
 
 cdef inline const MemberSet* members_at(Tables tables, int32_t state) noexcept nogil:
     """The members of the rule of `state`, if they come in any order; else NULL."""
-    if not tables.gated or tables.rule_of[state] < 0:
+    if not tables.gated or tables.states[state].rule < 0:
         return NULL
-    return tables.member_sets[tables.rule_of[state]]
+    return tables.member_sets[tables.states[state].rule]
 
 
 cdef class EagerTables(Tables):

@@ -9,6 +9,7 @@ Tables may grow: a rule has a start state once it was entered (`enter`), and a s
 makes states when they are met.  Whoever reads or grows tables holds `lock`, which all machines on them share.
 """
 
+from libc.string cimport memset
 from libcpp.algorithm cimport binary_search, sort, unique
 
 from kernels_core.automata.inlining cimport LoweredRule
@@ -34,15 +35,7 @@ cdef class Tables:
         """The beginning of every subclass: pseudo-states, and the rules that were named."""
         self.lowering = lowering
         self.limits_tokens, self.marked = self.lowering.limits_tokens, self.lowering.marked
-        self.flags.reserve(ROOM)
-        self.rule_of.reserve(ROOM)
-        self.edge_first.reserve(ROOM)
-        self.edge_past.reserve(ROOM)
-        self.call_first.reserve(ROOM)
-        self.call_past.reserve(ROOM)
-        self.token_first.reserve(ROOM)
-        self.token_past.reserve(ROOM)
-        self.live.reserve(4 * ROOM)
+        self.states.reserve(ROOM)
         self.edges.reserve(2 * ROOM)
         self.calls.reserve(ROOM)
         self.start.reserve(ROOM)
@@ -55,17 +48,11 @@ cdef class Tables:
 
     cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil:
         """A state without edges."""
-        self.flags.push_back(flags)
-        self.rule_of.push_back(rule)
-        self.edge_first.push_back(0)
-        self.edge_past.push_back(0)
-        self.call_first.push_back(0)
-        self.call_past.push_back(0)
-        self.token_first.push_back(0)
-        self.token_past.push_back(0)
-        self.live.resize(self.live.size() + 4)
-        self.gate_of.push_back(-1)
-        return <int32_t>self.flags.size() - 1
+        cdef State state
+        memset(&state, 0, sizeof(State))
+        state.rule, state.gate, state.flags = rule, -1, flags
+        self.states.push_back(state)
+        return <int32_t>self.states.size() - 1
 
     cdef int _declare(self) except -1:
         """Make room for rules and token sets that were named since."""
@@ -94,7 +81,7 @@ cdef class Tables:
         gate.first, gate.update = <int32_t>self.guards.size(), update
         self.guards.insert(self.guards.end(), guards.begin(), guards.end())
         gate.past = <int32_t>self.guards.size()
-        self.gate_of[state] = <int32_t>self.gates.size()
+        self.states[state].gate = <int32_t>self.gates.size()
         self.gates.push_back(gate)
 
     cdef int expand(self, int32_t state) except -1 nogil:
@@ -136,8 +123,8 @@ cdef class Tables:
     def complete(self):
         """Enter every rule and expand every state."""
         cdef int32_t state = 0, rule = 0
-        while state < <int32_t>self.flags.size() or rule < <int32_t>self.start.size():
-            if state < <int32_t>self.flags.size():
+        while state < <int32_t>self.states.size() or rule < <int32_t>self.start.size():
+            if state < <int32_t>self.states.size():
                 self.need(state)
                 state += 1
             else:
@@ -147,7 +134,7 @@ cdef class Tables:
     @property
     def state_count(self):
         """States so far, the pseudo-states included."""
-        return <int32_t>self.flags.size()
+        return <int32_t>self.states.size()
 
     @property
     def rule_count(self):
@@ -163,13 +150,14 @@ cdef class Tables:
         cdef int32_t k
         self.need(state)
         return (
-            self.rule_of[state],
-            bool(self.flags[state] & ACCEPTING),
+            self.states[state].rule,
+            bool(self.states[state].flags & ACCEPTING),
             [(self.edges[k].low, self.edges[k].high, self.edges[k].target)
-             for k in range(self.edge_first[state], self.edge_past[state])],
-            [(self.calls[k].rule, self.calls[k].target) for k in range(self.call_first[state], self.call_past[state])],
+             for k in range(self.states[state].edge_first, self.states[state].edge_past)],
+            [(self.calls[k].rule, self.calls[k].target)
+             for k in range(self.states[state].call_first, self.states[state].call_past)],
             [(self.tokens[k].token_set, self.tokens[k].target)
-             for k in range(self.token_first[state], self.token_past[state])],
+             for k in range(self.states[state].token_first, self.states[state].token_past)],
         )
 
     def hold(self):
@@ -186,7 +174,7 @@ cdef class Tables:
     @property
     def growth(self):
         """Grows with whatever is made: equal numbers, equal tables."""
-        return self.flags.size() + self.edges.size() + self.calls.size() + self.tokens.size() + self.start.size()
+        return self.states.size() + self.edges.size() + self.calls.size() + self.tokens.size() + self.start.size()
 
     def seen(self, int state):
         """A state as far as it is made, which `row` would make: (rule, accepting, reads bytes, reads tokens, whether
@@ -196,12 +184,12 @@ cdef class Tables:
             self.lock.lock()
             try:
                 with gil:
-                    if not 0 <= state < <int>self.flags.size():
-                        raise IndexError(f"no state {state}: there are {self.flags.size()}")
-                    edges = self.row(state)[2:] if self.flags[state] & EXPANDED else ([], [], [])
-                    found = (self.rule_of[state], bool(self.flags[state] & ACCEPTING),
-                             bool(self.flags[state] & SCANNABLE), bool(self.flags[state] & TOKENS),
-                             bool(self.flags[state] & EXPANDED), *edges)
+                    if not 0 <= state < <int>self.states.size():
+                        raise IndexError(f"no state {state}: there are {self.states.size()}")
+                    edges = self.row(state)[2:] if self.states[state].flags & EXPANDED else ([], [], [])
+                    found = (self.states[state].rule, bool(self.states[state].flags & ACCEPTING),
+                             bool(self.states[state].flags & SCANNABLE), bool(self.states[state].flags & TOKENS),
+                             bool(self.states[state].flags & EXPANDED), *edges)
             finally:
                 self.lock.unlock()
         return found
@@ -302,7 +290,8 @@ cdef class Tables:
     @property
     def nbytes(self):
         """Bytes held by the arrays."""
-        return 61 * self.flags.size() + 8 * self.edges.size() + 8 * self.calls.size() + 12 * self.start.size()
+        return (sizeof(State) * self.states.size() + 8 * self.edges.size() + 8 * self.calls.size()
+                + 12 * self.start.size())
 
     def __repr__(self):
         return (f"{type(self).__name__}({self.rule_count} rules, {self.state_count} states, {self.edges.size()} "
@@ -313,9 +302,9 @@ cdef object _with_member(Tables tables, int32_t state, counter):
     """`counted`, in a rule with members in any order."""
     cdef const MemberSet* members = members_at(tables, state)
     cdef Gate gate
-    if tables.gate_of[state] < 0:
+    if tables.states[state].gate < 0:
         return counter
-    gate = tables.gates[tables.gate_of[state]]
+    gate = tables.gates[tables.states[state].gate]
     if not _some_hold(members, [tables.guards[k] for k in range(gate.first, gate.past)], counter):
         return None
     if gate.update < 0:
@@ -375,7 +364,7 @@ cdef class EagerTables(Tables):
             number += 1
 
     def _append(self, int32_t number, rule, fsm):
-        cdef int32_t base = <int32_t>self.flags.size(), state, source, target, byte
+        cdef int32_t base = <int32_t>self.states.size(), state, source, target, byte
         cdef ByteEdge edge
         cdef CallEdge call
         cdef TokenEdge token
@@ -394,42 +383,42 @@ cdef class EagerTables(Tables):
                     self.put_gate(base + source, guards, gate[1])
         for source, low, high, target in fsm.byte_edges:
             state = base + source
-            if not self.flags[state] & SCANNABLE:
-                self.edge_first[state] = <int32_t>self.edges.size()
+            if not self.states[state].flags & SCANNABLE:
+                self.states[state].edge_first = <int32_t>self.edges.size()
             edge.low, edge.high, edge.target = low, high, base + target
             self.edges.push_back(edge)
-            self.edge_past[state] = <int32_t>self.edges.size()
-            self.flags[state] |= SCANNABLE
+            self.states[state].edge_past = <int32_t>self.edges.size()
+            self.states[state].flags |= SCANNABLE
             for byte in range(low, high + 1):
-                self.live[4 * state + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
+                self.states[state].live[byte >> 6] |= <uint64_t>1 << (byte & 63)
         for source, call.rule, target in fsm.call_edges:
             state = base + source
-            if not self.flags[state] & CALLS:
-                self.call_first[state] = <int32_t>self.calls.size()
+            if not self.states[state].flags & CALLS:
+                self.states[state].call_first = <int32_t>self.calls.size()
             call.target = base + target
             self.calls.push_back(call)
-            self.call_past[state] = <int32_t>self.calls.size()
-            self.flags[state] |= CALLS
+            self.states[state].call_past = <int32_t>self.calls.size()
+            self.states[state].flags |= CALLS
         for source, token.token_set, target in fsm.token_edges:
             state = base + source
-            if not self.flags[state] & TOKENS:
-                self.token_first[state] = <int32_t>self.tokens.size()
+            if not self.states[state].flags & TOKENS:
+                self.states[state].token_first = <int32_t>self.tokens.size()
             token.target = base + target
             self.tokens.push_back(token)
-            self.token_past[state] = <int32_t>self.tokens.size()
-            self.flags[state] |= TOKENS
+            self.states[state].token_past = <int32_t>self.tokens.size()
+            self.states[state].flags |= TOKENS
         for source in range(fsm.size):
             state = base + source
             if rule.repeat is not None:
-                self.flags[state] |= COUNTED
-            elif fsm.accepting[source] and not self.flags[state] & (SCANNABLE | TOKENS | CALLS):
-                self.flags[state] |= TAIL
+                self.states[state].flags |= COUNTED
+            elif fsm.accepting[source] and not self.states[state].flags & (SCANNABLE | TOKENS | CALLS):
+                self.states[state].flags |= TAIL
             if fsm.accepting[source]:
-                self.flags[state] |= ACCEPTING
-            self.flags[state] |= EXPANDED
+                self.states[state].flags |= ACCEPTING
+            self.states[state].flags |= EXPANDED
 
     def positions(self, int state):
-        cdef int32_t rule = self.rule_of[state]
+        cdef int32_t rule = self.states[state].rule
         nfa = self.lowering.nfa(rule)
         places = [nfa.tag_at(tag) for tag in self.fsms[rule].tags[state - self.start[rule]]]
         return self.lowering.positions(rule, places)

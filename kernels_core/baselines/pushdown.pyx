@@ -41,13 +41,13 @@ cdef class PushdownMachine(Machine):
                     raise BudgetExceededError("parser stacks", self.max_stacks, self.where)
             item = self.items[i]
             i += 1
-            if self.tables.flags[item.state] & (SCANNABLE | SPECIAL | TOKENS):
+            if self.tables.states[item.state].flags & (SCANNABLE | SPECIAL | TOKENS):
                 self.final.push_back(item)
-            for k in range(self.tables.call_first[item.state], self.tables.call_past[item.state]):
+            for k in range(self.tables.states[item.state].call_first, self.tables.states[item.state].call_past):
                 frame, counter = item.frame, item.counter
                 if not self._enters(self.tables.calls[k].target, &counter):
                     continue
-                if not self.tables.flags[self.tables.calls[k].target] & TAIL:
+                if not self.tables.states[self.tables.calls[k].target].flags & TAIL:
                     self.entry.clear()
                     self.entry.push_back(Item(self.tables.calls[k].target, item.frame, counter))
                     frame = self.intern_frame(self.entry, -1, 0).number

@@ -79,7 +79,7 @@ cdef class FsmMasks(MaskCache):
         with nogil:
             self.machine.lock.lock()
             try:
-                for state in range(self.machine.tables.start[0], <int32_t>self.machine.tables.flags.size()):
+                for state in range(self.machine.tables.start[0], <int32_t>self.machine.tables.states.size()):
                     record = self.machine.closure(Item(state, ROOT_FRAME, 0))
                     if record.mask == NULL:
                         self.machine.check_budget()
@@ -92,6 +92,6 @@ cdef int _add_named(MaskCache masks, SetRec* record) except -1 nogil:
     """Whole tokens that the set's items name."""
     cdef int32_t i
     for i in range(record.count):
-        if masks.machine.tables.flags[record.items[i].state] & TOKENS:
+        if masks.machine.tables.states[record.items[i].state].flags & TOKENS:
             masks._add_token_edges(record.items[i])
     return 0

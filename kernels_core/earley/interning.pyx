@@ -53,7 +53,7 @@ cdef class InternedStates:
         memcpy(record.returns, returns.data(), returns.size() * sizeof(Item))
         record.ended_count = -1
         for i in range(returns.size()):
-            if self.tables.flags[returns[i].state] & ACCEPTING:
+            if self.tables.states[returns[i].state].flags & ACCEPTING:
                 record.chained = 1
         self.frames.push_back(record)
         if self.limited:
@@ -124,7 +124,7 @@ cdef class InternedStates:
                 record.completed = 1
             elif items[i].state == C_ESCAPE:
                 record.escaped = 1
-            if self.tables.flags[items[i].state] & TOKENS:
+            if self.tables.states[items[i].state].flags & TOKENS:
                 record.tokens = 1
             if self.limited:
                 record.limits |= self.frame_limits[items[i].frame].reach

@@ -68,7 +68,7 @@ cdef class Machine(InternedStates):
 
     cdef inline bint _enters(self, int32_t state, int32_t* counter) except -1 nogil:
         """Whether an item may come to `state` with what it has seen; `counter` is then right there."""
-        return not self.tables.gated or self.tables.gate_of[state] < 0 or self.registers.enter(self.tables, state,
+        return not self.tables.gated or self.tables.states[state].gate < 0 or self.registers.enter(self.tables, state,
                                                                                                counter)
 
 

@@ -140,7 +140,7 @@ cdef class Machine(InternedStates):
         for i in range(source.count):
             item = source.items[i]
             self.tables.need(item.state)
-            for k in range(self.tables.edge_first[item.state], self.tables.edge_past[item.state]):
+            for k in range(self.tables.states[item.state].edge_first, self.tables.states[item.state].edge_past):
                 edge = self.tables.edges[k]
                 if edge.high < byte:
                     low[0] = max(low[0], edge.high + 1)
@@ -210,7 +210,7 @@ cdef class Machine(InternedStates):
             for i in range(source.count):
                 item = source.items[i]
                 self.tables.need(item.state)
-                for k in range(self.tables.token_first[item.state], self.tables.token_past[item.state]):
+                for k in range(self.tables.states[item.state].token_first, self.tables.states[item.state].token_past):
                     chosen = self.tables.tokens[k].token_set
                     counter = item.counter
                     if (self.tables.contains(chosen, token) and (has_text or not self.tables.token_negated[chosen])
@@ -278,7 +278,7 @@ cdef class Machine(InternedStates):
             for i in range(source.count):
                 state = source.items[i].state
                 self.tables.need(state)
-                for k in range(self.tables.token_first[state], self.tables.token_past[state]):
+                for k in range(self.tables.states[state].token_first, self.tables.states[state].token_past):
                     chosen = self.tables.tokens[k].token_set
                     if not self.tables.token_negated[chosen] and self.tables.contains(chosen, token):
                         return True
@@ -304,9 +304,9 @@ cdef class Machine(InternedStates):
         self.closed_marks = NULL
         if self.kernel.size() == 1:
             only = self.kernel[0].state
-            if not self.tables.flags[only] & (ACCEPTING | CALLS):
+            if not self.tables.states[only].flags & (ACCEPTING | CALLS):
                 return self.intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
-            if self.tables.flags[only] & TAIL and self.memoize and not self.limited:
+            if self.tables.states[only].flags & TAIL and self.memoize and not self.limited:
                 return self.returned(self.kernel[0].frame)
         normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
@@ -360,13 +360,13 @@ cdef class Machine(InternedStates):
         while i < items.size():
             item = items[i]
             i += 1
-            flags = self.tables.flags[item.state]
+            flags = self.tables.states[item.state].flags
             if not flags & ACCEPTING or i <= done.size() and done[i - 1]:
                 continue
             if not self.may_stop(item):
                 continue
             if flags & COUNTED:
-                rule = self.tables.rule_of[item.state]
+                rule = self.tables.states[item.state].rule
                 iterations = item.counter + 1
                 if item.counter < 0:
                     add_new(&self.met, items, number, self.tables.start[rule], item.frame, item.counter)
@@ -415,7 +415,7 @@ cdef class Machine(InternedStates):
             deeper = False
             for k in range(frame.count):
                 below = self.frames[frame.returns[k].frame]
-                if (self.tables.flags[frame.returns[k].state] & ACCEPTING and below.chained and not below.visited
+                if (self.tables.states[frame.returns[k].state].flags & ACCEPTING and below.chained and not below.visited
                         and below.ended_count < 0):
                     stack.push_back(below)
                     deeper = True
@@ -475,17 +475,17 @@ cdef class Machine(InternedStates):
         self.final.clear()
         for i in range(self.items.size()):
             item = self.items[i]
-            if self.tables.flags[item.state] & (SCANNABLE | SPECIAL | TOKENS):
+            if self.tables.states[item.state].flags & (SCANNABLE | SPECIAL | TOKENS):
                 self.final.push_back(item)
-            if not self.tables.flags[item.state] & CALLS:
+            if not self.tables.states[item.state].flags & CALLS:
                 continue
             self.tables.need(item.state)
-            for k in range(self.tables.call_first[item.state], self.tables.call_past[item.state]):
+            for k in range(self.tables.states[item.state].call_first, self.tables.states[item.state].call_past):
                 counter = item.counter
                 if not self._enters(self.tables.calls[k].target, &counter):
                     continue
                 slot = self._slot(self.tables.calls[k].rule)
-                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_of(item.frame) == -1:
+                if self.tables.states[self.tables.calls[k].target].flags & TAIL and self.left_of(item.frame) == -1:
                     frame = self.frames[item.frame]
                     for m in range(frame.count):
                         add_new(&self.met, self.entries[slot], slot, frame.returns[m].state, frame.returns[m].frame,
@@ -499,12 +499,12 @@ cdef class Machine(InternedStates):
                 return False
             state = self.tables.enter(self.slot_rule[i])
             self.tables.need_calls(state)
-            for k in range(self.tables.call_first[state], self.tables.call_past[state]):
+            for k in range(self.tables.states[state].call_first, self.tables.states[state].call_past):
                 counter = 0
                 if not self._enters(self.tables.calls[k].target, &counter):
                     continue
                 slot = self._slot(self.tables.calls[k].rule)
-                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_in_slot(<int32_t>i) == -1:
+                if self.tables.states[self.tables.calls[k].target].flags & TAIL and self.left_in_slot(<int32_t>i) == -1:
                     if slot != <int32_t>i:
                         self.include_into.push_back(slot)
                         self.include_from.push_back(<int32_t>i)
@@ -528,7 +528,7 @@ cdef class Machine(InternedStates):
             resolve_frames(self)
         for i in range(self.slot_rule.size()):
             state = self.tables.start[self.slot_rule[i]]
-            if self.tables.flags[state] & (SCANNABLE | TOKENS):
+            if self.tables.states[state].flags & (SCANNABLE | TOKENS):
                 self.final.push_back(Item(state, self.frame_of_slot[i], 0))
             if self.marked and self.tables.marks[self.slot_rule[i]]:
                 self.begun.push_back(self.frame_of_slot[i])

@@ -130,7 +130,7 @@ cdef int _follow(InternedStates states, const vector[Item]& kernel, Ways* ways) 
         if not states.frame_limits[item.frame].reach & MARKED:
             _add(ways.staying, -1, ways.last[way])
             continue
-        if not states.tables.flags[item.state] & TAIL:
+        if not states.tables.states[item.state].flags & TAIL:
             _find_open(states, item.frame, ways.open)
             places.clear()
             _find_places(states, item.frame, places)
@@ -157,11 +157,11 @@ cdef int _follow(InternedStates states, const vector[Item]& kernel, Ways* ways) 
 
 
 cdef inline bint _may_end(InternedStates states, const Item& item) noexcept nogil:
-    cdef uint8_t flags = states.tables.flags[item.state]
+    cdef uint8_t flags = states.tables.states[item.state].flags
     if not flags & ACCEPTING or not states.may_stop(item):
         return False
     return not flags & COUNTED or item.counter < 0 or (
-        item.counter + 1 >= states.tables.min_iterations[states.tables.rule_of[item.state]])
+        item.counter + 1 >= states.tables.min_iterations[states.tables.states[item.state].rule])
 
 
 cdef int _find_places(InternedStates states, int32_t number, vector[int32_t]& places) except -1 nogil:

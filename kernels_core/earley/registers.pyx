@@ -33,8 +33,8 @@ cdef class Registers:
 
     cdef bint may_enter(self, Tables tables, int32_t state, int32_t number) noexcept nogil:
         """Whether an item with a register may come to a state that has a gate."""
-        cdef Gate gate = tables.gates[tables.gate_of[state]]
-        cdef const MemberSet* members = tables.member_sets[tables.rule_of[state]]
+        cdef Gate gate = tables.gates[tables.states[state].gate]
+        cdef const MemberSet* members = tables.member_sets[tables.states[state].rule]
         cdef Read read
         cdef int32_t k
         if number < 0:
@@ -47,20 +47,20 @@ cdef class Registers:
 
     cdef bint enter(self, Tables tables, int32_t state, int32_t* number) except -1 nogil:
         """The same; the register is then as it is there."""
-        cdef int32_t update = tables.gates[tables.gate_of[state]].update
+        cdef int32_t update = tables.gates[tables.states[state].gate].update
         if number[0] < 0:
             return True
         if not self.may_enter(tables, state, number[0]):
             return False
         if update >= 0:
-            number[0] = self._with(tables.member_sets[tables.rule_of[state]], number[0], update)
+            number[0] = self._with(tables.member_sets[tables.states[state].rule], number[0], update)
         return True
 
     cdef bint is_next(self, Tables tables, int32_t state, int32_t number) noexcept nogil:
         """Whether an item that comes to `state`, which has a gate, is not in a member, or in the next one in an order
         that does for all sets of members: required ones that are missing come first, by number."""
-        cdef Gate gate = tables.gates[tables.gate_of[state]]
-        cdef const MemberSet* members = tables.member_sets[tables.rule_of[state]]
+        cdef Gate gate = tables.gates[tables.states[state].gate]
+        cdef const MemberSet* members = tables.member_sets[tables.states[state].rule]
         cdef Read read
         cdef int32_t k, next = 0
         if number < 0:
@@ -86,9 +86,9 @@ cdef class Registers:
         """Add the bytes that an item can scan, in a rule with members, to `live` (four words)."""
         cdef int32_t k, target
         tables.need(state)
-        for k in range(tables.edge_first[state], tables.edge_past[state]):
+        for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
             target = tables.edges[k].target
-            if tables.gate_of[target] < 0 or self.may_enter(tables, target, number):
+            if tables.states[target].gate < 0 or self.may_enter(tables, target, number):
                 mark_bytes(live, tables.edges[k].low, tables.edges[k].high)
         return 0
 

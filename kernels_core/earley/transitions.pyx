@@ -66,10 +66,10 @@ cdef int add_live(Tables tables, const Item& item, uint64_t* live) except -1 nog
     if (not tables.bounded or not tables.room(item.state, item.counter, &room)
             or room.missing <= 0 and room.left > room.reserve):
         for k in range(4):
-            live[k] |= tables.live[4 * item.state + k]
+            live[k] |= tables.states[item.state].live[k]
         return 0
     tables.need(item.state)
-    for k in range(tables.edge_first[item.state], tables.edge_past[item.state]):
+    for k in range(tables.states[item.state].edge_first, tables.states[item.state].edge_past):
         counter = item.counter
         if tables.count(tables.edges[k].target, &counter):
             for byte in range(tables.edges[k].low, tables.edges[k].high + 1):

@@ -20,10 +20,10 @@ from kernels_core.masks.thresholds cimport thresholds
 cdef int32_t resolve_calls(Tables tables, int32_t state) except -1 nogil:
     """The state that stands for `state`: where a rule begins, if all it does is call that rule and end with it."""
     cdef int32_t call
-    while tables.flags[state] & ~EXPANDED == CALLS:
+    while tables.states[state].flags & ~EXPANDED == CALLS:
         tables.need(state)
-        call = tables.call_first[state]
-        if (tables.call_past[state] != call + 1 or not tables.flags[tables.calls[call].target] & TAIL
+        call = tables.states[state].call_first
+        if (tables.states[state].call_past != call + 1 or not tables.states[tables.calls[call].target].flags & TAIL
                 or tables.min_iterations[tables.calls[call].rule] >= 0):
             return state
         state = tables.enter(tables.calls[call].rule)
@@ -51,31 +51,31 @@ cdef bint _collect(Tables tables, int32_t start, vector[int32_t]& place_of, Body
     cdef ByteEdge edge
     cdef Room room
     graph.closes = False
-    place_of.resize(max(place_of.size(), tables.flags.size()), -1)
+    place_of.resize(max(place_of.size(), tables.states.size()), -1)
     place_of[start] = 0
     graph.states.push_back(start)
     while i < graph.states.size():
         state = graph.states[i]
         i += 1
-        if (tables.flags[state] & (ACCEPTING | CALLS | COUNTED | TOKENS) or graph.states.size() > thresholds.body_states
-                or members_at(tables, state) != NULL):
+        if (tables.states[state].flags & (ACCEPTING | CALLS | COUNTED | TOKENS)
+                or graph.states.size() > thresholds.body_states or members_at(tables, state) != NULL):
             return False
         graph.edge_first.push_back(<int32_t>graph.edges.size())
         graph.may_close.push_back(False)
         tables.need(state)
-        for k in range(tables.edge_first[state], tables.edge_past[state]):
+        for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
             edge = tables.edges[k]
             edge.target = resolve_calls(tables, edge.target)
-            if tables.rule_of[edge.target] != tables.rule_of[start] and tables.room(edge.target, 0, &room):
+            if tables.states[edge.target].rule != tables.states[start].rule and tables.room(edge.target, 0, &room):
                 return False        # from there on characters would be counted
-            if tables.flags[edge.target] & ACCEPTING:
-                if (tables.flags[edge.target] & (SCANNABLE | CALLS | TOKENS | COUNTED) or edge.low != edge.high
+            if tables.states[edge.target].flags & ACCEPTING:
+                if (tables.states[edge.target].flags & (SCANNABLE | CALLS | TOKENS | COUNTED) or edge.low != edge.high
                         or graph.closes and edge.low != graph.closing_byte):
                     return False
                 graph.closing_byte, graph.closes = edge.low, True
                 graph.may_close[i - 1] = True
                 continue
-            place_of.resize(max(place_of.size(), tables.flags.size()), -1)
+            place_of.resize(max(place_of.size(), tables.states.size()), -1)
             if place_of[edge.target] < 0:
                 place_of[edge.target] = <int32_t>graph.states.size()
                 graph.states.push_back(edge.target)

@@ -156,7 +156,7 @@ cdef class MaskCache:
         if not self._follow_items(record):
             self.wide.assign(record.count, 1)
         for i in range(record.count if record.tokens else 0):
-            if self.machine.tables.flags[record.items[i].state] & TOKENS:
+            if self.machine.tables.states[record.items[i].state].flags & TOKENS:
                 self.used_strategies |= 1 << TOKEN_EDGE
                 self._add_token_edges(record.items[i])
         self._add_token_sets(record)
@@ -216,7 +216,7 @@ cdef class MaskCache:
         self.singles.clear()
         for i in range(record.count):
             item = record.items[i]
-            if not self.wide[i] or not self.machine.tables.flags[item.state] & SCANNABLE:
+            if not self.wide[i] or not self.machine.tables.states[item.state].flags & SCANNABLE:
                 continue
             # Items are sorted by state, frame, counter: one state's verdicts are added once, whoever its callers are.
             if _seen_before(record, i):
@@ -268,11 +268,11 @@ cdef class MaskCache:
 
     cdef int32_t _iterations_missing(self, Item item) noexcept nogil:
         """Iterations that a counted item has to complete before its rule may end."""
-        return self.machine.tables.min_iterations[self.machine.tables.rule_of[item.state]] - item.counter
+        return self.machine.tables.min_iterations[self.machine.tables.states[item.state].rule] - item.counter
 
     cdef int32_t _iterations_left(self, Item item) noexcept nogil:
         """Iterations that a counted item may still complete; -1: any number."""
-        cdef int32_t most = self.machine.tables.max_iterations[self.machine.tables.rule_of[item.state]]
+        cdef int32_t most = self.machine.tables.max_iterations[self.machine.tables.states[item.state].rule]
         return -1 if most < 0 else most - item.counter
 
     cdef int iteration_profile(self, int32_t state, const Follow& follow, shared_ptr[TokenSet]& result) except -1 nogil:
@@ -341,9 +341,9 @@ cdef class MaskCache:
         cdef size_t i
         cdef vector[int32_t] nothing
         self.machine.tables.need(state)
-        for k in range(self.machine.tables.token_first[state], self.machine.tables.token_past[state]):
+        for k in range(self.machine.tables.states[state].token_first, self.machine.tables.states[state].token_past):
             target = self.machine.tables.tokens[k].target
-            if (self.machine.tables.gate_of[target] >= 0
+            if (self.machine.tables.states[target].gate >= 0
                     and not self.machine.registers.may_enter(self.machine.tables, target, item.counter)):
                 continue
             chosen = self.machine.tables.tokens[k].token_set
@@ -365,12 +365,12 @@ cdef class MaskCache:
 
         Iterations count up to the longest token only.
         """
-        cdef int32_t rule = self.machine.tables.rule_of[state]
+        cdef int32_t rule = self.machine.tables.states[state].rule
         cdef int32_t horizon = self.trie.max_depth + 1
         cdef Room room
         key.to_minimum, key.to_maximum = 0, horizon
         key.lookahead.high = key.lookahead.low = 0
-        if self.machine.tables.flags[state] & COUNTED:
+        if self.machine.tables.states[state].flags & COUNTED:
             key.to_minimum = min(max(self.machine.tables.min_iterations[rule] - counter, 0), horizon)
             if self.machine.tables.max_iterations[rule] >= 0:
                 key.to_maximum = min(self.machine.tables.max_iterations[rule] - counter, horizon)
@@ -427,7 +427,7 @@ cdef class MaskCache:
         """`token_set` without the uncertain tokens that no caller of the state's rule can take, if `lookahead`."""
         cdef PoolKey key
         cdef uint64_t local
-        cdef int32_t rule = self.machine.tables.rule_of[state]
+        cdef int32_t rule = self.machine.tables.states[state].rule
         cdef shared_ptr[TokenSet] tokens
         cdef bint shared = self.pool is not None and members_at(self.machine.tables, state) == NULL
         if self.lookahead is None:
@@ -460,27 +460,30 @@ cdef class MaskCache:
         cdef SetRec* reference_start = NULL
         cdef const Prefix* prefix = NULL
         cdef Choice choice
+        cdef int32_t counted
         self.decide.choose(state, counter, as_reference, &choice)
         if choice.strategy == STRING_BODY:
             if self.string_bodies.token_set(state, follow.key, bytes, result):
                 return 0
             choice.strategy = choice.otherwise
         if choice.strategy == EXCLUDED_WORDS or choice.strategy == DIFFERENCE:
+            counted = FREE if choice.alike else counter
             # A walk with shortcuts costs little more than most differences: a reference is not made for their sake.
-            self.token_set(choice.reference, counter, follow, AS_REFERENCE, reference,
-                           choice.strategy == EXCLUDED_WORDS or not self.decide.walk_shortcuts)
+            self.token_set(choice.reference, counted, follow, AS_REFERENCE, reference,
+                           choice.strategy == EXCLUDED_WORDS or choice.counts or not self.decide.walk_shortcuts)
             # a difference itself, asked for before
             if reference.get() != NULL and depth_of(reference.get()) >= thresholds.difference_depth:
                 reference.reset()
             if reference.get() != NULL:
-                reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counter)
+                reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counted)
                 prefix = &choice.prefix if choice.strategy == EXCLUDED_WORDS else NULL
         # Where something is counted each character leads to another set, so there is no subtree to accept whole.
         if choice.counts:
-            compute_token_set(self.trie, self.machine, None, state, counter, reference, NULL, NULL, bytes, result)
+            compute_token_set(self.trie, self.machine, None, state, counter, reference, reference_start, NULL,
+                              choice.alike, bytes, result)
         else:
             compute_token_set(self.trie, self.machine, self.whole_subtrees, state, counter, reference, reference_start,
-                              prefix, bytes, result)
+                              prefix, 0, bytes, result)
         result.get().made_by = <uint8_t>(choice.strategy if result.get().reference.get() != NULL else VOCABULARY_WALK)
         return 0
 
@@ -545,8 +548,8 @@ cdef class MaskCache:
         cdef int32_t state
         cdef list rows = []
         self.machine.complete()
-        for state in range(<int32_t>self.machine.tables.flags.size()):
-            if self.machine.tables.flags[state] & SCANNABLE:
+        for state in range(<int32_t>self.machine.tables.states.size()):
+            if self.machine.tables.states[state].flags & SCANNABLE:
                 rows.append((state, estimate(self.trie, self.machine.tables, state),
                              self.measured[state] if self.measured.count(state) else None))
         rows.sort(key=lambda row: (-row[1], row[0]))
@@ -560,7 +563,8 @@ cdef class MaskCache:
         cdef shared_ptr[TokenSet] tokens
         cdef Follow follow
         cdef Room room
-        if not 0 <= state < <int32_t>self.machine.tables.flags.size() or not self.machine.tables.flags[state] & SCANNABLE:
+        if (not 0 <= state < <int32_t>self.machine.tables.states.size()
+                or not self.machine.tables.states[state].flags & SCANNABLE):
             raise ValueError(f"state {state} reads no bytes")
         with nogil:
             self.machine.lock.lock()

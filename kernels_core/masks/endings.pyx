@@ -264,8 +264,8 @@ cdef class ShortestEnds:
 
     cdef int32_t _of_item(self, const Item& item, int32_t* missing) except -1 nogil:
         """The place of an item, and how many iterations of its rule are missing behind the one under way."""
-        cdef int32_t rule = self.machine.tables.rule_of[item.state]
-        if not self.machine.tables.flags[item.state] & COUNTED:
+        cdef int32_t rule = self.machine.tables.states[item.state].rule
+        if not self.machine.tables.states[item.state].flags & COUNTED:
             return self._place(item.state, item.counter)
         missing[0] = max(0, self.machine.tables.min_iterations[rule] - item.counter - 1) if item.counter >= 0 else 0
         return self._place(item.state, 0)
@@ -278,7 +278,7 @@ cdef class ShortestEnds:
         length = self.places[place].tokens if tokens else self.places[place].bytes
         if length >= NEVER or not missing:
             return length
-        start = self._place(self.machine.tables.start[self.machine.tables.rule_of[self.places[place].state]], 0)
+        start = self._place(self.machine.tables.start[self.machine.tables.states[self.places[place].state].rule], 0)
         self._solve(start)
         return _sum(length, _product(self.places[start].tokens if tokens else self.places[start].bytes, missing))
 
@@ -292,7 +292,8 @@ cdef class ShortestEnds:
             todo.pop_back()
             breathe(1)
             if missing > 0:
-                start = self._place(self.machine.tables.start[self.machine.tables.rule_of[self.places[place].state]], 0)
+                start = self.machine.tables.states[self.places[place].state].rule
+                start = self._place(self.machine.tables.start[start], 0)
                 todo.push_back(pair[int32_t, int32_t](start, missing - 1))
             while self.places[place].way == BY_BYTE:
                 found.push_back(<uint8_t>self.places[place].part)
@@ -419,13 +420,13 @@ cdef class ShortestEnds:
                 self._push(here.bytes + self.places[here.place].bytes, at, -2, -1)
             return 0
         counter = self.places[here.place].counter
-        if (self.machine.tables.flags[state] & ACCEPTING
+        if (self.machine.tables.states[state].flags & ACCEPTING
                 and self.machine.registers.may_end(members_at(self.machine.tables, state), counter)
                 and (not self.machine.tables.bounded or self.machine.tables.is_long_enough(state, counter))):
             self.places[here.place].bytes = self.places[here.place].tokens = 0
             return self._push(here.bytes, at, -2, -1)
         self.machine.tables.need(state)
-        for k in range(self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]):
+        for k in range(self.machine.tables.states[state].edge_first, self.machine.tables.states[state].edge_past):
             best = -1
             for byte in range(self.machine.tables.edges[k].low, self.machine.tables.edges[k].high + 1):
                 if self.rank[byte] < 0:
@@ -438,10 +439,10 @@ cdef class ShortestEnds:
         sort(edges.begin(), edges.end())
         for n in range(edges.size()):
             self._go(at, here.bytes + 1, edges[n].second, edges[n].first & 255, BY_BYTE)
-        for k in range(self.machine.tables.token_first[state], self.machine.tables.token_past[state]):
+        for k in range(self.machine.tables.states[state].token_first, self.machine.tables.states[state].token_past):
             if self._has_token(self.machine.tables.tokens[k].token_set):
                 self._go(at, here.bytes + 1, self.machine.tables.tokens[k].target, -1, BY_TOKEN)
-        for k in range(self.machine.tables.call_first[state], self.machine.tables.call_past[state]):
+        for k in range(self.machine.tables.states[state].call_first, self.machine.tables.states[state].call_past):
             self._push(here.bytes + 1, at, self.machine.tables.calls[k].rule, self.machine.tables.calls[k].target)
         return 0
 
@@ -451,7 +452,7 @@ cdef class ShortestEnds:
         cdef int32_t counter = self.places[here.place].counter, began
         if way == BY_BYTE and self.machine.tables.bounded and not self.machine.tables.count(state, &counter):
             return 0
-        if self.machine.tables.gated and self.machine.tables.gate_of[state] >= 0:
+        if self.machine.tables.gated and self.machine.tables.states[state].gate >= 0:
             began = self.places[self.starts[here.search]].counter
             if not (self.any_first and here.search == 0 and counter == began):
                 if not self.machine.registers.is_next(self.machine.tables, state, counter):

@@ -18,6 +18,7 @@ cdef struct Quiet:
     # Bytes of a subtree of the vocabulary after which no judged text can have ended.
     uint64_t[2] ascii
     uint8_t beyond_ascii
+    uint8_t parts           # of the vocabulary (`trie.Part`), one bit each: those spelt in such bytes alone
 
 
 cdef struct Begun:

@@ -22,8 +22,10 @@ from kernels_core.earley.machine cimport Passage, step
 from kernels_core.earley.marks cimport find_watched
 from kernels_core.earley.records cimport MARKED, is_live
 from kernels_core.earley.transitions cimport last_alike
+from kernels_core.grammar.plain_text cimport delimiter_of
 from kernels_core.grammar.rules cimport JUDGED
 from kernels_core.json_values cimport value_of
+from kernels_core.masks.trie cimport OTHER, PLAIN
 
 __all__ = ["ItemEnds"]
 
@@ -252,10 +254,12 @@ cdef class ItemEnds:
         """Whether nothing judged ends in the subtree of `node`, read from `at`."""
         cdef Quiet* quiet
         cdef int32_t below = self.trie.nodes[node].below
-        if below < 0 or self.trie.nodes[node].height >= NEAR:
+        if self.trie.nodes[node].height >= NEAR:
             return False
         quiet = self._quiet(at)
-        return (not self.trie.below[below].ascii[0] & ~quiet.ascii[0]
+        if not self.trie.nodes[node].parts & ~quiet.parts:
+            return True
+        return (below >= 0 and not self.trie.below[below].ascii[0] & ~quiet.ascii[0]
                 and not self.trie.below[below].ascii[1] & ~quiet.ascii[1]
                 and (quiet.beyond_ascii or not self.trie.below[below].beyond_ascii))
 
@@ -264,6 +268,7 @@ cdef class ItemEnds:
         if at != self.quiet_at:
             if not self.quiet.count(<size_t>at):
                 self._find_quiet(at, &self.quiet[<size_t>at])
+                _find_parts(&self.quiet[<size_t>at])
             self.quiet_at, self.quiet_there = at, &self.quiet[<size_t>at]
         return self.quiet_there
 
@@ -336,6 +341,15 @@ cdef void _strike(Quiet* quiet, int32_t low, int32_t high) noexcept nogil:
         quiet.beyond_ascii = False
     for byte in range(low, min(high, 0x7F) + 1):
         quiet.ascii[byte >> 6] &= ~(<uint64_t>1 << (byte & 63))
+
+
+cdef void _find_parts(Quiet* quiet) noexcept nogil:
+    """Find the parts of the vocabulary that are spelt in quiet bytes alone."""
+    cdef int32_t byte, loud = 0 if quiet.beyond_ascii else 1 << PLAIN
+    for byte in range(0x80):
+        if not quiet.ascii[byte >> 6] >> (byte & 63) & 1:
+            loud |= 1 << delimiter_of(byte)
+    quiet.parts = 0 if loud >> PLAIN & 1 else <uint8_t>(~loud & (1 << OTHER) - 1)
 
 
 cdef bint _are_alike(SetRec* one, SetRec* other) noexcept nogil:

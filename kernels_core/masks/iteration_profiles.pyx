@@ -38,12 +38,14 @@ cdef bint has_prefix_free_iterations(Tables tables, int32_t rule) except -1 nogi
     cdef vector[int32_t] found
     cdef size_t i
     cdef int32_t state
+    cdef uint8_t flags
     _reach(tables, tables.start[rule], found)
     if found.size() > thresholds.profile_states:
         return False
     for i in range(found.size()):
         state = found[i]
-        if tables.flags[state] & (TOKENS | CALLS) or tables.flags[state] & ACCEPTING and tables.flags[state] & SCANNABLE:
+        flags = tables.states[state].flags
+        if flags & (TOKENS | CALLS) or flags & ACCEPTING and flags & SCANNABLE:
             return False
     return True
 
@@ -55,7 +57,7 @@ cdef int _reach(Tables tables, int32_t start, vector[int32_t]& found) except -1 
     found.push_back(start)
     while i < found.size() and found.size() <= thresholds.profile_states:
         tables.need(found[i])
-        for k in range(tables.edge_first[found[i]], tables.edge_past[found[i]]):
+        for k in range(tables.states[found[i]].edge_first, tables.states[found[i]].edge_past):
             n = 0
             while n < found.size() and found[n] != tables.edges[k].target:
                 n += 1
@@ -94,16 +96,16 @@ cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uin
     cdef size_t i
     cdef int32_t k
     cdef int16_t place
-    _reach(tables, tables.start[tables.rule_of[state]], states)
+    _reach(tables, tables.start[tables.states[state].rule], states)
     # place 0 is the start between two iterations, place 1 the start inside one
     states.insert(states.begin(), states[0])
     _take_room(found, states.size())
     found.between[0] = True
     for i in range(states.size()):
-        for k in range(tables.edge_first[states[i]], tables.edge_past[states[i]]):
+        for k in range(tables.states[states[i]].edge_first, tables.states[states[i]].edge_past):
             edge = tables.edges[k]
             place = 0
-            if not tables.flags[edge.target] & ACCEPTING:
+            if not tables.states[edge.target].flags & ACCEPTING:
                 place = 1
                 while states[place] != edge.target:
                     place += 1

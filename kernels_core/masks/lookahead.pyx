@@ -31,7 +31,7 @@ cdef class Lookahead:
         self.identities.resize(machine.tables.start.size())
         found = [set() for _ in range(machine.tables.rule_count)]
         for state in range(machine.tables.state_count):
-            for k in range(machine.tables.call_first[state], machine.tables.call_past[state]):
+            for k in range(machine.tables.states[state].call_first, machine.tables.states[state].call_past):
                 found[machine.tables.calls[k].rule].add(machine.tables.calls[k].target)
         # Where a caller's rule may end at once, its own callers go on: follow them until nothing is new.
         for rule in range(machine.tables.rule_count):
@@ -39,9 +39,9 @@ cdef class Lookahead:
             reached = set(todo)
             while todo:
                 target = todo.pop()
-                if not machine.tables.flags[target] & ACCEPTING:
+                if not machine.tables.states[target].flags & ACCEPTING:
                     continue
-                for other in found[machine.tables.rule_of[target]]:
+                for other in found[machine.tables.states[target].rule]:
                     if other not in reached:
                         reached.add(other)
                         todo.append(other)
@@ -57,7 +57,7 @@ cdef class Lookahead:
                 state = self.targets[rule][i]
                 # How many iterations, or which members, a caller has behind it is not known here: any.
                 add_item(self.machine.kernel, state, BOTTOM_FRAME,
-                         FREE if self.machine.tables.flags[state] & COUNTED
+                         FREE if self.machine.tables.states[state].flags & COUNTED
                          or members_at(self.machine.tables, state) != NULL else 0)
             self.follow[rule] = self.machine.close()
         return self.follow[rule]
@@ -73,7 +73,7 @@ cdef class Lookahead:
                 for i in range(self.targets[rule].size()):
                     state = self.targets[rule][i]
                     states.identity(state, &found)
-                    counted = b"+" if self.machine.tables.flags[state] & COUNTED else b"-"
+                    counted = b"+" if self.machine.tables.states[state].flags & COUNTED else b"-"
                     parts.add(found.high.to_bytes(8, "little") + found.low.to_bytes(8, "little") + counted)
                 digest = hashlib.blake2b(b"".join(sorted(parts)), key=key, digest_size=16).digest()
                 self.identities[rule].high = int.from_bytes(digest[:8], "little")

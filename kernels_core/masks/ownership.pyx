@@ -101,12 +101,12 @@ def pooled(TokenSetPool pool not None):
 
 def rules_of(MaskCache masks not None, list states):
     """The rules' numbers of automaton states (-1: a pseudo-state); no state is expanded for it."""
-    cdef int32_t state, count = <int32_t>masks.machine.tables.rule_of.size()
+    cdef int32_t state, count = <int32_t>masks.machine.tables.states.size()
     cdef list rules = []
     for state in states:
         if not 0 <= state < count:
             raise IndexError(f"no state {state}: there are {count}")
-        rules.append(masks.machine.tables.rule_of[state])
+        rules.append(masks.machine.tables.states[state].rule)
     return rules
 
 

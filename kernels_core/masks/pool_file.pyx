@@ -352,8 +352,10 @@ cdef bint _is_trie(TokenSet* made, TokenTrie trie) noexcept nogil:
     """Whether the suffix trie is one: preorder, `skip` past the subtree, `token_first` ascending over all `ids`."""
     cdef int32_t count = <int32_t>made.byte.size(), node
     cdef vector[int32_t] open_nodes
-    if count < 1 or made.skip.size() != <size_t>count or made.depth.size() != <size_t>count:
+    if made.skip.size() != <size_t>count or made.depth.size() != <size_t>count:
         return False
+    if count == 0:
+        return made.token_first.empty() and made.ids.empty()
     if made.token_first.size() != <size_t>count + 1 or made.token_first[0] != 0:
         return False
     if made.token_first[count] != <int32_t>made.ids.size() or made.depth[0] != 0:

@@ -130,7 +130,7 @@ cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil:
     for i in range(set.count):
         state = set.items[i].state
         machine.tables.need(state)
-        for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+        for k in range(machine.tables.states[state].edge_first, machine.tables.states[state].edge_past):
             if machine.tables.edges[k].target == state:
                 return True
     return False
@@ -150,12 +150,12 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
     memset(bytes, 0xFF, 4 * sizeof(uint64_t))
     for i in range(set.count):
         state = set.items[i].state
-        if not machine.tables.flags[state] & SCANNABLE:
+        if not machine.tables.states[state].flags & SCANNABLE:
             continue
         machine.tables.need(state)
         memset(own, 0, sizeof(own))
         any_own = False
-        for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+        for k in range(machine.tables.states[state].edge_first, machine.tables.states[state].edge_past):
             edge = machine.tables.edges[k]
             if edge.target == state:
                 any_own = True
@@ -164,7 +164,7 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
             if any_own:
                 bytes[w] &= own[w]
             else:
-                others[w] |= machine.tables.live[4 * state + w]
+                others[w] |= machine.tables.states[state].live[w]
     for w in range(4):
         bytes[w] &= ~others[w] & set.live[w]
     for w in range(4):

@@ -39,8 +39,10 @@ cdef struct Choice:
     Strategy strategy
     Strategy otherwise          # taken where `strategy` finds that it does not apply
     bint counts                 # each character, or member, leads to another set
-    # EXCLUDED_WORDS and DIFFERENCE alone: what is computed is the difference to the token set of another state.
+    # EXCLUDED_WORDS and DIFFERENCE alone: what is computed is the difference to the token set of another state, or to
+    # that of the state itself where nothing is counted (`alike`).
     int32_t reference
+    int32_t alike               # tokens of fewer bytes have the reference's verdicts; 0: nothing is known of them
     Prefix prefix               # EXCLUDED_WORDS: the words that the state leaves out of the reference
 
 

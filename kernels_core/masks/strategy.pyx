@@ -69,10 +69,10 @@ cdef class Strategies:
         A counted rule is never followed directly, since each iteration leads to another set.
         """
         if <size_t>state >= self.costs.size():
-            self.costs.resize(self.machine.tables.flags.size(), -1)
+            self.costs.resize(self.machine.tables.states.size(), -1)
         if self.costs[state] < 0:
             self.costs[state] = estimate(self.trie, self.machine.tables, state)
-            if self.machine.tables.flags[state] & COUNTED:
+            if self.machine.tables.states[state].flags & COUNTED:
                 self.costs[state] += 2 * self.direct_limit
         return self.costs[state]
 
@@ -99,7 +99,7 @@ cdef class Strategies:
                 total += cost
             begins = wide if others[i] else narrow
             for w in range(4):
-                begins[w] |= self.machine.tables.live[4 * state + w]
+                begins[w] |= self.machine.tables.states[state].live[w]
         return total
 
     cdef int take_follow(self, SetRec* record, int32_t first, Follow* follow) except -1 nogil:
@@ -136,8 +136,8 @@ cdef class Strategies:
 
     cdef bint has_profile(self, int32_t state) except -1 nogil:
         """Whether the verdicts at `state` may be looked up in an iteration profile."""
-        cdef int32_t rule = self.machine.tables.rule_of[state]
-        if not self.iteration_profiles or not self.machine.tables.flags[state] & COUNTED:
+        cdef int32_t rule = self.machine.tables.states[state].rule
+        if not self.iteration_profiles or not self.machine.tables.states[state].flags & COUNTED:
             return False
         if <size_t>rule >= self.profile_kinds.size():
             self.profile_kinds.resize(rule + 1, 0)
@@ -150,7 +150,7 @@ cdef class Strategies:
         in the set: none of them takes a byte that begins another iteration.
         """
         cdef Item item = record.items[first]
-        cdef int32_t rule = self.machine.tables.rule_of[item.state], k, w
+        cdef int32_t rule = self.machine.tables.states[item.state].rule, k, w
         cdef SetRec* caller
         if not self.has_profile(item.state):
             return False
@@ -160,18 +160,21 @@ cdef class Strategies:
             if record.items[k].counter == item.counter:
                 caller = self.machine.returned(record.items[k].frame)
                 for w in range(4):
-                    if caller.live[w] & self.machine.tables.live[4 * self.machine.tables.start[rule] + w]:
+                    if caller.live[w] & self.machine.tables.states[self.machine.tables.start[rule]].live[w]:
                         return False
         return True
 
     cdef int choose(self, int32_t state, int32_t counter, bint for_reference, Choice* choice) except -1 nogil:
         """Decide how the token set of `state` is computed; `for_reference`: it is itself wanted as a reference."""
         cdef Room room
-        cdef bint counts = (self.machine.tables.room(state, counter, &room)
-                            or members_at(self.machine.tables, state) != NULL)
-        choice.counts, choice.reference = counts, -1
+        cdef bint bounded = self.machine.tables.room(state, counter, &room)
+        choice.counts, choice.reference = bounded or members_at(self.machine.tables, state) != NULL, -1
         choice.strategy = choice.otherwise = VOCABULARY_WALK
-        if counts:
+        choice.alike = 0
+        if bounded and self.differential and room.missing <= 0 and room.left > room.reserve:
+            choice.strategy = choice.otherwise = DIFFERENCE
+            choice.reference, choice.alike = state, room.left - room.reserve
+        if choice.counts:
             return 0
         if self.differential and not for_reference:
             if (self.trie.token_count >= self.differential_from
@@ -193,7 +196,7 @@ cdef class Strategies:
         """
         cdef int32_t i, k, weight, best = -1, best_weight = 0, target, first, past, live = 0
         self.machine.tables.need(state)
-        first, past = self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]
+        first, past = self.machine.tables.states[state].edge_first, self.machine.tables.states[state].edge_past
         for i in range(first, past):
             target = self.machine.tables.edges[i].target
             weight = 0
@@ -207,7 +210,8 @@ cdef class Strategies:
         if best == state or 2 * best_weight < self.trie.token_count:
             return -1
         best = resolve_calls(self.machine.tables, best)
-        if not self.machine.tables.flags[best] & SCANNABLE or live < self.differential_from or not has(REFERENCE_STATES):
+        if (not self.machine.tables.states[best].flags & SCANNABLE or live < self.differential_from
+                or not has(REFERENCE_STATES)):
             return -1
         return best
 
@@ -221,11 +225,11 @@ cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 no
     cdef int32_t k, w, target
     cdef int64_t total = 0, begin, live
     tables.need(state)
-    for k in range(tables.edge_first[state], tables.edge_past[state]):
+    for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
         target = tables.edges[k].target
         live = 0
         for w in range(4):
-            live += ones(tables.live[4 * target + w])
+            live += ones(tables.states[target].live[w])
         begin = beginning(trie, tables.edges[k].low, tables.edges[k].high)
         total += 1 + begin * (live + 1) // 256
     return total

@@ -102,7 +102,7 @@ cdef class StringBodies:
 
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil:
         """Whether `graph` shows what is within reach of `state`; False if that is not in a string body."""
-        cdef int32_t rule = self.machine.tables.rule_of[state]
+        cdef int32_t rule = self.machine.tables.states[state].rule
         if <size_t>rule >= self.refused.size():
             self.refused.resize(rule + 1, 0)
         if (self.refused[rule] or not self.machine.tables.may_be_text(rule)
@@ -127,8 +127,8 @@ cdef class StringBodies:
             return True
         if not self.collected(state, graph):
             return False
-        if self.body_states.size() < self.machine.tables.flags.size():
-            self.body_states.resize(self.machine.tables.flags.size(), BodyState(-1, 0))
+        if self.body_states.size() < self.machine.tables.states.size():
+            self.body_states.resize(self.machine.tables.states.size(), BodyState(-1, 0))
         self.shared.lock.lock()
         at = self.body_states[state]
         if at.body >= 0:
@@ -290,7 +290,7 @@ cdef int32_t _byte_step(Tables tables, int32_t state, uint8_t byte) except -2 no
     """The state that `byte` leads to, -1 if it is not read."""
     cdef int32_t k
     tables.need(state)
-    for k in range(tables.edge_first[state], tables.edge_past[state]):
+    for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
         if byte <= tables.edges[k].high:
             return tables.edges[k].target if byte >= tables.edges[k].low else -1
     return -1

@@ -44,7 +44,7 @@ cdef cppclass TokenSet:
     vector[int32_t] listed          # ascending
     vector[uint32_t] bits
     # Uncertain: those of `reference` but for `decided`, and a trie of what remains after the rule was left, laid out
-    # like TokenTrie; node 0 is its root.
+    # like TokenTrie; node 0 is its root, and there are no nodes where there are no such tokens.
     vector[int32_t] decided         # ascending
     vector[uint8_t] byte
     vector[int32_t] skip
@@ -60,7 +60,7 @@ cdef cppclass TokenSet:
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t state, int32_t counter,
                            shared_ptr[TokenSet]& reference, SetRec* reference_start, const Prefix* prefix,
-                           const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil
+                           int32_t alike, const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, SuffixMatches& matches,

@@ -152,13 +152,14 @@ cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexc
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t state, int32_t counter,
                            shared_ptr[TokenSet]& reference, SetRec* reference_start, const Prefix* prefix,
-                           const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil:
+                           int32_t alike, const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil:
     """Walk the trie from `state` under an unknown caller, with the machine's lock held; the verdicts go to `result`.
 
     With a `reference` (the verdicts from `reference_start`) only the difference to it is walked and kept, unless that
     turns out to be large.  `prefix`: what `state` stands for, where `reference` is any text and some words are left
-    out; else NULL. `subtrees` accepts whole subtrees; None: all are walked.  `follow`: four words, the bytes that
-    callers can take; suffixes that begin with another byte are left out.  NULL: any byte.
+    out; else NULL.  `alike`: tokens of fewer bytes have the reference's verdicts.  `subtrees` accepts whole subtrees;
+    None: all are walked.  `follow`: four words, the bytes that callers can take; suffixes that begin with another byte
+    are left out.  NULL: any byte.
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
@@ -171,9 +172,9 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
     if reference.get() != NULL:
         if prefix == NULL or not find_words(trie, machine, prefix[0], start, reference_start, removed, todo):
             _find_children(trie, start, reference_start, todo)
-    if reference.get() != NULL and _walk_difference(trie, machine, todo, follow, accepted, removed, found.suffixes,
-                                               thresholds.difference_visits if subtrees is None
-                                               else thresholds.quick_difference_visits):
+    if reference.get() != NULL and _walk_difference(trie, machine, todo, alike, follow, accepted, removed,
+                                                    found.suffixes, thresholds.difference_visits if subtrees is None
+                                                    else thresholds.quick_difference_visits):
         made.get().reference = reference
         store_difference(made.get(), trie, accepted, removed)
     else:
@@ -204,11 +205,11 @@ cdef void _find_children(TokenTrie trie, SetRec* start, SetRec* reference_start,
         todo.push_back(Visit(children[k], start, reference_start))
 
 
-cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo, const uint64_t* follow,
-                           vector[int32_t]& accepted, vector[int32_t]& removed, vector[Suffix]& suffixes,
-                           int32_t most) except -1 nogil:
-    """The nodes in `todo`, and all below where their two machines are not the same yet; neither rule can have ended
-    above.
+cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo, int32_t alike,
+                           const uint64_t* follow, vector[int32_t]& accepted, vector[int32_t]& removed,
+                           vector[Suffix]& suffixes, int32_t most) except -1 nogil:
+    """The nodes in `todo`, and all below where their two machines are not the same yet and a token has `alike` bytes;
+    neither rule can have ended above.
 
     False, with half of it done, where they go apart for good: at more than `most` nodes.
     """
@@ -224,12 +225,14 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
     while not todo.empty():
         at = todo.back()
         todo.pop_back()
+        node = at.node
+        depth = nodes[node].depth
+        if depth + nodes[node].height < alike:
+            continue
         visits += 1
         machine.nodes_walked += 1
         if visits > most:
             return False
-        node = at.node
-        depth = nodes[node].depth
         forget(ends, depth)
         forget(their_ends, depth)
         target = step(machine, at.mine, nodes[node].byte)
@@ -411,11 +414,13 @@ cdef void _sort_ids(vector[int32_t]& ids, int32_t words) noexcept nogil:
 
 
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil:
-    """Same layout as `TokenTrie`; `suffixes` are sorted."""
+    """Same layout as `TokenTrie`; `suffixes` are sorted.  No nodes if there are none."""
     cdef vector[int32_t] open_nodes
     cdef size_t i
     cdef int32_t shared, k
     cdef Suffix current, previous
+    if suffixes.empty():
+        return
     previous.length = 0
     result.byte.push_back(0)
     result.depth.push_back(0)

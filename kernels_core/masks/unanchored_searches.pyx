@@ -35,9 +35,9 @@ cdef class UnanchoredSearches:
         """
         cdef int32_t rule
         cdef UnanchoredSearch* search
-        if self.tables is None or self.tables.rule_of[state] < 0:
+        if self.tables is None or self.tables.states[state].rule < 0:
             return NULL
-        rule = self.tables.rule_of[state]
+        rule = self.tables.states[state].rule
         if <size_t>rule >= self.refused.size():
             self.refused.resize(rule + 1, 0)
             self.searches.resize(rule + 1)
@@ -77,7 +77,7 @@ cdef class UnanchoredSearches:
         cdef const RangeEdge* read
         cdef Closure closure
         cdef int32_t k, j, one, most = thresholds.search_bytes
-        for k in range(self.tables.subset_first[state], self.tables.subset_past[state]):
+        for k in range(self.tables.subsets[state].first, self.tables.subsets[state].past):
             one = self.tables.members[k]
             for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 read = &nfa.bytes[j]
@@ -93,8 +93,8 @@ cdef class UnanchoredSearches:
 
     cdef bint _holds(self, UnanchoredSearch* search, int32_t state) noexcept nogil:
         """Whether `state` holds the loop of `search`."""
-        return includes(self.tables.members.begin() + self.tables.subset_first[state],
-                        self.tables.members.begin() + self.tables.subset_past[state],
+        return includes(self.tables.members.begin() + self.tables.subsets[state].first,
+                        self.tables.members.begin() + self.tables.subsets[state].past,
                         search.loop.begin(), search.loop.end())
 
     cdef Closure _closure(self, UnanchoredSearch* search, int32_t one) noexcept nogil:
@@ -169,7 +169,7 @@ cdef class UnanchoredSearches:
         cdef int32_t width = <int32_t>graph.states.size(), one, at, j, k, m, byte
         cdef vector[int32_t] todo       # width * NFA state + place
         cdef Closure closure
-        for k in range(self.tables.subset_first[state], self.tables.subset_past[state]):
+        for k in range(self.tables.subsets[state].first, self.tables.subsets[state].past):
             if not search.seen[width * self.tables.members[k]]:
                 search.seen[width * self.tables.members[k]] = 1
                 todo.push_back(width * self.tables.members[k])
