@@ -270,9 +270,9 @@ def test_only_tokens_that_are_likely_enough_are_drawn(tiny: LanguageModel) -> No
 
 def test_a_model_is_drawn_from_as_its_makers_say_where_nothing_else_is_said(tiny_folder: Path) -> None:
     model = load_model(tiny_folder, device="cpu")
-    model.model.generation_config.update(do_sample=True, temperature=0.25, top_p=0.9)
+    model.model.generation_config.update(do_sample=True, temperature=0.25, top_p=0.9, top_k=0)
     own = generate(model, "fox", PAIRS, seed=3, max_tokens=20)
-    assert (own.settings["temperature"], own.settings["top_p"]) == (0.25, 0.9)
+    assert [own.settings[name] for name in ("temperature", "top_p", "top_k")] == [0.25, 0.9, None]
     assert own.tokens == generate(model, "fox", PAIRS, seed=3, max_tokens=20, temperature=0.25, top_p=0.9).tokens
     said = generate(model, "fox", PAIRS, seed=3, max_tokens=20, temperature=1.0, top_p=1.0)
     assert (said.settings["temperature"], said.settings["top_p"]) == (1.0, 1.0)

@@ -91,6 +91,8 @@ class LanguageModel:
     def sampling(self) -> Sampling:
         """How its makers draw from it, where nothing else is said: what its `generation_config.json` says."""
         said = self.model.generation_config.to_diff_dict()
+        if said.get("top_k") == 0:  # `transformers` writes so that it is off
+            del said["top_k"]
         known = {name: said[name] for name in ("temperature", "top_k", "top_p", "min_p") if said.get(name) is not None}
         return Sampling(**known)
 
