@@ -134,7 +134,7 @@ def test_tools_experiment(ledger: Ledger) -> None:
     tables = find_experiment("tools").tables(frame)
     assert "3 tools: compile" in set(tables["Tools as one schema, made tools, us"]["metric"])
     assert tables["Verdicts on calls, as one tag, made tools"]["wrong inputs"].tolist() == [0]
-    assert len(find_experiment("tools").plot(frame).data) == 6
+    assert len(find_experiment("tools").plot(frame).data) == 12
     verdicts = judge(tools.CLAIMS, frame)  # without a peer there is nothing to compare with
     assert {verdict.word for verdict in verdicts} == {"undecided"}
     first, second = (tools.draw_tools(3, which, 0) for which in range(2))
