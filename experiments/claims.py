@@ -138,7 +138,7 @@ class Claim:
     @property
     def bound(self) -> str:
         """The bound in words."""
-        bound = f"at most {self.at_most:.3g}" if self.at_most is not None else f"at least {self.at_least:.3g}"
+        bound = f"at {'most' if self.at_most is not None else 'least'} {_short(self.limit)}"
         return f"always {bound}" if self.always else bound
 
 

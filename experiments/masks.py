@@ -39,12 +39,13 @@ from experiments.measurement import (
     verdicts,
 )
 from experiments.pairs import best_peer, request, together
+from experiments.statuses import BY_KEYWORD, BY_SPLIT, by_keyword, by_split
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
 
 __all__ = ["CLAIMS", "DEFAULT_ENGINES", "TABLES", "grid", "grid_of", "plot", "trial"]
 
-DEFAULT_ENGINES: Final = ("ours", "xgrammar", "llguidance")
+DEFAULT_ENGINES: Final = ("ours", "xgrammar", "xgrammar-default", "llguidance")
 EXTENT: Final = {"smoke": (1, 20), "quick": (15, 200), "full": (None, None)}
 CASE: Final = ("file", "index")
 TIMES_SHOWN: Final = ("mask", "mask, seen before", "compile")
@@ -138,6 +139,8 @@ PLACE: Final = (Column("file", help="where the schema is"), Column("index", help
 TABLES: Final = (
     Table("", TIMES, rows=_times),
     Table("Verdicts", VERDICTS, rows=verdicts, unfinished=True),
+    Table("As MaskBench tells it, by split", BY_SPLIT, rows=by_split, unfinished=True),
+    Table("By keyword", BY_KEYWORD, rows=by_keyword, unfinished=True),
     Table("", (ENGINE, *PLACE, *MISTAKES), rows=_wrong),
 )
 

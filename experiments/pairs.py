@@ -18,7 +18,7 @@ import pandas as pd
 
 from experiments.claims import Effect, ratio
 from experiments.columns import finished
-from experiments.measurement import FLOOR
+from experiments.measurement import FLOOR, first_valid, request_ns
 from experiments.tails import OURS, quantile
 
 __all__ = ["Pooled", "Together", "best_peer", "over", "request", "together"]
@@ -160,11 +160,9 @@ def request(frame: pd.DataFrame, keys: Sequence[str], unit: str, share: float | 
     """
     spent: dict[str, dict[tuple[object, ...], float]] = {}
     for row in finished(frame[frame["engine"] != FLOOR]).to_dict("records"):
-        at = next((at for at, valid in enumerate(row["valid"]) if valid), None)
-        if row["compiled"] is True and at is not None and row["cold"][at]["accepted"]:
-            text, case = row["cold"][at], tuple(row[key] for key in keys)
-            took = float(row["compile_ns"] + sum(text["mask_ns"]) + sum(text["accept_ns"])) / 1e3
-            known = spent.setdefault(str(row["engine"]), {})
+        if row["compiled"] is True and (at := first_valid(row)) is not None:
+            known, case = spent.setdefault(str(row["engine"]), {}), (at, *(row[key] for key in keys))
+            took = request_ns(row, at) / 1e3
             known[case] = min(took, known.get(case, took))
     if OURS not in spent or len(spent) < 2:
         return None

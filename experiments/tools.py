@@ -68,7 +68,7 @@ NAMES: Final = {"bfcl": "BFCL", "made": "made tools", "bare": "made tools, lengt
 CASE: Final = ("data", "form", "tools", "set")
 BFCL, MADE, BARE = NAMES
 LENGTHS: Final = ("minLength", "maxLength")
-METRICS: Final = ("compile", "time to first mask", "mask", "accept")
+METRICS: Final = ("request", "compile", "time to first mask", "mask", "accept")
 
 
 def grid(

@@ -17,9 +17,10 @@ from experiments.bounds import bounds_of, history_of
 from experiments.claims import FEWEST, Claim, Effect, different, judge, mean, ratio, share, worst
 from experiments.history import history
 from experiments.ledger import Ledger
+from experiments.pages import recorded
 from experiments.pairs import Pooled, best_peer, together
 from experiments.registry import CATALOGUE, find_experiment, repeated
-from experiments.report import as_markdown, recorded
+from experiments.report import as_markdown, shown_table
 from experiments.running import run
 from workbench.cli import app
 
@@ -231,7 +232,8 @@ def test_a_bound_that_moved_or_is_younger_than_its_measurement_is_told() -> None
 
 
 def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("experiments.record.RESULTS_FOLDER", tmp_path / "results")
+    monkeypatch.setattr("experiments.pages.DOCS", tmp_path / "docs")
     monkeypatch.setattr("experiments.report.FIGURES", tmp_path / "figures")
     monkeypatch.setattr(reuse, "grid", lambda preset: [SMALL | {"setting": one} for one in ("static", "dynamic")])
     words = ["experiment", "run", "reuse", "--repeats", "2", "--ledger", str(tmp_path / "l.sqlite"), "--record"]
@@ -239,9 +241,9 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert done.exit_code == 0, done.output
     last = done.output[done.output.index("Versions:") :]
     assert last.count("undecided: 2 units") == len(reuse.CLAIMS)
-    text = (tmp_path / "RESULTS.md").read_text()
+    text = (tmp_path / "docs" / "results" / "reuse.md").read_text()
     assert "--repeats 2" in text
-    assert ("](figures/reuse.svg)" in text) == (tmp_path / "figures" / "reuse.svg").is_file()
+    assert ("experiments/reuse.svg)" in text) == (tmp_path / "figures" / "reuse.svg").is_file()
     assert "- Trials: 4 (4 ok)" in text
     assert "**undecided: 2 units**: When requests choose their tools" in text
     assert "Published: 0 (table 1)" in text
@@ -255,11 +257,11 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert rows["verdict"].tolist() == ["held", "undecided"] * len(reuse.CLAIMS)
     absent = CliRunner().invoke(app, ["experiment", "history", "nonesuch", "--ledger", str(tmp_path / "l.sqlite")])
     assert absent.exit_code == 2
-    kept = recorded("reuse", file=tmp_path / "RESULTS.md")
+    kept = recorded("reuse", results=tmp_path / "results")
     assert "- Trials: 4 (4 ok)" in kept
     assert kept.count("\n**") == 1  # one table
-    assert recorded("reuse", 2, file=tmp_path / "RESULTS.md").startswith(kept)
-    assert "No run of masks" in recorded("masks", file=tmp_path / "RESULTS.md")
+    assert recorded("reuse", 2, results=tmp_path / "results").startswith(kept)
+    assert "No run of masks" in recorded("masks", results=tmp_path / "results")
 
 
 SMALL = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": "demo"}
@@ -295,7 +297,7 @@ def test_claims_stand_in_tables_and_in_markdown(ledger: Ledger, monkeypatch: pyt
     result = run("reuse", ledger=ledger, grid=[SMALL | {"setting": "dynamic"}])
     table = result.claims()
     assert table["verdict"].tolist() == ["undecided: 1 unit"] * len(reuse.CLAIMS)
-    text = as_markdown(result.tables(), result.verdicts())
+    text = as_markdown([shown_table(*one) for one in result.tables().items()], result.verdicts())
     assert text.startswith("- ⚪ **undecided: 1 unit**")
 
 
