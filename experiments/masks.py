@@ -170,6 +170,10 @@ def _beside(share: float | None, what: str) -> Callable[[pd.DataFrame], Effect |
     return lambda trials: best_peer(together(trials, CASE), share, what, "schemas")
 
 
+def _request(share: float | None) -> Callable[[pd.DataFrame], Effect | None]:
+    return lambda trials: request(trials, CASE, "schemas with a valid text", share)
+
+
 def _within_a_millisecond(trials: pd.DataFrame) -> Effect:
     """Of all schemas that were tried: one that was refused was not compiled."""
     ours = together(trials, CASE, [OURS])
@@ -214,7 +218,7 @@ CLAIMS: Final = (
         Claim(
             text=f"A request, cold, takes at most half of the best peer's time {how}.",
             what=f"compile, all masks and accepts of a schema's first valid text, {what}, ours / best peer",
-            effect=lambda trials, share=share: request(trials, CASE, "schemas with a valid text", share),
+            effect=_request(share),
             at_most=0.5,
         )
         for how, what, share in (("on average", "average", None), ("in the tail", "99 % quantile", 0.99))

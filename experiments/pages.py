@@ -16,9 +16,10 @@ from experiments.evidence import evidence
 from experiments.measurement import VERDICTS
 from experiments.quotes import QUOTED, renewed
 from experiments.record import RESULTS_FOLDER, Record, ShownTable, load_records
-from experiments.report import LIGHTS, as_markdown, to_markdown
+from experiments.report import LIGHTS, as_markdown, shown_table, to_markdown
+from experiments.running import Result
 
-__all__ = ["DOCS", "pages", "quoting", "recorded", "write_pages"]
+__all__ = ["DOCS", "pages", "quoting", "record_of", "recorded", "write_pages"]
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 HEADING: Final = f"""# Results, section by section
@@ -74,6 +75,22 @@ def recorded(section: str, tables: int = 1, *, results: Path = RESULTS_FOLDER) -
     if found is None:
         return f"*No run of {section} is recorded.*"
     return f"**{section}, recorded**\n\n{_body(found, 'docs/', tables)}"
+
+
+def record_of(section: str, result: Result, figure: Path | None = None) -> Record:
+    """What to keep of a run.  figure: its picture."""
+    frame = result.frame
+    return Record(
+        section,
+        result.experiment.name,
+        result.experiment.title,
+        [line.removeprefix("- ") for line in result.origin.splitlines()],
+        str(frame["started"].max())[:10],
+        figure.name if figure is not None else None,
+        "",
+        result.verdicts(),
+        [shown_table(caption, table) for caption, table in result.tables().items()],
+    )
 
 
 def _section(record: Record) -> str:

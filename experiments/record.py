@@ -143,10 +143,10 @@ def _written(one: ClaimVerdict) -> dict[str, Any]:
 
 
 def _read(known: Mapping[str, Any]) -> ClaimVerdict:
-    numbers = {name: nan if known.get(name) is None else float(known[name]) for name in NUMBERS}
+    size, low, high = (nan if known.get(name) is None else float(known[name]) for name in NUMBERS)
     about = {name: value for name, value in known.items() if name not in (*NUMBERS, "units", "unit")}
     claim = Claim(effect=_unknown, **about)
-    return ClaimVerdict(claim, "undecided", units=known.get("units", 0), unit=known.get("unit", ""), **numbers)
+    return ClaimVerdict(claim, "undecided", size, low, high, known.get("units", 0), known.get("unit", ""))
 
 
 def _unknown(frame: pd.DataFrame) -> None:

@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 from rich import box
@@ -21,11 +21,8 @@ from rich.text import Text
 from experiments.claims import ClaimVerdict, Word
 from experiments.columns import Column, explained
 from experiments.ledger import Ledger
-from experiments.record import Record, ShownTable
+from experiments.record import ShownTable
 from workbench.peers.catalogue import ENGINES, settings_of
-
-if TYPE_CHECKING:
-    from experiments.running import Result
 
 __all__ = [
     "FIGURES",
@@ -35,7 +32,6 @@ __all__ = [
     "print_verdicts",
     "provenance",
     "reasons",
-    "record_of",
     "rows_of",
     "show",
     "shown_table",
@@ -184,22 +180,6 @@ def shown_table(caption: str, frame: pd.DataFrame) -> ShownTable:
     numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame.columns]
     rows = [[show(cell).replace("\n", " ") for cell in row] for row in frame.itertuples(index=False)]
     return ShownTable(caption, [str(name) for name in frame.columns], numeric, rows)
-
-
-def record_of(section: str, result: Result, figure: Path | None = None) -> Record:
-    """What to keep of a run.  figure: its picture."""
-    frame = result.frame
-    return Record(
-        section,
-        result.experiment.name,
-        result.experiment.title,
-        [line.removeprefix("- ") for line in result.origin.splitlines()],
-        str(frame["started"].max())[:10],
-        figure.name if figure is not None else None,
-        "",
-        result.verdicts(),
-        [shown_table(caption, table) for caption, table in result.tables().items()],
-    )
 
 
 def _counts(frame: pd.DataFrame) -> str:

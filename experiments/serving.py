@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from random import Random
 from typing import Any, Final
 
@@ -104,7 +104,7 @@ def trial(params: Params) -> dict[str, Any]:
     cases = replay_cases(params, [OURS, *peers])
     found: dict[str, Any] = {"engines": [FREE, OURS, *peers], "peers": peers, "requests": {}, "took_s": {}}
     with torch.inference_mode():
-        _run(params, FREE, cases, None)  # what the machine makes once: recorded passes, kernels of the model
+        _run(params, FREE, cases, None)  # what the machine makes once
         rate = None
         if params["offered"]:
             known, seconds = _run(params, FREE, cases, None)
@@ -164,16 +164,17 @@ def _requests(params: Params, cases: Sequence[Case], rate: float | None, vocabul
 
 def _run(params: Params, name: str, cases: Sequence[Case], rate: float | None) -> tuple[list[Request], float]:
     """All requests in the engine `name`; they, and how many seconds it took."""
-    loop = _loop(params, name)
-    loop.warm_up()
+    loop = _loop(params)
+    loop.use(name)
     requests = _requests(params, cases, rate, loop.info.vocab_size)
-    if name != FREE:
-        loop.engine.forget()
     gc.collect()
     gc.disable()
     try:
         with ThreadPoolExecutor(THREADS) as pool:
             seconds = loop.serve(requests, pool)
+    except BaseException:
+        _KEPT.clear()  # its rows are half written
+        raise
     finally:
         gc.enable()
     return requests, seconds
@@ -182,8 +183,20 @@ def _run(params: Params, name: str, cases: Sequence[Case], rate: float | None) -
 # -- the loop ---------------------------------------------------------------------------------------------------------
 
 
-def _loop(params: Params, name: str) -> Any:
-    """`workbench.generation.Engine` along given texts; a function, since it needs PyTorch when it is called."""
+def _loop(params: Params) -> Any:
+    """`workbench.generation.Engine` along given texts, kept for the next trial of the same shape: its recorded passes
+    are made once."""
+    key = tuple(params[part] for part in ("model", "device", "vocabulary", "rows", "prompt", "steps"))
+    if key not in _KEPT:
+        _KEPT.clear()
+        _KEPT[key] = _make_loop(params)
+    return _KEPT[key]
+
+
+_KEPT: dict[tuple[Any, ...], Any] = {}
+
+
+def _make_loop(params: Params) -> Any:
     import torch
 
     from experiments.gpu import model_of
@@ -191,6 +204,7 @@ def _loop(params: Params, name: str) -> Any:
     from kernels_core import GrammarMatcher
     from workbench.generation import Engine
     from workbench.generation.drawing import send
+    from workbench.generation.graphs import rows_recorded
     from workbench.generation.sampling import Sampling, draw_rows
 
     info = datasets.open_tokenizer(params["vocabulary"]).info
@@ -199,25 +213,32 @@ def _loop(params: Params, name: str) -> Any:
         def __init__(self) -> None:
             length = params["prompt"] + params["steps"] + 8
             super().__init__(model_of(params, info), info, rows=params["rows"], max_length=length, **READING)
-            self.engine = open_engine(name, params["vocabulary"]) if name != FREE else None
             self.of: dict[Any, Request] = {}
             self.began = 0.0
-            if name in PEERS:
-                words = (info.vocab_size + 31) // 32
-                pinned = self._device.type == "cuda"
-                self.bits = torch.full((params["rows"], words), -1, dtype=torch.int32, pin_memory=pinned)
-                self.fill_all, self.kernel = batch_fill(name), peer_kernel(name)
+            words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
+            self.bits = torch.full((params["rows"], words), -1, dtype=torch.int32, pin_memory=pinned)
+            # A pass is recorded on a GPU for some numbers of rows: no request waits for that.
+            self._run._reserve(params["rows"], self.max_length)
+            counts = {rows_recorded(count, params["rows"]) for count in range(1, params["rows"] + 1)}
+            for count, held in product(sorted(counts) if pinned else (), (0, self.max_length - 2)):
+                self._run.lengths[:count] = [held] * count
+                self._run.decode(torch.ones(count, dtype=torch.int64, device=self._device))
+                self._run.lengths[:count] = [0] * count
 
-        def warm_up(self) -> None:
-            """What a peer makes once is no part of a request: llguidance compiles its kernel, for one row, for two, and
-            once more for any number."""
-            if name not in PEERS:
-                return
-            made = self.engine.compile_schema(WARM_UP)
-            self.fill_all([made.matcher], self.bits[:1])
-            for count in sorted({min(count, params["rows"]) for count in (1, 2, 3, 5, params["rows"])}):
-                logits = torch.zeros(count, info.vocab_size, device=self._device, dtype=self._run.model.dtype)
-                self.kernel(logits, self.bits[:count].to(self._device))
+        def use(self, name: str) -> None:
+            """Write with the engine `name` from now on, with empty caches.  What a peer makes once is no part of a
+            request: llguidance compiles its kernel, for one row, for two, and once more for any number."""
+            self.name = name
+            self.engine = open_engine(name, params["vocabulary"]) if name != FREE else None
+            if name in PEERS:
+                self.fill_all, self.kernel = batch_fill(name), peer_kernel(name)
+                made = self.engine.compile_schema(WARM_UP)
+                self.fill_all([made.matcher], self.bits[:1])
+                for count in sorted({min(count, params["rows"]) for count in (1, 2, 3, 5, params["rows"])}):
+                    logits = torch.zeros(count, info.vocab_size, device=self._device, dtype=self._run.model.dtype)
+                    self.kernel(logits, self.bits[:count].to(self._device))
+            if self.engine is not None:
+                self.engine.forget()
 
         def serve(self, requests: Sequence[Request], pool: ThreadPoolExecutor) -> float:
             """Until all have ended; returns the seconds."""
@@ -228,7 +249,7 @@ def _loop(params: Params, name: str) -> Any:
                 while coming and (open_ < params["rows"] if coming[0].at is None else coming[0].at <= now):
                     request = coming.popleft()
                     request.came = now if request.at is None else request.at
-                    if name != FREE:
+                    if self.name != FREE:
                         request.grammar = pool.submit(request.case[0], self.engine)
                     compiling.append(request)
                     open_ += 1
@@ -240,9 +261,9 @@ def _loop(params: Params, name: str) -> Any:
                     ended = [row for row in self.of if row.finish_reason is not None]
                     for row in ended:
                         if not self.of.pop(row).ended:
-                            raise RuntimeError(f"{name} ended a text early: {row.finish_reason}: {row.error}")
+                            raise RuntimeError(f"{self.name} ended a text early: {row.finish_reason}: {row.error}")
                     open_ -= len(ended)
-                elif compiling:
+                elif compiling and compiling[0].grammar is not None:
                     compiling[0].grammar.result()  # nothing else to do
                 elif coming and coming[0].at is not None:
                     time.sleep(max(0.0, coming[0].at - now))
@@ -251,13 +272,13 @@ def _loop(params: Params, name: str) -> Any:
         def enter(self, request: Request) -> None:
             """Its grammar is there: it may have a place."""
             request.constraint = None if request.grammar is None else request.grammar.result()
-            matcher = GrammarMatcher(request.constraint.compiled) if name == OURS else None
+            matcher = GrammarMatcher(request.constraint.compiled) if self.name == OURS else None
             row = self.admit(request.prompt, matcher, sampling=Sampling(), seed=0, max_tokens=len(request.tokens))
             self.of[row] = request
 
         def choose(self, rows: list[Any], states: Any, masks: Any) -> list[int]:
             served = [self.of[row] for row in rows]
-            if name in PEERS:
+            if self.name in PEERS:
                 logits = self._run.logits(states)
                 bits = self.bits[: len(rows)]
                 self.fill_all([request.constraint.matcher for request in served], bits)
@@ -270,8 +291,8 @@ def _loop(params: Params, name: str) -> Any:
             now = time.perf_counter() - self.began
             for request, token in zip(served, given, strict=True):
                 request.times.append(now)
-                if name in PEERS and not request.constraint.accept(token):
-                    raise RuntimeError(f"{name} refused token {token}")
+                if self.name in PEERS and not request.constraint.accept(token):
+                    raise RuntimeError(f"{self.name} refused token {token}")
             return given
 
     return Loop()

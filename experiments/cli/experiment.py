@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from experiments.ledger import Ledger
     from experiments.running import Result
 
-__all__ = ["app"]
+__all__ = ["app", "drawn"]
 
 app = typer.Typer(help="Experiments: what they claim, running them, their results.", no_args_is_help=True)
 
@@ -322,7 +322,7 @@ def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], se
     """Print the tables and verdicts of finished trials and write the files that were asked for."""
     from experiments import pages, record
     from experiments.columns import finished
-    from experiments.report import as_markdown, print_tables, print_verdicts, record_of, shown_table
+    from experiments.report import as_markdown, print_tables, print_verdicts, shown_table
 
     ran, tables, verdicts = len(finished(result.frame)) > 0, result.tables(), result.verdicts()
     print_tables(tables, console)
@@ -340,12 +340,12 @@ def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], se
         else:
             ledger.export(result.experiment.name, path)
     if section is not None:
-        figure = _drawn(section, result, console) if ran else None
-        record_of(section, result, figure).save(record.RESULTS_FOLDER)
+        figure = drawn(section, result, console) if ran else None
+        pages.record_of(section, result, figure).save(record.RESULTS_FOLDER)
         pages.write_pages(record.RESULTS_FOLDER, pages.DOCS)
 
 
-def _drawn(section: str, result: Result, console: Console) -> Path | None:
+def drawn(section: str, result: Result, console: Console) -> Path | None:
     """The result's figure as a file for the results; None, with the reason, where none can be drawn."""
     from experiments import report
     from experiments.page import write_figures

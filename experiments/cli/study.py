@@ -36,9 +36,10 @@ def study(
 
     from experiments import pages
     from experiments import record as recording
+    from experiments.cli.experiment import drawn
     from experiments.columns import finished
     from experiments.ledger import Ledger, LedgerError
-    from experiments.report import print_verdicts, reasons, record_of
+    from experiments.report import print_verdicts, reasons
     from experiments.study import GPU_MINUTES, run_part, worth
     from experiments.sweep import SweepError
 
@@ -72,7 +73,9 @@ def study(
                     console.print("    " + ", ".join(str(cell) for cell in row), highlight=False, markup=False)
                 print_verdicts(result.verdicts(), console)
                 if record and done:
-                    record_of(part.section, result).save(recording.RESULTS_FOLDER)
+                    pages.record_of(part.section, result, drawn(part.section, result, console)).save(
+                        recording.RESULTS_FOLDER
+                    )
                     pages.write_pages(recording.RESULTS_FOLDER, pages.DOCS)
     except (LedgerError, SweepError) as error:
         Console(stderr=True).print(str(error), style="red")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,25 @@ def test_every_request_is_served_token_by_token(ledger: Ledger) -> None:
     assert set(table["arrivals"]) == {"closed", "Poisson, 80%"}
     assert (table["tokens a second"] > 0).all()
     assert len(find_experiment("serving").plot(frame).data) >= 2
+
+
+def test_a_peers_kernel_is_compiled_before_the_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one row, for two, and for any number: a request must not wait for a compiler."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from experiments import replay
+
+    called: list[Any] = []
+    peer = SimpleNamespace(
+        compile_schema=lambda schema: SimpleNamespace(matcher=None), forget=lambda: called.append("forget")
+    )
+    monkeypatch.setattr(serving, "PEERS", ("peer",))
+    monkeypatch.setattr(serving, "open_engine", lambda name, vocabulary: peer)
+    monkeypatch.setattr(replay, "peer_kernel", lambda name: lambda logits, bits: called.append(len(logits)))
+    monkeypatch.setattr(replay, "batch_fill", lambda name: lambda matchers, bits: called.append("fill"))
+    with torch.inference_mode():
+        serving._make_loop(serving.grid("smoke")[0] | {"rows": 4}).use("peer")
+    assert called == ["fill", 1, 2, 3, 4, "forget"]
 
 
 def test_requests_come_by_poisson() -> None:
