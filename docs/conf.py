@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 project = "Maskscope"
 root_doc = "docs/index"
 extensions = ["myst_nb"]
-include_patterns = ["*.md", "docs/**", "notebooks/*", "experiments/RESULTS.md", "tests/cases/README.md"]
+include_patterns = ["*.md", "docs/**", "notebooks/*", "tests/cases/README.md"]
 exclude_patterns = ["**/.ipynb_checkpoints"]
 
 html_theme = "furo"

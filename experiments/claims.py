@@ -1,23 +1,24 @@
 """Claims judged by numbers: held, refuted or undecided, with the size of the effect and its interval.
 
 An experiment declares `CLAIMS`: each says in a sentence what should come out, how the number is computed from the
-trials, and which bound it must keep.  `judge` computes it, bootstraps a 95 % interval over independent units (schemas,
-sets of tools, runs; `scipy.stats.bootstrap`), and says
+trials, and which bound it must keep.  `judge` computes it with a 95 % interval over independent units (schemas, sets of
+tools, runs), and says
 
-- held: the whole interval keeps the bound;
-- refuted: none of it does;
-- undecided: the interval reaches over the bound, or fewer than `FEWEST` units were measured.
+- held: the whole interval keeps the bound, also when all claims of the section are looked at together (Holm);
+- refuted: none of it does, in the same way;
+- undecided: anything else, and whatever was measured on fewer than `FEWEST` units.
 
 What must hold *every* time (`always`) has no interval: the worst unit decides, one is enough to refute it, and
-`FEWEST` are needed to say that it held.
+`FEWEST` are needed to say that it held.  Units that turn out equal (trials with the same `content`) count once.
 
-Read on: `registry.py` (who declares them), `pairs.py` (times of two engines on the same inputs).
+Read on: `registry.py` (who declares them), `pairs.py` (times of two engines on the same inputs), `bounds.py` (since
+when a bound stands).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -28,11 +29,14 @@ from scipy import stats
 from experiments.columns import Column, explained, finished
 
 __all__ = [
+    "CONTENT",
     "FEWEST",
     "Claim",
     "ClaimVerdict",
     "Effect",
     "Word",
+    "decide",
+    "different",
     "judge",
     "mean",
     "ratio",
@@ -42,10 +46,12 @@ __all__ = [
     "worst",
 ]
 
-FEWEST: Final = 5
-"""Independent units without which nothing is called held; an interval of fewer says nothing."""
+FEWEST: Final = 10
+"""Independent units without which nothing is called held; intervals of fewer cover too seldom."""
 RESAMPLES: Final = 2000
 LEVEL: Final = 0.95
+CONTENT: Final = "content"
+"""The metric that says what a trial drew (a digest): trials that agree in it are one unit, measured more than once."""
 
 Word = Literal["held", "refuted", "undecided"]
 Numbers = npt.ArrayLike
@@ -74,24 +80,28 @@ class Effect:
         """Of this level: the exact one, or by the bootstrap over the units, always with the same draws.
 
         Percentiles of few units are too close together: of 10 they hold the truth 90 times of 100, not 95.  They are
-        taken further out, by Student's t for so many units (Hesterberg, arXiv 1411.5279, "expanded percentile").  Of
-        10 units or more the interval then covers a mean of alike numbers, a median or a geometric mean 93 to 96 times
-        of 100; a mean that few large numbers make is covered less (88 times, where the logarithms spread by 0.7).
+        taken further out, by Student's t for so many units (Hesterberg, arXiv 1411.5279, "expanded percentile").
+        Student's t with the spread of the draws is asked as well (of logarithms, where all are positive, since ratios
+        and times are skewed), and the further end counts.  Of 10 units or more the interval then covers means of alike
+        numbers, ratios of sums, medians and geometric means 94 to 97 times of 100; the mean of single times 93 times
+        where their logarithms spread by 0.7, 89 where they spread by 1.
         """
         if self.exact is not None:
             return self.exact(level)
-        tail = stats.norm.cdf(stats.t.ppf((1 - level) / 2, self.units - 1) * np.sqrt(self.units / (self.units - 1)))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = stats.bootstrap(
-                (np.arange(self.units),),
-                self.of,
-                n_resamples=RESAMPLES,
-                confidence_level=float(1 - 2 * tail),
-                method="percentile",
-                vectorized=False,
-                rng=np.random.default_rng(0),
-            ).confidence_interval
-        return float(found.low), float(found.high)
+        student = float(stats.t.ppf((1 + level) / 2, self.units - 1))
+        wider = float(np.sqrt(self.units / (self.units - 1)))
+        random = np.random.default_rng(0)
+        draws = np.array([self.of(random.integers(0, self.units, self.units)) for _ in range(RESAMPLES)])
+        if np.isnan(draws).any():
+            return float("nan"), float("nan")
+        tail = float(stats.norm.cdf(-student * wider))
+        low, high = np.quantile(draws, [tail, 1 - tail])
+        logs = bool((draws > 0).all() and np.isfinite(draws).all())
+        middle, draws = (np.log(self.size), np.log(draws)) if logs else (self.size, draws)
+        ends = middle + np.array([-1, 1]) * student * wider * draws.std()
+        least, most = np.exp(ends) if logs else ends
+        low, high = min(low, least), max(high, most)
+        return float(low), float(high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +128,17 @@ class Claim:
 
     def keeps(self, number: float) -> bool:
         """Whether `number` is on the claim's side of the bound."""
-        return number <= self.at_most if self.at_most is not None else number >= float(self.at_least or 0)
+        return number <= self.limit if self.at_most is not None else number >= self.limit
+
+    @property
+    def limit(self) -> float:
+        """The bound as a number."""
+        return self.at_most if self.at_most is not None else float(self.at_least or 0)
 
     @property
     def bound(self) -> str:
         """The bound in words."""
-        bound = f"at most {self.at_most:.3g}" if self.at_most is not None else f"at least {self.at_least:.3g}"
+        bound = f"at {'most' if self.at_most is not None else 'least'} {_short(self.limit)}"
         return f"always {bound}" if self.always else bound
 
 
@@ -144,31 +159,74 @@ class ClaimVerdict:
         reason = f": {self.why}" if self.why else ""
         return f"{self.word}{reason}"
 
+    @property
+    def p(self) -> float:
+        """How likely an effect this far from the bound is where the truth lies on it (two-sided); NaN without interval.
+
+        Worked out from the interval (Altman and Bland, BMJ 2011;343:d2304), on logarithms where all is positive: below
+        0.05 exactly where the bound is outside.
+        """
+        numbers = [self.size, self.low, self.high, self.claim.limit]
+        if np.isnan(numbers).any() or self.units < 2:
+            return float("nan")
+        size, low, high, limit = np.log(numbers) if min(numbers) > 0 else numbers
+        reach, way = (high - size, limit - size) if limit > size else (size - low, size - limit)
+        if reach <= 0:
+            return 0.0 if way > 0 else 1.0
+        student = stats.t(self.units - 1)
+        return float(2 * student.sf(way / reach * student.ppf((1 + LEVEL) / 2)))
+
 
 def judge(claims: Sequence[Claim], frame: pd.DataFrame) -> list[ClaimVerdict]:
     """A verdict on each claim from one row a trial (`Ledger.frame`)."""
-    done = finished(frame)
+    done = different(finished(frame))
     if done.empty:
         return [ClaimVerdict(claim, "undecided", why="nothing was measured") for claim in claims]
-    return [_judge(claim, claim.effect(done)) for claim in claims]
+    return decide([_measured(claim, claim.effect(done)) for claim in claims])
 
 
-def _judge(claim: Claim, effect: Effect | None) -> ClaimVerdict:
+def different(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials whose content no earlier one of the same engine, step and repetition had."""
+    if CONTENT not in trials:
+        return trials
+    same = [name for name in ("engine", "step", "parser", "repeat", CONTENT) if name in trials]
+    return trials[trials[CONTENT].isna() | ~trials.duplicated(same)]
+
+
+def decide(measured: Sequence[ClaimVerdict]) -> list[ClaimVerdict]:
+    """The words, from the numbers: those of all claims of one section, since each of them is a look.
+
+    Holm: of m claims with an interval the smallest p must be below 0.05 / m, the next below 0.05 / (m - 1), and so on.
+    """
+    looks = sorted(one.p for one in measured if one.units >= FEWEST and not np.isnan(one.p))
+    passed = 0
+    while passed < len(looks) and looks[passed] < (1 - LEVEL) / (len(looks) - passed):
+        passed += 1
+    return [_decided(one, looks[:passed], len(looks)) for one in measured]
+
+
+def _measured(claim: Claim, effect: Effect | None) -> ClaimVerdict:
     if effect is None or effect.units == 0 or np.isnan(size := effect.size):
-        return ClaimVerdict(claim, "undecided", why="not measured")
+        return ClaimVerdict(claim, "undecided")
+    low, high = effect.interval() if effect.units >= FEWEST and not claim.always else (float("nan"), float("nan"))
+    return ClaimVerdict(claim, "undecided", size, low, high, effect.units, effect.unit)
+
+
+def _decided(one: ClaimVerdict, passed: Sequence[float], looks: int) -> ClaimVerdict:
+    claim, keeps = one.claim, one.claim.keeps(one.size)
+    kept: Word = "held" if keeps else "refuted"
+    if not one.units:
+        return replace(one, word="undecided", why="not measured")
+    if one.units < FEWEST and not (claim.always and not keeps):
+        return replace(one, word="undecided", why=f"{one.units} unit{'s' * (one.units > 1)}")
     if claim.always:
-        word: Word = "refuted" if not claim.keeps(size) else "held" if effect.units >= FEWEST else "undecided"
-        why = f"n = {effect.units}" if word == "undecided" else ""
-        return ClaimVerdict(claim, word, size, units=effect.units, unit=effect.unit, why=why)
-    if effect.units < FEWEST:
-        return ClaimVerdict(claim, "undecided", size, units=effect.units, unit=effect.unit, why=f"n = {effect.units}")
-    low, high = effect.interval()
-    if np.isnan(low) or np.isnan(high):
-        return ClaimVerdict(claim, "undecided", size, low, high, effect.units, effect.unit, "no interval")
-    sides = {claim.keeps(low), claim.keeps(high)}
-    word = "undecided" if len(sides) == 2 else "held" if sides == {True} else "refuted"
-    why = "the interval reaches over the bound" if word == "undecided" else ""
-    return ClaimVerdict(claim, word, size, low, high, effect.units, effect.unit, why)
+        return replace(one, word=kept, why="")
+    if np.isnan(one.p):
+        return replace(one, word="undecided", why="no interval")
+    if one.p in passed:
+        return replace(one, word=kept, why="")
+    over = "the interval reaches over the bound"
+    return replace(one, word="undecided", why=over if one.p >= 1 - LEVEL else f"{over} when {looks} claims are judged")
 
 
 def verdict_table(verdicts: Sequence[ClaimVerdict]) -> pd.DataFrame:
@@ -195,7 +253,7 @@ COLUMNS: Final = (
     Column("verdict", help="held, refuted or undecided (a number on one side of its bound, with its interval, or not)"),
     Column("number", help="the number that decides"),
     Column("ours", help="as measured here"),
-    Column("interval", "95 %", help="the interval of the number, bootstrapped over the units of n"),
+    Column("interval", "95 %", help="the interval of the number, over the units of n"),
     Column("n", help="how many independent units it was measured on"),
     Column("bound", "must be", help="the bound of the claim; always: no unit may be beyond it"),
     Column("paper", help="the paper's number for the same"),

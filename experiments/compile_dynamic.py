@@ -39,12 +39,12 @@ __all__ = ["CLAIMS", "ENGINES", "TABLES", "grid", "plot", "trial"]
 REMEMBERING: Final = "ours, grammars remembered"
 ENGINES: Final = (OURS, REMEMBERING, "xgrammar", "llguidance")
 # By preset: numbers of tools, requests, seeds.
-EXTENT: Final = {"smoke": (reuse.SIZES[:1], 3, 1), "quick": (reuse.SIZES, 10, 5), "full": (reuse.SIZES, 100, 5)}
+EXTENT: Final = {"smoke": (reuse.SIZES[:1], 3, 1), "quick": (reuse.SIZES, 10, 5), "full": (reuse.SIZES, 100, 10)}
 CASE: Final = ("setting", "tools", "seed")
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: 10 requests of 5, 20 and 50 tools.  Full: 100 requests.  Both: five draws."""
+    """Quick: 10 requests of 5, 20 and 50 tools.  Full: 100 requests.  Quick: five draws, full: ten."""
     sizes, requests, seeds = EXTENT[preset]
     shared = {"requests": requests, "vocabulary": datasets.defaults(preset)[1]}
     cases = [(setting, size, seed) for size in sizes for setting in reuse.SETTINGS for seed in range(seeds)]

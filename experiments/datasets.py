@@ -13,8 +13,9 @@ Relative paths are looked up in the optional data folder (`MASKSCOPE_DATA`).
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -35,6 +36,7 @@ __all__ = [
     "default_schemas",
     "default_vocabulary",
     "defaults",
+    "digest",
     "find_cases",
     "has_tools",
     "load_calls",
@@ -211,6 +213,12 @@ def has_tools() -> bool:
 def load_tools(seed: int = 0, *, made: bool = False) -> tuple[Tool, ...]:
     """The tools of the data folder, else (or where `made`) synthetic ones; no name twice."""
     return _tools(None if made or not has_tools() else data_folder(), seed)
+
+
+def digest(tools: Iterable[Tool], *about: str) -> str:
+    """Equal for equal tools in whatever order, and the same `about`: what trials say they drew (`claims.CONTENT`)."""
+    parts = sorted(f"{tool.name} {tool.parameters}" for tool in tools)
+    return hashlib.sha256("\n".join([*about, *parts]).encode()).hexdigest()[:16]
 
 
 def load_calls(seed: int = 0, *, made: bool = False) -> tuple[Call, ...]:

@@ -41,7 +41,7 @@ from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_toke
 __all__ = ["CLAIMS", "TABLES", "Node", "automaton", "grid", "plain_grammar", "plot", "tag_grammar", "trial"]
 
 SIZES: Final = (5, 20, 50, 100)
-EXTENT: Final = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:3], 2), "full": (SIZES, 5)}
+EXTENT: Final = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:3], 2), "full": (SIZES, 10)}
 KINDS: Final = ("random", "tools")
 LETTERS: Final = ascii_lowercase + digits
 LENGTH: Final = 10
@@ -74,7 +74,7 @@ class Node:
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: 5 to 50 tags, two draws.  Full: 5 to 100 tags, five draws.  Random tags, and those of tools."""
+    """Quick: 5 to 50 tags, two draws.  Full: 5 to 100 tags, ten draws.  Random tags, and those of tools."""
     sizes, seeds = EXTENT[preset]
     return [
         {"kind": kind, "tags": size, "seed": seed, "vocabulary": datasets.DEMO}

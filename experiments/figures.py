@@ -22,6 +22,7 @@ ENGINES: Final[Mapping[str, str]] = {
     "ours, grammars remembered": "#7fb2e5",
     "ours, made tools alone": "#7fb2e5",
     "xgrammar": "#b5402f",
+    "xgrammar-default": "#e08a7d",
     "llguidance": "#2f8f5b",
     "glrmask": "#c79a00",
     "maskforge": "#7a5195",

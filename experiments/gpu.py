@@ -37,7 +37,7 @@ from experiments.measurement import rotate
 from experiments.replay_cases import LONGEST_SCHEMA, installed_peers, lay_out, masks_of, replay_cases
 from experiments.trial import NotRunError, Params
 
-__all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "grid", "model_of", "plot", "tables", "trial"]
 
 MODEL: Final = "random:llama-3.1-8b"
 ROWS: Final = (1, 16, 128)
@@ -94,7 +94,7 @@ def trial(params: Params) -> dict[str, Any]:
 # -- steps -----------------------------------------------------------------------------------------------------------
 
 
-def _model(params: Params, info: object) -> Any:
+def model_of(params: Params, info: object) -> Any:
     """The model over the vocabulary of `info`: kept, since it is the same in all trials of a process."""
     key = params["model"], params["device"], params["vocabulary"]
     if key not in _KEPT:
@@ -132,7 +132,7 @@ def _steps(params: Params) -> dict[str, Any]:
     cases = replay_cases(params, ["ours", *peers])
     chosen, texts = lay_out(params, cases)
     info = datasets.open_tokenizer(params["vocabulary"]).info
-    model = _model(params, info)
+    model = model_of(params, info)
     loops: dict[str, Any] = {name: Replay(model, info, texts, **options) for name, options in LOOPS.items()}
     loops |= {name: PeerReplay(name, model, info, texts) for name in peers}
     ours = loops["ours"].device_masks

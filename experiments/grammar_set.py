@@ -4,7 +4,7 @@ What an engine does for JSON alone shows in the difference between these and the
 what people constrain models to: expressions, a query language, settings, markup, program text, logs, addresses.
 Texts are made of words drawn by a fixed seed, long enough that masks are asked for in every part of a grammar.
 
-Read on: `leave_one_out.py`, which runs them.
+Read on: `leave_one_out.py` and `grammars.py`, which run them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 from workbench.peers.base import Language
 
-__all__ = ["GRAMMARS", "WrittenGrammar"]
+__all__ = ["ECMA_404", "GRAMMARS", "WrittenGrammar"]
 
 WORDS: Final = (
     *("total", "count", "price", "window", "garden", "silver", "morning", "engine", "letter", "bridge", "number"),
@@ -209,7 +209,9 @@ def _settings(random: Random) -> str:
             for _ in range(random.randint(2, 5))
         )
         sections.append(f"[{random.choice(NAMES)}]\n{entries}")
-    return "\n".join(sections).rstrip()
+    # A comment ends with its line, and nothing is ignored behind the last entry.
+    before, _, last = "\n".join(sections).rstrip().rpartition("\n")
+    return f"{before}\n{last.partition('  #')[0]}"
 
 
 JSON: Final = r"""start: value
@@ -233,6 +235,16 @@ def _json(random: Random, depth: int = 0) -> str:
     return [str(random.randint(-99, 10**6)), f'"{_sentence(random, 1, 9)}"', random.choice(["true", "null"])][kind]
 
 
+ECMA_404_TEXT: Final = r"""root ::= ws value ws
+value ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" ws (pair (ws "," ws pair)*)? ws "}"
+pair ::= string ws ":" ws value
+array ::= "[" ws (value (ws "," ws value)*)? ws "]"
+string ::= "\"" ([^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F] [0-9a-fA-F] [0-9a-fA-F] [0-9a-fA-F]))* "\""
+number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [+-]? [0-9]+)?
+ws ::= [ \t\n\r]*
+"""
+
 LISP: Final = r"""start: form+
 form: SYMBOL | NUMBER | STRING | "(" form* ")" | "'" form
 SYMBOL: /[a-z+*\/<>=!?-][a-z0-9+*\/<>=!?-]*/
@@ -249,6 +261,8 @@ def _lisp(random: Random, depth: int = 0) -> str:
     return "(" + " ".join(_lisp(random, depth + 1) for _ in range(random.randint(2, 5))) + ")"
 
 
+ECMA_404: Final = WrittenGrammar("JSON, ECMA-404", "ebnf", ECMA_404_TEXT, _json)
+"""JSON as the standard has it."""
 GRAMMARS: Final[Mapping[str, WrittenGrammar]] = {
     grammar.name: grammar
     for grammar in (

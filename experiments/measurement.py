@@ -26,9 +26,11 @@ __all__ = [
     "MISTAKES",
     "REFUSED",
     "VERDICTS",
+    "first_valid",
     "measure",
     "measure_floor",
     "mistakes",
+    "request_ns",
     "rotate",
     "samples",
     "verdicts",
@@ -39,6 +41,7 @@ REPEAT: Final = "repeat"
 FLOOR: Final = "floor"
 """Instead of an engine: the cost of reading the clock, and of copying one mask."""
 METRICS: Final = (
+    "request",
     "compile",
     "time to first mask",
     "mask",
@@ -137,6 +140,18 @@ def measure(
     return about | times | {"compiled": True, "cold": passes[0] if tokens else [], "warm": passes[1]}
 
 
+def first_valid(row: Mapping[str, Any]) -> int | None:
+    """The place of the first text that the input allows and the engine read to its end."""
+    pairs = enumerate(zip(row["valid"], row["cold"], strict=bool(row["cold"])))
+    return next((at for at, (valid, one) in pairs if valid and one["accepted"]), None)
+
+
+def request_ns(row: Mapping[str, Any], text: int) -> int:
+    """What a request costs that writes one text, cold: compiling, and all its masks and accepts."""
+    one = row["cold"][text]
+    return int(row["compile_ns"] + sum(one["mask_ns"]) + sum(one["accept_ns"]))
+
+
 def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[str, dict[str, Times]]:
     """Nanoseconds by metric and engine.
 
@@ -155,6 +170,9 @@ def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[s
     for engine, cases in rows.items():
         for case, row in cases.items():
             found["compile"][engine].append(row["compile_ns"])
+            at = first_valid(row)
+            if at is not None and (not common or all(other[case]["cold"][at]["accepted"] for other in rows.values())):
+                found["request"][engine].append(request_ns(row, at))
             if row["first_mask_ns"] is not None:
                 found["time to first mask"][engine].append(row["compile_ns"] + row["first_mask_ns"])
             for number, (cold, warm) in enumerate(zip(row["cold"], row["warm"], strict=True)):

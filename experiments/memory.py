@@ -45,7 +45,7 @@ DEPTHS: Final = (10, 40)
 EXTENT: Final = {
     "smoke": (1, 1 << 16, 1 << 20, 20, 500, 50),
     "quick": (2, 1 << 19, 1 << 21, 200, 5_000, 500),
-    "full": (5, 1 << 22, 1 << 25, 10_000, 1_000_000, 20_000),
+    "full": (10, 1 << 22, 1 << 25, 10_000, 1_000_000, 20_000),
 }
 BUDGETS: Final = {"schemas": "pool_bytes", "states": "max_bytes"}
 UNITS: Final = {"schemas": "schemas", "steps": "steps of a text", "states": "texts of new states"}
@@ -56,7 +56,7 @@ LONG_TEXT: Final = '["the quick river", {"under": [1, 2.5e3, null]}, true, "near
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: 200 schemas, 5,000 steps, 500 texts, twice.  Full: 10,000 schemas, 1,000,000 steps, 20,000 texts, five
+    """Quick: 200 schemas, 5,000 steps, 500 texts, twice.  Full: 10,000 schemas, 1,000,000 steps, 20,000 texts, ten
     times, with other schemas and texts.
 
     The budgets are small, so that they fill.

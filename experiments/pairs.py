@@ -18,10 +18,10 @@ import pandas as pd
 
 from experiments.claims import Effect, ratio
 from experiments.columns import finished
-from experiments.measurement import FLOOR
-from experiments.tails import OURS
+from experiments.measurement import FLOOR, first_valid, request_ns
+from experiments.tails import OURS, quantile
 
-__all__ = ["Pooled", "Together", "best_peer", "over", "together"]
+__all__ = ["Pooled", "Together", "best_peer", "over", "request", "together"]
 
 Times = npt.NDArray[np.float64]
 
@@ -150,6 +150,33 @@ def over(
         compiling = both.compile[name][inputs]
         spent[name] = {"compile": compiling, "mask": masks, "both": compiling + masks}[what]
     return ratio(spent[above], spent[below], unit)
+
+
+def request(frame: pd.DataFrame, keys: Sequence[str], unit: str, share: float | None = None) -> Effect | None:
+    """What a request costs, ours over the best peer's: compiling, and all masks and accepts of its first valid text.
+
+    share: of the times of all requests this quantile, of each engine by itself; None: their sum.  On inputs that all
+    engines took and whose text all of them read to the end.  None where ours or all peers are missing.
+    """
+    spent: dict[str, dict[tuple[object, ...], float]] = {}
+    for row in finished(frame[frame["engine"] != FLOOR]).to_dict("records"):
+        if row["compiled"] is True and (at := first_valid(row)) is not None:
+            known, case = spent.setdefault(str(row["engine"]), {}), (at, *(row[key] for key in keys))
+            took = request_ns(row, at) / 1e3
+            known[case] = min(took, known.get(case, took))
+    if OURS not in spent or len(spent) < 2:
+        return None
+    cases = [case for case in spent[OURS] if all(case in known for known in spent.values())]
+    times = {name: np.array([known[case] for case in cases]) for name, known in spent.items()}
+
+    def of(chosen: npt.NDArray[np.int64]) -> float:
+        found = {
+            name: one[chosen].sum() if share is None else quantile(one[chosen], share) for name, one in times.items()
+        }
+        ours = found.pop(OURS)
+        return float(ours / min(found.values()))
+
+    return Effect(len(cases), unit, of)
 
 
 def best_peer(together: Together, share: float | None, what: str, unit: str) -> Effect | None:

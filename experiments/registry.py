@@ -47,9 +47,9 @@ __all__ = [
 
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final = (
-    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "e2e", "formal", "generation", "gpu", "growth",
-    "leave-one-out", "masks", "memory", "panel-latency", "parsers", "pipeline", "reuse", "scale", "service",
-    "small-model", "soak", "tax", "tools",
+    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "e2e", "factorial", "formal", "generation", "gpu",
+    "grammars", "growth", "leave-one-out", "masks", "memory", "panel-latency", "parsers", "pipeline", "reuse",
+    "scale", "service", "serving", "small-model", "soak", "tax", "tools",
 )  # fmt: skip
 """The module of each has its name, with underscores."""
 STATEMENTS: Final = ("Source", "Claim", "Refuted by")

@@ -23,7 +23,7 @@ from workbench.generation import Engine, Row
 from workbench.generation.drawing import send
 from workbench.generation.sampling import Sampling, draw_rows
 
-__all__ = ["PeerReplay", "Replay", "Text", "afresh", "peer_kernel", "tiny_llama"]
+__all__ = ["PeerReplay", "Replay", "Text", "afresh", "batch_fill", "peer_kernel", "tiny_llama"]
 
 ROOM = 256
 
@@ -125,7 +125,7 @@ class PeerReplay(Replay):
         words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
         self._bits = torch.full((len(texts), words), -1, dtype=torch.int32, pin_memory=pinned)
         self._kernel = peer_kernel(name)
-        self._fill_all = _batch_fill(name)
+        self._fill_all = batch_fill(name)
 
     def warm_up(self, constraint: Any) -> None:
         """One mask by the call for batches, and the kernel on all rows: what these make once (llguidance compiles a
@@ -181,7 +181,7 @@ def peer_kernel(name: str) -> Callable[[torch.Tensor, torch.Tensor], object]:
     return kernel
 
 
-def _batch_fill(name: str) -> Callable[[list[Any], torch.Tensor], object]:
+def batch_fill(name: str) -> Callable[[list[Any], torch.Tensor], object]:
     """Fills all rows of a bitmask, by the call that the engine has for batches, with as many threads as it takes."""
     if name == "xgrammar":
         import xgrammar

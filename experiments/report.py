@@ -1,12 +1,13 @@
-"""Results on a terminal, and sections of `RESULTS.md`: tables with command, machine, versions, commit and date."""
+"""Results on a terminal and as Markdown: tables and verdicts, with command, machine, versions, commit and date.
+
+Read on: `record.py` (what is kept of a run), `pages.py` (the pages that are made of it).
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import numbers
-import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,45 +21,27 @@ from rich.text import Text
 from experiments.claims import ClaimVerdict, Word
 from experiments.columns import Column, explained
 from experiments.ledger import Ledger
-from experiments.measurement import VERDICTS
+from experiments.record import ShownTable
 from workbench.peers.catalogue import ENGINES, settings_of
 
 __all__ = [
     "FIGURES",
-    "RESULTS_FILE",
+    "LIGHTS",
     "as_markdown",
     "print_tables",
     "print_verdicts",
     "provenance",
     "reasons",
-    "recorded",
     "rows_of",
     "show",
+    "shown_table",
     "to_markdown",
-    "with_heading",
-    "write_section",
 ]
 
 FIGURES: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "experiments"
 """Where figures of recorded runs are kept, as SVG."""
-RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
 LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecided": "⚪"}
 STYLES: Final[Mapping[Word, str]] = {"held": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
-HEADING: Final = f"""# Results
-
-Each section is written by the command it names. Until that is run again it keeps the numbers of the commit, the day
-and the machine that it names, so compare within a section, or sections of one machine. Times are in microseconds
-unless said otherwise; where something is divided by something, less than 1 means that the first is less. What the
-experiments claim, and what would refute it: `python -m workbench experiment list`.
-
-A claim has a number and a bound. 🟢 held: the whole 95 % interval keeps the bound; 🔴 refuted: none of it does, or
-one unit breaks what must hold always; ⚪ undecided: neither, or fewer than five independent units. The overview has a
-light for each claim of a section, in order. *Published*: in the paper of XGrammar-2, unless another source is named;
-its machines, models and data are others, so compare ratios and directions. *Machine*: the cores that the run was given,
-and their processor. *+* behind a commit: with changes that were not committed.
-
-Heads of the tables of verdicts: {"; ".join(f"*{one.label}*, {one.help}" for one in VERDICTS if one.help)}.
-"""
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
 TRIED: Final = ("engine", "step", "parser", "left_out", "form")  # columns that may name what a trial is about
@@ -110,22 +93,22 @@ def _told(one: ClaimVerdict) -> list[str]:
     return told + ([claim.differs.rstrip(".")] if claim.differs else [])
 
 
-def as_markdown(tables: Mapping[str, pd.DataFrame], verdicts: Sequence[ClaimVerdict]) -> str:
-    """Claims with their verdicts, then the other tables."""
-    lines = [f"- {LIGHTS[one.word]} **{one}**: {one.claim.text} " + ". ".join(_told(one)) + "." for one in verdicts]
+def as_markdown(tables: Sequence[ShownTable], verdicts: Sequence[ClaimVerdict], notes: Sequence[str] = ()) -> str:
+    """Claims with their verdicts (notes: another sentence on each), then the other tables."""
+    lines = [
+        f"- {LIGHTS[one.word]} **{one}**: {one.claim.text} " + ". ".join([*_told(one), *filter(None, [note])]) + "."
+        for one, note in zip(verdicts, notes or [""] * len(verdicts), strict=True)
+    ]
     parts = ["\n".join(lines)] if lines else []
-    for caption, frame in tables.items():
-        parts += [f"**{caption}**", "Nothing was measured." if frame.empty else to_markdown(frame)]
+    for table in tables:
+        parts += [f"**{table.caption}**", to_markdown(table) if table.rows else "Nothing was measured."]
     return "\n\n".join(parts)
 
 
-def to_markdown(frame: pd.DataFrame) -> str:
-    """A Markdown table; numbers have three significant digits."""
-    right = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame.columns]
-    lines = [[str(name) for name in frame.columns], ["---:" if number else "---" for number in right]]
-    lines += [
-        [show(cell).replace("|", "\\|").replace("\n", " ") for cell in row] for row in frame.itertuples(index=False)
-    ]
+def to_markdown(table: ShownTable) -> str:
+    """A Markdown table."""
+    lines: list[Sequence[str]] = [table.heads, ["---:" if number else "---" for number in table.numbers]]
+    lines += [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
@@ -192,62 +175,11 @@ def reasons(frame: pd.DataFrame) -> pd.DataFrame:
     return explained(counted.rename("trials").reset_index(), heads)
 
 
-def write_section(
-    name: str,
-    title: str,
-    tables: Mapping[str, pd.DataFrame],
-    origin: str,
-    *,
-    verdicts: Sequence[ClaimVerdict] = (),
-    figure: Path | None = None,
-    note: str = "",
-    file: Path | None = None,
-) -> None:
-    """Put the section `name` into a results file (None: `RESULTS_FILE`), in place of the one it had; other sections
-    stay as they are.  figure: a picture to show in it."""
-    file = file or RESULTS_FILE
-    if not re.fullmatch(r"[\w -]+", name):
-        raise ValueError(f"a section is named by words, not {name!r}")
-    parts = [f"## {name}", title + ".", origin]
-    parts += [] if figure is None else [f"![{title}]({os.path.relpath(figure, file.parent)})"]
-    parts.append(as_markdown(tables, verdicts))
-    if note:
-        parts.append(note)
-    section = "\n\n".join(parts) + "\n"
-    text = file.read_text() if file.exists() else ""
-    pattern = re.compile(rf"^## {re.escape(name)}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-    if pattern.search(text):
-        text = pattern.sub(lambda _: section + "\n", text)
-    else:
-        text = text.rstrip("\n") + "\n\n" + section
-    file.write_text(with_heading(text))
-
-
-def recorded(name: str, tables: int = 1, *, file: Path | None = None) -> str:
-    """What a results file keeps of the section `name`: where it is from, its figure, claims, and first tables."""
-    file = file or RESULTS_FILE
-    text = file.read_text() if file.exists() else ""
-    found = re.search(rf"^## {re.escape(name)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if found is None:
-        return f"*No run of {name} is recorded.*"
-    head, *parts = re.split(r"^(?=\*\*)", found[1].strip(), flags=re.MULTILINE)
-    return f"**{name}, recorded**\n\n{head}{''.join(parts[:tables])}"
-
-
-def with_heading(text: str) -> str:
-    """The sections of a results file under the heading, and an overview of them: lights, day, commit, machine."""
-    _, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    rows = []
-    for part in parts:
-        name = part.splitlines()[0].removeprefix("## ")
-        found = {word: re.search(rf"^- {word}: (.+)$", part, re.MULTILINE) for word in ("Date", "Commit", "Machine")}
-        told = {word: match[1] if match else "" for word, match in found.items()}
-        lights = [re.match(rf"- ({'|'.join(LIGHTS.values())})", line) for line in part.splitlines()]
-        shown = " ".join(light[1] for light in lights if light)
-        rows.append({"section": f"[{name}](#{name.replace(' ', '-')})", "claims": shown, "day": told["Date"]})
-        rows[-1] |= {"commit": told["Commit"], "machine": told["Machine"].partition(",")[0]}
-    overview = to_markdown(pd.DataFrame(rows)) + "\n\n" if rows else ""
-    return HEADING + "\n" + overview + "".join(parts).rstrip("\n") + "\n"
+def shown_table(caption: str, frame: pd.DataFrame) -> ShownTable:
+    """A table as it is read, to keep."""
+    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame.columns]
+    rows = [[show(cell).replace("\n", " ") for cell in row] for row in frame.itertuples(index=False)]
+    return ShownTable(caption, [str(name) for name in frame.columns], numeric, rows)
 
 
 def _counts(frame: pd.DataFrame) -> str:

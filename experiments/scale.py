@@ -6,9 +6,10 @@ Refuted by: an exponent above 1.1 over the three largest sizes (500, 1,000 and 2
     thousand tools quicker.
 
 One trial is one set of tools as one structural tag in one engine with empty caches, and some calls read under it.
-Tools are drawn from the data folder's; what is missing there comes from the generator, whose schemas are longer.  So
-growth is judged on sets of made tools alone as well, which our engine compiles beside the others.  Small sets cost what
-any request costs and say nothing about growth.  Memory is what the process grew by, so a trial that finds room given
+Tools are drawn from the data folder's, half of them at most, so that large sets differ too (a table says how much);
+what is missing comes from the generator, whose schemas are longer and other ones in each set.  So growth is judged on
+sets of made tools alone as well, which our engine compiles beside the others.  Small sets cost what any request costs
+and say nothing about growth.  Memory is what the process grew by, so a trial that finds room given
 back by an earlier one shows less; of ours stands what the grammar holds.
 """
 
@@ -24,7 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, mean, slope
+from experiments.claims import CONTENT, Claim, Effect, different, mean, slope
 from experiments.columns import Column, Table
 from experiments.engines import open_engine
 from experiments.figures import ENGINES as COLOURS
@@ -42,8 +43,9 @@ __all__ = ["CLAIMS", "ENGINES", "SIZES", "TABLES", "draw", "grid", "plot", "tria
 
 SIZES: Final = (10, 50, 100, 500, 1000, 2000)
 ENGINES: Final = (OURS, "xgrammar", "llguidance")
-EXTENT: Final = {"smoke": (SIZES[:2], 1), "quick": (SIZES[:4], 1), "full": (SIZES, 5)}
+EXTENT: Final = {"smoke": (SIZES[:2], 1), "quick": (SIZES[:4], 1), "full": (SIZES, 10)}
 CALLS: Final = 10
+MOST_DRAWN: Final = 0.5  # of the data folder's tools
 LAST: Final = 3  # sizes that exponents are fitted to
 ALIKE: Final = "ours, made tools alone"
 BY_GENERATOR: Final = "tools that come from the generator, because the data folder has no more"
@@ -51,9 +53,9 @@ CASE: Final = ("tools", "set")
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: one set of 10, 50, 100 and 500 tools.  Full: five sets of each size up to 2,000."""
+    """Quick: one set of 10, 50, 100 and 500 tools.  Full: ten sets of each size up to 2,000."""
     sizes, sets = EXTENT[preset]
-    shared = {"vocabulary": datasets.defaults(preset)[1], "seed": 0}
+    shared = {"vocabulary": datasets.defaults(preset)[1], "seed": 0, "most_drawn": MOST_DRAWN}
     cases = [(size, which) for size in sizes for which in range(sets)]
     trials = [
         {"engine": engine, "tools": size, "set": which, **shared}
@@ -65,16 +67,19 @@ def grid(preset: str) -> list[Params]:
 
 
 def draw(size: int, which: int, seed: int, *, made: bool = False) -> tuple[ToolSet, list[datasets.Call]]:
-    """A set of tools with different names, and some calls of them; made: none of the data folder's."""
+    """A set of tools with different names, and some calls of them; made: none of the data folder's.
+
+    Sets of one size share no tool of the generator, and of the data folder's no more than chance has it.
+    """
     random = Random(f"scale {seed} {size} {which}")
     called = {call.name: call for call in datasets.load_calls(seed)}
     real = [] if made else [tool for tool in datasets.load_tools(seed) if tool.name in called]
-    chosen = random.sample(real, min(size, len(real)))
+    chosen = random.sample(real, min(size, int(MOST_DRAWN * len(real))))
     taken = {tool.name for tool in chosen}
     calls = [called[tool.name] for tool in chosen]
     number = 0
     while len(chosen) < size:
-        more = make_tool(seed + 1000 + (which if made else 0), number)
+        more = make_tool(seed + 1000 + which, number)
         number += 1
         if more.name not in taken:
             taken.add(more.name)
@@ -102,8 +107,21 @@ def trial(params: Params) -> dict[str, Any]:
     found = measure(engine, compile_input, texts)
     held = made[0].compiled.memory_size_bytes if made and isinstance(made[0], OurConstraint) else None
     drawn = {tool.name for tool in datasets.load_tools(params["seed"])}
-    about = {"from_generator": sum(tool.name not in drawn for tool in tools.tools), "characters": len(tools.as_tag())}
+    about: dict[str, Any] = {"from_generator": sum(tool.name not in drawn for tool in tools.tools)}
+    about |= {"characters": len(tools.as_tag()), CONTENT: datasets.digest(tools.tools), "overlap": _overlap(params)}
     return found | about | {"grown_bytes": resident_bytes() - before, "held_bytes": held}
+
+
+def _overlap(params: Params) -> float | None:
+    """Tools that this set and the one before share, of those that either has; None of the first."""
+    made, which = params.get("made", False), params["set"]
+    if not which:
+        return None
+    before, these = (
+        {tool.name + tool.parameters for tool in draw(params["tools"], at, params["seed"], made=made)[0].tools}
+        for at in (which - 1, which)
+    )
+    return len(before & these) / len(before | these)
 
 
 def _named(trials: pd.DataFrame) -> pd.DataFrame:
@@ -131,6 +149,10 @@ def _all_masks(sets: pd.DataFrame) -> npt.NDArray[np.float64]:
     return np.concatenate([[], *times]) / 1e3
 
 
+def _percent_shared(sets: pd.DataFrame) -> float:
+    return 100 * float(sets["overlap"].astype(float).mean())
+
+
 def _first(sets: pd.DataFrame) -> float:
     return float((_took(sets)["compile_ns"] + _took(sets)["first_mask_ns"]).median()) / 1e6
 
@@ -144,7 +166,8 @@ COLUMNS: Final = (
     Column("made", "of them made", "", BY_GENERATOR, lambda sets: int(sets["from_generator"].median())),
     Column("text", "text", "kB", "of the tools as one structural tag", lambda sets: sets["characters"].median() / 1e3),
     ENGINE,
-    Column("sets", help="how many", of=len),
+    Column("sets", help="how many that differ", of=lambda sets: len(different(sets))),
+    Column("overlap", "overlap", "%", "tools that two sets share, of those of either", _percent_shared),
     Column("refused", help="sets that it refused", of=lambda sets: len(sets) - len(_took(sets))),
     Column("compile", "compile", "ms", "until it can be asked for masks", _median("compile_ns", 1e6)),
     Column("first", "time to first mask", "ms", "compiling and the first mask", _first),

@@ -29,7 +29,7 @@ from experiments.trial import Params
 __all__ = ["CLAIMS", "TABLES", "grid", "plot", "trial"]
 
 # By preset: runs, clients, requests, different ones.
-EXTENT: Final = {"smoke": (1, 4, 24, 16), "quick": (1, 8, 240, 80), "full": (5, 64, 1_600, 320)}
+EXTENT: Final = {"smoke": (1, 4, 24, 16), "quick": (1, 8, 240, 80), "full": (10, 64, 800, 320)}
 ROWS: Final = 16
 WRONG: Final = "requests without the answer that had to come"
 ALL: Final = "all clients together"
@@ -37,7 +37,7 @@ COLUMNS: Final = ("kind", "ended", "right", "first_ms", "token_ms", "tokens", "f
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: 8 clients, 240 requests.  Full: 64 clients, 1,600 requests, five times with other requests."""
+    """Quick: 8 clients, 240 requests.  Full: 64 clients, 800 requests, ten times with other requests."""
     runs, clients, requests, distinct = EXTENT[preset]
     shared = {"clients": clients, "requests": requests, "distinct": distinct, "rows": ROWS}
     return [{**shared, "seed": seed} for seed in range(runs)]

@@ -43,7 +43,7 @@ OUTCOMES: Final = {
     "valid": "that are instances of what was asked for",
     "right": "that are what was asked for",
 }
-PAIRS: Final = {"smoke": 1, "quick": 2, "full": 5}
+PAIRS: Final = {"smoke": 1, "quick": 2, "full": 10}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
@@ -122,7 +122,7 @@ NO_TOOL: Final = "What is the capital of France?"
 
 
 def grid(preset: str, model: str | None = None) -> list[Params]:
-    """Smoke: two prompts a schema and one pair of runs.  Quick: everything once.  Full: five pairs for the speed."""
+    """Smoke: two prompts a schema and one pair of runs.  Quick: everything once.  Full: ten pairs for the speed."""
     shared = {"model": model or DEFAULT, "prompts": 1 if preset == "smoke" else 5}
     parts = [{"part": "schemas", "temperature": warm, "draw": draw} for warm, draw in ((0, 1), (1, 1), (1, 2))]
     parts += [{"part": "extraction"}, {"part": "choice"}, {"part": "long prompt"}]

@@ -25,7 +25,8 @@ N: Final = Column("n", help="how many values it was measured on")
 TIMES: Final = (
     Column(
         "metric",
-        help="what was timed; first visits: a parser state for the first time; seen before: the texts once more",
+        help="what was timed; request: compiling, and all masks and accepts of the first valid text; first visits: a "
+        "parser state for the first time; seen before: the texts once more",
     ),
     ENGINE,
     N,

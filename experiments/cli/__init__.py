@@ -1,7 +1,7 @@
-"""What `python -m workbench` offers of this package: `experiment`, by name in `COMMANDS`."""
+"""What `python -m workbench` offers of this package: `experiment` and `study`, by name in `COMMANDS`."""
 
-from experiments.cli import experiment
+from experiments.cli import experiment, study
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = {"experiment": experiment.app}
+COMMANDS = {"experiment": experiment.app, "study": study.app}

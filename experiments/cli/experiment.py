@@ -1,4 +1,4 @@
-"""`python -m workbench experiment list | run | history | export | merge | report`: a shell of `experiments`."""
+"""`python -m workbench experiment COMMAND` (list, run, history, export, schemas, merge, report, pages)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from experiments.ledger import Ledger
     from experiments.running import Result
 
-__all__ = ["app"]
+__all__ = ["app", "drawn"]
 
 app = typer.Typer(help="Experiments: what they claim, running them, their results.", no_args_is_help=True)
 
@@ -29,7 +29,9 @@ OutOption = Annotated[
     list[Path] | None,
     typer.Option("--out", help="Write rows (.csv, .parquet), the figure (.html) or the tables (.md)."),
 ]
-RecordOption = Annotated[bool, typer.Option("--record", help="Write the tables into experiments/RESULTS.md.")]
+RecordOption = Annotated[
+    bool, typer.Option("--record", help="Keep it in experiments/results/, and write the pages anew.")
+]
 DEFAULT_LEDGER = Path("experiments.sqlite")
 
 
@@ -247,6 +249,27 @@ def export(
         typer.echo(book.export(name, out))
 
 
+@app.command("schemas")
+def schemas(
+    out: Annotated[Path, typer.Argument(help="The .csv file to write.")],
+    section: Annotated[str, typer.Option(help="A run of masks in the ledger.")] = "masks",
+    ledger: LedgerOption = DEFAULT_LEDGER,
+) -> None:
+    """Write what became of each schema of a run of `masks`, by engine: right, refused and why, wrong, time limit."""
+    from experiments.statuses import statuses
+
+    if out.suffix != ".csv":
+        raise typer.BadParameter(f"{out}: the name must end in .csv")
+    with _opened(ledger) as book:
+        runs = {run["section"]: run for run in book.runs() if run["sweep"] == "masks"}
+        if section not in runs:
+            known = ", ".join(runs) or "none"
+            raise typer.BadParameter(f"{ledger} holds no whole run of masks as {section!r}; known: {known}")
+        found = statuses(book.frame("masks", runs[section]["keys"])).drop(columns="keywords")
+    found.to_csv(out, index=False)
+    typer.echo(f"{out}: {len(found):,} schemas")
+
+
 @app.command("report")
 def report(
     out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("build/report.html"),
@@ -272,6 +295,15 @@ def report(
             raise typer.BadParameter(str(error)) from None
 
 
+@app.command("pages")
+def write_pages() -> None:
+    """Write docs/evidence.md and docs/results/ anew, from experiments/results/: nothing is measured."""
+    from experiments.pages import write_pages
+
+    for path in write_pages():
+        typer.echo(path)
+
+
 @contextmanager
 def _opened(path: Path, *, new: bool = False) -> Iterator[Ledger]:
     """The ledger, which is made where it may be `new`; what is wrong with it ends the command."""
@@ -288,8 +320,9 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[Ledger]:
 
 def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], section: str | None) -> None:
     """Print the tables and verdicts of finished trials and write the files that were asked for."""
+    from experiments import pages, record
     from experiments.columns import finished
-    from experiments.report import as_markdown, print_tables, print_verdicts, write_section
+    from experiments.report import as_markdown, print_tables, print_verdicts, shown_table
 
     ran, tables, verdicts = len(finished(result.frame)) > 0, result.tables(), result.verdicts()
     print_tables(tables, console)
@@ -302,15 +335,17 @@ def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], se
             if ran:
                 result.plot().write_html(path, include_plotlyjs=True)
         elif path.suffix == ".md":
-            path.write_text(f"{result.origin}\n\n{as_markdown(tables, verdicts)}\n")
+            shown = [shown_table(caption, table) for caption, table in tables.items()]
+            path.write_text(f"{result.origin}\n\n{as_markdown(shown, verdicts)}\n")
         else:
             ledger.export(result.experiment.name, path)
     if section is not None:
-        figure = _drawn(section, result, console) if ran else None
-        write_section(section, result.experiment.title, tables, result.origin, verdicts=verdicts, figure=figure)
+        figure = drawn(section, result, console) if ran else None
+        pages.record_of(section, result, figure).save(record.RESULTS_FOLDER)
+        pages.write_pages(record.RESULTS_FOLDER, pages.DOCS)
 
 
-def _drawn(section: str, result: Result, console: Console) -> Path | None:
+def drawn(section: str, result: Result, console: Console) -> Path | None:
     """The result's figure as a file for the results; None, with the reason, where none can be drawn."""
     from experiments import report
     from experiments.page import write_figures

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from experiments import ablation, memory, parsers, reuse
-from experiments.claims import FEWEST, Claim, Effect, judge, mean, ratio, share, worst
+from experiments.bounds import bounds_of, history_of
+from experiments.claims import FEWEST, Claim, Effect, different, judge, mean, ratio, share, worst
 from experiments.history import history
 from experiments.ledger import Ledger
+from experiments.pages import recorded
 from experiments.pairs import Pooled, best_peer, together
 from experiments.registry import CATALOGUE, find_experiment, repeated
-from experiments.report import as_markdown, recorded
+from experiments.report import as_markdown, shown_table
 from experiments.running import run
 from workbench.cli import app
 
@@ -33,9 +37,9 @@ def word(effect: Effect | None, **more: Any) -> str:
 
 
 def test_a_claim_is_held_refuted_or_undecided() -> None:
-    assert word(mean([0.5, 0.6, 0.5, 0.7, 0.4], "runs")) == "held"
-    assert word(mean([1.5, 1.6, 1.5, 1.7, 1.4], "runs")) == "refuted"
-    assert word(mean([0.5, 1.6, 0.5, 1.7, 1.0], "runs")) == "undecided: the interval reaches over the bound"
+    assert word(mean([0.5, 0.6, 0.5, 0.7, 0.4] * 2, "runs")) == "held"
+    assert word(mean([1.5, 1.6, 1.5, 1.7, 1.4] * 2, "runs")) == "refuted"
+    assert word(mean([0.5, 1.6, 0.5, 1.7, 1.0] * 2, "runs")) == "undecided: the interval reaches over the bound"
     assert word(None) == "undecided: not measured"
     assert word(mean([2.0] * FEWEST, "runs"), at_most=None, at_least=1.5) == "held"
     (verdict,) = judge([claim(mean([1.0], "runs"))], FRAME.assign(status="error"))
@@ -44,13 +48,14 @@ def test_a_claim_is_held_refuted_or_undecided() -> None:
 
 @pytest.mark.parametrize("units", range(1, FEWEST))
 def test_too_few_units_decide_nothing(units: int) -> None:
-    assert word(mean([0.1] * units, "runs")) == f"undecided: n = {units}"
-    assert word(mean([9.9] * units, "runs")) == f"undecided: n = {units}"
-    assert word(worst([0.1] * units, "runs"), always=True) == f"undecided: n = {units}"
+    few = f"undecided: {units} unit{'s' * (units > 1)}"
+    assert word(mean([0.1] * units, "runs")) == few
+    assert word(mean([9.9] * units, "runs")) == few
+    assert word(worst([0.1] * units, "runs"), always=True) == few
 
 
 def test_one_exception_refutes_what_holds_always() -> None:
-    assert word(worst([0.1, 0.2, 0.1, 0.3, 1.0], "runs"), always=True) == "held"
+    assert word(worst([0.1, 0.2, 0.1, 0.3, 1.0] * 2, "runs"), always=True) == "held"
     assert word(worst([1.1], "runs"), always=True) == "refuted"
     assert word(worst([0.9, 2.0], "runs", least=True), always=True, at_most=None, at_least=1.0) == "refuted"
 
@@ -64,6 +69,79 @@ def test_effects() -> None:
     assert 0.2 < high - low < 0.4  # four standard errors of 1 / sqrt(200)
     with pytest.raises(ValueError, match="one bound"):
         claim(None, at_least=1.0)
+
+
+POSITIVE: dict[str, tuple[Callable[[np.random.Generator, int], Effect], float]] = {
+    "mean of alike numbers": (lambda random, n: mean(random.normal(10, 1, n), "runs"), 10.0),
+    "ratio of sums": (lambda random, n: ratio(*random.lognormal(0, 0.7, (2, n)), "sets"), 1.0),
+    "ratio of sums, pair by pair": (lambda random, n: ratio(*_pairs(random, n), "sets"), 1.0),
+    "median": (lambda random, n: _of(random.lognormal(0, 0.7, n), np.median), 1.0),
+    "geometric mean": (lambda random, n: _of(random.lognormal(0, 0.7, n), lambda few: np.exp(np.log(few).mean())), 1.0),
+    "difference of means": (lambda random, n: mean(random.normal(0, 1, n), "runs"), 0.0),
+    "share": (lambda random, n: share(random.random(n) < 0.8, "runs"), 0.8),
+}
+
+
+def _pairs(random: np.random.Generator, units: int) -> npt.NDArray[np.float64]:
+    return random.lognormal(0, 0.7, units) * random.lognormal(0, 0.4, (2, units))
+
+
+def _of(values: npt.NDArray[np.float64], what: Callable[[Any], Any]) -> Effect:
+    return Effect(len(values), "units", lambda chosen: float(what(values[chosen])))
+
+
+@pytest.mark.parametrize("name", POSITIVE)
+def test_intervals_of_the_fewest_units_cover_the_truth(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.claims.RESAMPLES", 300)
+    draw, truth = POSITIVE[name]
+    random = np.random.default_rng(3)
+    found = [draw(random, FEWEST).interval() for _ in range(400)]
+    assert np.mean([low <= truth <= high for low, high in found]) >= 0.93
+
+
+def test_an_interval_of_five_would_cover_too_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What percentiles without the widening gave, and why ten units are asked for."""
+    random = np.random.default_rng(3)
+    covered = 0
+    for _ in range(400):
+        values = random.lognormal(0, 0.7, 5)
+        draws = values[random.integers(0, 5, (300, 5))].mean(axis=1)
+        low, high = np.quantile(draws, [0.025, 0.975])
+        covered += low <= np.exp(0.245) <= high
+    assert covered / 400 < 0.85
+
+
+@pytest.mark.parametrize("limit", [0.5, 0.9, 1.1, 1.5, 3.0])
+def test_p_is_below_a_twentieth_where_the_bound_is_outside_the_interval(limit: float) -> None:
+    effect = mean(np.random.default_rng(1).lognormal(0, 0.4, 12), "runs")
+    (one,) = judge([claim(effect, at_most=limit)], FRAME)
+    assert (one.p < 0.05) == (not one.low <= limit <= one.high)
+    assert (one.word == "undecided") == (one.low <= limit <= one.high)
+
+
+def test_many_looks_must_each_be_surer() -> None:
+    """One of twenty claims that are true of nothing is held by chance, unless they are judged together."""
+    values = np.random.default_rng(1).normal(1, 0.1, 12)
+    near = claim(mean(values - values.mean() + 0.93, "runs"))
+    assert judge([near], FRAME)[0].word == "held"
+    others = [claim(mean(np.random.default_rng(seed).normal(1, 0.1, 12), "runs")) for seed in range(2, 21)]
+    verdicts = judge([near, *others], FRAME)
+    assert verdicts[0].why == "the interval reaches over the bound when 20 claims are judged"
+    assert {one.word for one in verdicts} == {"undecided"}
+    sure = claim(mean(values - values.mean() + 0.5, "runs"))
+    assert judge([sure, *others], FRAME)[0].word == "held"
+
+
+def test_units_that_turn_out_equal_are_one() -> None:
+    rows = [
+        {"status": "ok", "engine": engine, "set": draw, "content": "all tools"} for draw in range(12) for engine in "ab"
+    ]
+    frame = pd.DataFrame(rows)
+    assert len(different(frame)) == 2
+    drawn = Claim(text="It is so.", what="a number", effect=lambda done: mean([0.1] * len(done), "sets"), at_most=1.0)
+    assert str(judge([drawn], frame)[0]) == "undecided: 2 units"
+    assert judge([drawn], frame.assign(content=[f"set {row['set']}" for row in rows]))[0].units == 24
+    assert len(different(frame.assign(content=None))) == 24  # nobody said what was drawn
 
 
 # -- two engines on the same inputs -----------------------------------------------------------------------------------
@@ -134,20 +212,40 @@ def test_claims_of_an_experiment_that_was_not_run(name: str) -> None:
     assert len({claim.text for claim in claims}) == len(claims)
 
 
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_bound_is_registered(name: str) -> None:
+    """A bound that moves has to be written down with its day, beside the one that it was."""
+    registered = bounds_of(name)
+    assert {claim.text: claim.bound for claim in find_experiment(name).claims} == {
+        text: entries[-1][1] for text, entries in registered.items()
+    }
+    assert all(entries == sorted(entries, key=lambda entry: entry[0]) for entries in registered.values())
+
+
+def test_a_bound_that_moved_or_is_younger_than_its_measurement_is_told() -> None:
+    claim = "In every case going back to a place already seen takes no longer than going to a new one."
+    assert history_of("panel-latency", claim, "2026-11-26") == "The bound was at most 0.5 until 2026-11-26"
+    told = history_of("masks", "A request, cold, takes at most half of the best peer's time on average.", "2026-11-26")
+    assert told == "The bound is younger than the measurement, of 2026-11-27"
+    assert history_of("masks", "Our engine accepts no invalid text.", "2026-11-26") == ""
+    assert history_of("masks", "Nobody claims this.", "2026-11-26") == "The bound is not registered"
+
+
 def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("experiments.record.RESULTS_FOLDER", tmp_path / "results")
+    monkeypatch.setattr("experiments.pages.DOCS", tmp_path / "docs")
     monkeypatch.setattr("experiments.report.FIGURES", tmp_path / "figures")
     monkeypatch.setattr(reuse, "grid", lambda preset: [SMALL | {"setting": one} for one in ("static", "dynamic")])
     words = ["experiment", "run", "reuse", "--repeats", "2", "--ledger", str(tmp_path / "l.sqlite"), "--record"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     last = done.output[done.output.index("Versions:") :]
-    assert last.count("undecided: n = 2") == len(reuse.CLAIMS)
-    text = (tmp_path / "RESULTS.md").read_text()
+    assert last.count("undecided: 2 units") == len(reuse.CLAIMS)
+    text = (tmp_path / "docs" / "results" / "reuse.md").read_text()
     assert "--repeats 2" in text
-    assert ("](figures/reuse.svg)" in text) == (tmp_path / "figures" / "reuse.svg").is_file()
+    assert ("experiments/reuse.svg)" in text) == (tmp_path / "figures" / "reuse.svg").is_file()
     assert "- Trials: 4 (4 ok)" in text
-    assert "**undecided: n = 2**: When requests choose their tools" in text
+    assert "**undecided: 2 units**: When requests choose their tools" in text
     assert "Published: 0 (table 1)" in text
     (run_file,) = (tmp_path / "l_runs" / "reuse").iterdir()
     (run_file.parent / "2000.json").write_text(run_file.read_text().replace('"undecided"', '"held"'))
@@ -159,11 +257,11 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert rows["verdict"].tolist() == ["held", "undecided"] * len(reuse.CLAIMS)
     absent = CliRunner().invoke(app, ["experiment", "history", "nonesuch", "--ledger", str(tmp_path / "l.sqlite")])
     assert absent.exit_code == 2
-    kept = recorded("reuse", file=tmp_path / "RESULTS.md")
+    kept = recorded("reuse", results=tmp_path / "results")
     assert "- Trials: 4 (4 ok)" in kept
     assert kept.count("\n**") == 1  # one table
-    assert recorded("reuse", 2, file=tmp_path / "RESULTS.md").startswith(kept)
-    assert "No run of masks" in recorded("masks", file=tmp_path / "RESULTS.md")
+    assert recorded("reuse", 2, results=tmp_path / "results").startswith(kept)
+    assert "No run of masks" in recorded("masks", results=tmp_path / "results")
 
 
 SMALL = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": "demo"}
@@ -187,8 +285,8 @@ def test_both_parsers_have_the_same_mechanisms() -> None:
 
 def test_memory_is_judged_only_where_a_budget_was_reached() -> None:
     base = {"status": "ok", "way": "schemas", "pool_bytes": 100, "at": [1, 2], "resident": [5, 5], "pool": [90, 99]}
-    idle = pd.DataFrame([base | {"evictions": 0}] * 5)
-    full = pd.DataFrame([base | {"evictions": 3}] * 5)
+    idle = pd.DataFrame([base | {"evictions": 0}] * FEWEST)
+    full = pd.DataFrame([base | {"evictions": 3}] * FEWEST)
     (pool, *_) = memory.CLAIMS
     assert [str(judge([pool], frame)[0]) for frame in (idle, full)] == ["undecided: not measured", "held"]
     over = pd.DataFrame([base | {"evictions": 3, "pool": [101, 90]}])
@@ -198,9 +296,9 @@ def test_memory_is_judged_only_where_a_budget_was_reached() -> None:
 def test_claims_stand_in_tables_and_in_markdown(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("reuse", ledger=ledger, grid=[SMALL | {"setting": "dynamic"}])
     table = result.claims()
-    assert table["verdict"].tolist() == ["undecided: n = 1"] * len(reuse.CLAIMS)
-    text = as_markdown(result.tables(), result.verdicts())
-    assert text.startswith("- ⚪ **undecided: n = 1**")
+    assert table["verdict"].tolist() == ["undecided: 1 unit"] * len(reuse.CLAIMS)
+    text = as_markdown([shown_table(*one) for one in result.tables().items()], result.verdicts())
+    assert text.startswith("- ⚪ **undecided: 1 unit**")
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -12,16 +12,17 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, datasets, masks, memory, parsers, reuse, tools, variants
+from experiments import ablation, datasets, grammars, masks, memory, parsers, reuse, tools, variants
 from experiments.claims import judge
 from experiments.demo_model import WEIGHTS_FOLDER
 from experiments.engines import open_engine
+from experiments.grammar_set import ECMA_404
 from experiments.ledger import Ledger, params_hash
 from experiments.measurement import FLOOR, rotate
 from experiments.registry import CATALOGUE, PRESETS, Experiment, find_experiment, list_experiments
 from experiments.sweep import run_sweep
 from experiments.trial import NotRunError
-from kernels_core import Grammar, Options
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from workbench.cli import app
 from workbench.peers.catalogue import ENGINES
 
@@ -111,7 +112,7 @@ def test_masks_experiment(masks_frame: pd.DataFrame) -> None:
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "ours"])
 def test_peers_agree_on_synthetic_schemas(engine: str) -> None:
     """Where the peer is installed: its adapter accepts and refuses what the labels say."""
-    pytest.importorskip({"outlines": "outlines_core"}.get(engine, engine))
+    pytest.importorskip(ENGINES[engine][2])
     right = wrong = 0
     for case in datasets.find_cases(["synthetic:1"], 3):
         params = {"engine": engine, "file": case.file, "index": case.index, "vocabulary": SMALL, "max_tokens": None}
@@ -134,7 +135,7 @@ def test_tools_experiment(ledger: Ledger) -> None:
     tables = find_experiment("tools").tables(frame)
     assert "3 tools: compile" in set(tables["Tools as one schema, made tools, us"]["metric"])
     assert tables["Verdicts on calls, as one tag, made tools"]["wrong inputs"].tolist() == [0]
-    assert len(find_experiment("tools").plot(frame).data) == 6
+    assert len(find_experiment("tools").plot(frame).data) == 12
     verdicts = judge(tools.CLAIMS, frame)  # without a peer there is nothing to compare with
     assert {verdict.word for verdict in verdicts} == {"undecided"}
     first, second = (tools.draw_tools(3, which, 0) for which in range(2))
@@ -244,13 +245,14 @@ def test_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     exported = CliRunner().invoke(app, ["experiment", "export", "masks", str(rows), "--ledger", str(book)])
     assert exported.exit_code == 0
     # Two ways to run it keep their results side by side.
-    monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("experiments.record.RESULTS_FOLDER", tmp_path / "results")
+    monkeypatch.setattr("experiments.pages.DOCS", tmp_path / "docs")
     monkeypatch.setattr("experiments.report.FIGURES", tmp_path / "figures")
     for more in ([], ["--set", "turn=2", "--section", "masks in turns"]):
         assert CliRunner().invoke(app, [*words, "--record", *more]).exit_code == 0
-    results = (tmp_path / "RESULTS.md").read_text()
-    assert [line for line in results.splitlines() if line.startswith("## ")] == ["## masks", "## masks in turns"]
-    assert "--set turn=2" in results.split("## masks in turns")[1]
+    sections = tmp_path / "docs" / "results"
+    assert {path.name for path in sections.iterdir()} == {"README.md", "masks.md", "masks-in-turns.md"}
+    assert "--set turn=2" in (sections / "masks-in-turns.md").read_text()
 
 
 @pytest.mark.parametrize("experiment", [ablation, masks, parsers])
@@ -318,3 +320,43 @@ def test_memory_experiment(ledger: Ledger) -> None:
     assert max(states["held"]) < 1.2 * (1 << 20)
     assert list(find_experiment("memory").tables(frame)["Memory"]["way"]) == ["schemas", "steps", "states"]
     assert len(find_experiment("memory").plot(frame).data) == 5  # of a long text no budget is shown
+
+
+def test_grammars_experiment(ledger: Ledger) -> None:
+    grid = grammars.grid("quick", engines=["ours"], vocabulary=SMALL)
+    frame = run_sweep(grammars.trial, grid, ledger=ledger, sweep="grammars")
+    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    assert frame["compiled"].all()
+    assert all(one["accepted"] for cold in frame["cold"] for one in cold)
+    request, *_ = find_experiment("grammars").tables(frame).values()
+    assert len(request) == len(frame) >= 11
+    assert (request["request, ms"] > 0).all()
+    found = judge(grammars.CLAIMS, frame)
+    assert [str(one) for one in found] == ["undecided: not measured", "held"]
+    assert len(find_experiment("grammars").plot(frame).data) == 1
+
+
+def test_the_grammar_of_json_is_that_of_the_standard() -> None:
+    compiler = GrammarCompiler(datasets.open_tokenizer("demo").info)
+    matcher = GrammarMatcher(compiler.compile_grammar(ECMA_404.text))
+    for text, right in (
+        (' {"a": [1, -0.5e+3, "\\u00e9\\n", true, null, {}], "b": []}\n', True),
+        ('"x"', True),
+        ("01", False),
+        ("[1,]", False),
+        ('{"a" 1}', False),
+        ('"\t"', False),
+        ("'x'", False),
+        ("1.", False),
+    ):
+        matcher.reset()
+        assert (matcher.accept_string(text) and matcher.is_completed()) == right, text
+        assert right == _is_json(text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -205,8 +205,8 @@ def test_what_a_recording_writes_is_no_change(tmp_path: Path, monkeypatch: pytes
     def git(*words: str) -> None:
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
 
-    (tmp_path / "experiments").mkdir()
-    results, code = tmp_path / "experiments" / "RESULTS.md", tmp_path / "code.py"
+    (tmp_path / "experiments" / "results").mkdir(parents=True)
+    results, code = tmp_path / "experiments" / "results" / "masks.json", tmp_path / "code.py"
     results.write_text("a")
     code.write_text("a")
     git("init", "-q")

@@ -167,7 +167,7 @@ def test_growth_is_fitted_over_the_largest_sizes_and_named(ledger: Ledger) -> No
 def test_compression_is_compared_with_copies_at_the_largest_bound_of_both() -> None:
     rows = [
         {"status": "ok", "series": f"bounds, {how}", "size": size, "repetition": repetition, "compile_us": spent}
-        for repetition in range(5)
+        for repetition in range(10)
         for how, size, spent in (
             ("copies", 100, 7.0),
             ("copies", 400, 40.0),
@@ -177,7 +177,7 @@ def test_compression_is_compared_with_copies_at_the_largest_bound_of_both() -> N
         )
     ]
     (verdict,) = judge(growth.CLAIMS[:1], pd.DataFrame(rows))
-    assert (str(verdict), verdict.size, verdict.units) == ("held", 4.0, 5)
+    assert (str(verdict), verdict.size, verdict.units) == ("held", 4.0, 10)
 
 
 def test_two_thousand_tools_have_different_names() -> None:

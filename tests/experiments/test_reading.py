@@ -1,11 +1,9 @@
-"""From rows to tables: tails, the common subset, verdicts, Markdown, sections of a results file."""
+"""From rows to tables: tails, the common subset, verdicts, Markdown."""
 
 from __future__ import annotations
 
 import io
 import math
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from rich.console import Console
 
 from experiments.ledger import Ledger
 from experiments.measurement import FLOOR, mistakes, samples, verdicts
-from experiments.report import print_tables, provenance, reasons, show, to_markdown, with_heading, write_section
+from experiments.report import print_tables, provenance, reasons, show, shown_table, to_markdown
 from experiments.sweep import run_sweep
 from experiments.tails import compare, describe
 from tests.experiments import trials
@@ -119,7 +117,7 @@ def test_numbers_are_shown_with_three_digits() -> None:
 
 
 def test_markdown_is_a_table() -> None:
-    text = to_markdown(pd.DataFrame({"name": ["a|b", "c"], "value": [1.0, float("nan")]}))
+    text = to_markdown(shown_table("t", pd.DataFrame({"name": ["a|b", "c"], "value": [1.0, float("nan")]})))
     assert text.splitlines() == ["| name | value |", "| --- | ---: |", "| a\\|b | 1 |", "| c |  |"]
 
 
@@ -132,36 +130,11 @@ def test_tables_are_printed_whole() -> None:
     assert "none: nothing was measured" in text
 
 
-def test_sections_are_replaced_and_others_stay(tmp_path: Path, ledger: Ledger) -> None:
-    file = tmp_path / "RESULTS.md"
+def test_a_run_says_where_it_comes_from(ledger: Ledger) -> None:
     frame = run_sweep(trials.square, [{"x": 3, "seed": 4}], ledger=ledger, sweep="s")
     origin = provenance(frame, ledger, "python -m workbench experiment run s")
     for word in ("Command: `python -m workbench", "Date: 20", "Seed: 4", "Versions: Python 3", "numpy", "1 ok"):
         assert word in origin
-    table = pd.DataFrame({"x": [1]})
-    write_section("masks", "First", {"t": table}, origin, file=file)
-    write_section("tools", "Second", {"t": table}, origin, file=file)
-    write_section("masks", r"Third \1", {"t": pd.DataFrame()}, origin, note="A note.", file=file)
-    text = file.read_text()
-    assert text.startswith("# Results")
-    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## masks", "## tools"]
-    assert "First" not in text
-    assert "Second." in text
-    assert r"Third \1." in text
-    assert "Nothing was measured." in text
-    assert "A note." in text
-    day = re.search(r"Date: (\S+)", origin)
-    assert day is not None
-    assert f"| [tools](#tools) |  | {day[1]} |" in text
-    file.write_text(text.replace("Second.\n", "Second.\n\n- 🟢 **held**: so.\n- 🔴 **refuted**: or so.\n", 1))
-    write_section("more of it", "Fourth", {"t": table}, origin, file=file)
-    text = file.read_text()
-    assert f"| [tools](#tools) | 🟢 🔴 | {day[1]} |" in text
-    assert "| [more of it](#more-of-it) |" in text
-    assert text.count("# Results\n") == 1
-    assert with_heading(text) == text
-    with pytest.raises(ValueError, match="words"):
-        write_section("a\n## b", "x", {}, origin, file=file)
 
 
 def test_reasons_are_counted(ledger: Ledger) -> None:

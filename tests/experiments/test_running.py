@@ -126,7 +126,7 @@ def test_a_peers_kernel_is_compiled_before_the_first_step(monkeypatch: pytest.Mo
 
     called: list[str] = []
     monkeypatch.setattr(replay, "peer_kernel", lambda name: lambda logits, bits: called.append(f"{len(logits)} rows"))
-    monkeypatch.setattr(replay, "_batch_fill", lambda name: lambda matchers, bits: called.append("fill"))
+    monkeypatch.setattr(replay, "batch_fill", lambda name: lambda matchers, bits: called.append("fill"))
     info = datasets.open_tokenizer("demo").info
     texts = [replay.Text((5, 6, 7), 1)] * 3
     with torch.inference_mode():

@@ -606,6 +606,38 @@ def test_a_long_prompt_lets_those_that_run_go_on(tiny: LanguageModel, monkeypatc
     assert again.tokens == long.tokens
 
 
+def test_prompts_that_come_together_are_read_in_one_pass(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = [[5, 6, 7, 8], LONG[:12], [9], [3, 4], LONG[:40], LONG[20:31], [8, 9, 10]]
+    expected = texts_of(Engine.of(tiny, rows=4, prompt_piece=16), prompts, max_tokens=5)
+    engine = Engine.of(tiny, rows=4, prompt_piece=16, prompts_together=True)
+    alone = read_by(engine, monkeypatch)
+    passes: list[list[int]] = []
+    read = engine._run.read_together
+
+    def counted(first: int, texts: Any) -> None:
+        passes.append([first, *map(len, texts)])
+        read(first, texts)
+
+    monkeypatch.setattr(engine._run, "read_together", counted)
+    assert texts_of(engine, prompts, max_tokens=5) == expected
+    assert passes[0] == [0, 3, 11]  # a prompt of one token has nothing to read, and ends the pass
+    assert sum(sum(one[1:]) for one in passes) + sum(alone) == sum(len(prompt) - 1 for prompt in prompts)
+    assert max(len(one) - 1 for one in passes) <= 4
+
+
+def test_prompts_read_together_are_cut_where_they_would_hold_up_others(tiny: LanguageModel) -> None:
+    engine = Engine.of(tiny, rows=8, prompt_piece=16, prompts_together=True)
+    running = engine.admit([5, 6], max_tokens=30, seed=1)
+    engine.step()
+    rows = [engine.admit(LONG[at : at + 9], max_tokens=2, seed=at) for at in range(6)]
+    engine.step()
+    assert [bool(row.tokens) for row in rows] == [True] * 2 + [False] * 4  # two of eight tokens are a piece
+    for _ in engine:
+        pass
+    assert len(running.tokens) == 30
+    assert all(len(row.tokens) == 2 for row in rows)
+
+
 def test_a_row_that_leaves_while_a_prompt_is_read(tiny: LanguageModel) -> None:
     alone = [texts_of(Engine.of(tiny), [LONG], max_tokens=9)[0]]
     engine = Engine.of(tiny, rows=4, prompt_piece=16)

@@ -4,7 +4,7 @@ serve-notebook | doctor`.
 Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
 (check, mask, explain), `replaying` (replay), `comparing`, `making` (generate, serve-notebook), `models` (model),
 `serving` (serve), `doctor` (what this machine lacks).
-`experiment`, `bench` and `soak` are of the package `experiments`, which stands on this one and is found by its name.
+`experiment` and `study` are of the package `experiments`, which stands on this one and is found by its name.
 """
 
 from __future__ import annotations

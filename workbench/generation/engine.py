@@ -32,6 +32,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from operator import index
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -98,6 +99,10 @@ class Engine:
         The tokenizer's own cut of a text, for texts that are to be `canonical`.
     prompt_piece
         Tokens of prompts that are read between two steps.  None: 64 on a CPU, 2,048 elsewhere.
+    prompts_together
+        Read the prompts of texts that come together in one pass, where each is shorter than a piece.  Fewer passes, of
+        which each is wider; the model's numbers may differ in their last bits from those of a prompt that is read
+        alone.
     prefix_bytes
         Of keys and values that are kept of prompts, for texts that begin alike; 0 keeps none.
     drafts
@@ -128,6 +133,7 @@ class Engine:
         cut: Cut | None = None,
         drafts: Drafts | int = 0,
         prompt_piece: int | None = None,
+        prompts_together: bool = False,
         prefix_bytes: int = 1 << 27,
         threads: int | Literal["auto"] = "auto",
         run: ModelRun | None = None,
@@ -156,6 +162,7 @@ class Engine:
         if piece < 1 or prefix_bytes < 0:
             raise ValueError(f"prompt_piece is at least 1 and prefix_bytes 0, not {prompt_piece} and {prefix_bytes}")
         self._prefixes = PrefixCache(piece, prefix_bytes)
+        self._together = prompts_together and not jump and run is None
         kept = self._device.type != "cpu" if device_masks is None else device_masks
         self._drafts = Drafts(drafts) if isinstance(drafts, int) and drafts else drafts or None
         self._most_guesses = 0 if self._drafts is None else self._drafts.tokens * self._drafts.branches
@@ -412,6 +419,8 @@ class Engine:
     def _enter(self) -> None:
         """Read a piece of a prompt, or some, where nobody waits for a token; rows that wait come in one by one."""
         left = self._prefixes.width * (1 if self._ready else PIECES_ALONE)
+        if self._together:
+            left -= self._read_together(left)
         while left > 0:
             row = self._reading
             if row is None:
@@ -429,6 +438,26 @@ class Engine:
             left -= self._read_piece(row, len(self._active) - 1)
             if len(row.unread) == 1:
                 self._reading = None
+
+    def _read_together(self, most: int) -> int:
+        """Read the whole prompts of the next rows in one pass, of `most` tokens at most, fillers counted; how many that
+        were.  Nothing where fewer than two can be read so."""
+        rows: list[Row] = []
+        width = 0
+        for row in islice(self._waiting, self.rows - len(self._active) if self._reading is None else 0):
+            wider = max(width, len(row.unread) - 1)
+            whole = 0 < len(row.unread) - 1 < self._prefixes.width
+            if not whole or wider * (len(rows) + 1) > most:
+                break
+            rows.append(row)
+            width = wider
+        if len(rows) < 2:
+            return 0
+        self._slots.read_together(len(self._active), [row.unread[:-1] for row in rows])
+        for row in rows:
+            self._active.append(self._waiting.popleft())
+            del row.unread[:-1]
+        return width * len(rows)
 
     def read_prompts(self) -> None:
         """Read the prompts of all rows that have a place now, and not piece by piece between steps."""

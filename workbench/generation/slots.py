@@ -122,6 +122,25 @@ class SlotRun:
         self.lengths[slot] += count
 
     @torch.inference_mode()
+    def read_together(self, first: int, texts: Sequence[Sequence[int]]) -> None:
+        """Read `texts` into slots from `first` on, one each and behind what they hold, in one pass; no logits.
+
+        Shorter ones are filled up with tokens that are written behind their ends, where nobody looks.
+        """
+        past, width = first + len(texts), max(map(len, texts))
+        longest = max(self.lengths[first:past]) + width
+        self._reserve(past, longest)
+        place = self._place
+        place.first, place.past, place.length = first, past, longest
+        before = torch.tensor(self.lengths[first:past], device=self.device).unsqueeze(-1)
+        place.positions = before + self._numbers[:width]
+        seen = self._numbers[:longest] <= place.positions.unsqueeze(-1)
+        ids = torch.tensor([[*text, *[0] * (width - len(text))] for text in texts], device=self.device)
+        self._pass(ids, place.positions, seen[:, None], logits=False)
+        for slot, text in enumerate(texts, start=first):
+            self.lengths[slot] += len(text)
+
+    @torch.inference_mode()
     def decode(self, tokens: torch.Tensor) -> torch.Tensor:
         """Read one token in each of the first `n` slots; `tokens` int64 (n,) on the model's device.
 

@@ -65,7 +65,7 @@ class ComparePanel(Panel):
         super().__init__(desk)
         peers = [name for name in installed() if name != "ours"]
         choices = [{"id": name, "label": label} for name, label in [*OURS, *((name, name) for name in peers)]]
-        absent = [package_of(name) for name in ENGINES if name not in (*peers, "ours")]
+        absent = dict.fromkeys(package_of(name) for name in ENGINES if name not in (*peers, "ours"))
         choices += [{"id": name, "label": name, "missing": f"not installed: pip install {name}"} for name in absent]
         self.view: CompareView = CompareView(choices)
         self.view.chosen = peers[0] if peers else OURS[1][0]

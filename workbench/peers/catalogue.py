@@ -16,6 +16,7 @@ __all__ = ["ENGINES", "SERVED", "installed", "make_engine", "package_of", "setti
 ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
     "ours": ("workbench.peers.ours", "Ours", "kernels_core"),
     "xgrammar": ("workbench.peers.xgrammar_engine", "XGrammar", "xgrammar"),
+    "xgrammar-default": ("workbench.peers.xgrammar_engine", "XGrammarDefault", "xgrammar"),
     "llguidance": ("workbench.peers.llguidance_engine", "LLGuidance", "llguidance"),
     "glrmask": ("workbench.peers.glrmask_engine", "GLRMask", "glrmask"),
     "maskforge": ("workbench.peers.maskforge_engine", "MaskForge", "maskforge"),

@@ -1,14 +1,16 @@
 """XGrammar, through its public Python API.
 
-Settings: JSON Schema as the specification reads it (`strict_mode=False`, any white space), one thread, its cache on
-with a limit, because without one it grows by gigabytes over thousands of schemas.
+Two engines: `xgrammar` reads JSON Schema as the specification does (`strict_mode=False`, so that objects may have other
+members), `xgrammar-default` as it does where nobody says otherwise, and as servers have it (`strict_mode=True`).  Both:
+any white space, one thread, its cache on with a limit, because without one it grows by gigabytes over thousands of
+schemas.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from importlib import metadata
-from typing import Any
+from typing import Any, ClassVar
 
 import xgrammar
 
@@ -16,7 +18,7 @@ from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["XGrammar"]
+__all__ = ["XGrammar", "XGrammarDefault"]
 
 CACHE_BYTES = 1 << 30
 
@@ -46,6 +48,7 @@ class XGrammar(Engine):
     """One compiler for all inputs, with XGrammar's own rule-level cache across them."""
 
     name = "xgrammar"
+    strict_mode: ClassVar[bool] = False
     settings = (
         "JSON Schema with strict_mode=False and any white space; max_threads=1; its cache on; its compiler makes token "
         "masks ahead, and has no option to make them when they are asked for"
@@ -69,7 +72,8 @@ class XGrammar(Engine):
         return metadata.version("xgrammar")
 
     def compile_schema(self, schema: str) -> Constraint:
-        return self._compile(self.compiler.compile_json_schema, schema, any_whitespace=True, strict_mode=False)
+        read = self.compiler.compile_json_schema
+        return self._compile(read, schema, any_whitespace=True, strict_mode=self.strict_mode)
 
     def compile_ebnf(self, grammar: str) -> Constraint:
         return self._compile(self.compiler.compile_grammar, grammar)
@@ -95,3 +99,14 @@ class XGrammar(Engine):
             return XGrammarConstraint(self, method(*args, **options))
         except (RuntimeError, ValueError) as error:
             raise RefusedError(str(error)) from error
+
+
+class XGrammarDefault(XGrammar):
+    """The same with its own default for JSON Schema, which vLLM and SGLang use: no members but those that are named."""
+
+    name = "xgrammar-default"
+    strict_mode = True
+    settings = (
+        "JSON Schema with strict_mode=True, its default, and any white space; max_threads=1; its cache on; its "
+        "compiler makes token masks ahead"
+    )

@@ -1,0 +1,472 @@
+"""`docs/evidence.md`: one row for each table and figure of the papers and posts, what does not hold, what is not known.
+
+Everything on the page comes from the records; this module says only which number answers which question, and in one
+sentence why it is not the same question where it is not.  Read on: `record.py`, `pages.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Final
+
+from experiments.bounds import bounds_of
+from experiments.claims import FEWEST, ClaimVerdict
+from experiments.record import Record, ShownTable
+from experiments.report import LIGHTS, show, to_markdown
+from workbench.peers.catalogue import ENGINES
+
+__all__ = ["LACKING", "ROWS", "Cell", "Row", "evidence"]
+
+HEADS: Final = ("of", "question", "n", "ours", "theirs", "number (95 %)", "verdict", "the same question?")
+WHOLE, TAG, HARMONY = "masks whole folder", "Tools as one tag, BFCL, us", "Tools as one harmony, BFCL, us"
+LACKING: Final = "not in the table"
+COMMON: Final = "The same schemas and tokens for all engines, us"
+HEADING: Final = f"""# The evidence on one page
+
+Made by `python -m workbench experiment pages` of what is recorded in `experiments/results/`; a test compares both.
+Each row is a table or figure of a paper or post: *ours*, *theirs* (the best peer that was run, or what was published),
+the number that is judged with its interval, and its verdict. 🟢 held, 🔴 refuted, ⚪ undecided: by the whole 95 %
+interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} independent units or more.
+Ratios are ours / theirs: below 1 ours takes less. Machines, commits, all tables: [by section](results/README.md).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a recorded table: under `head`, in the row that is as `where` says.  unit: behind it."""
+
+    caption: str
+    head: str
+    unit: str
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, record: Record, name: str, column: str) -> str:
+        """Its text, with the unit, in the row that has `name` in `column`; "" where the head has the name in it.
+
+        A table that has no such cell any more is told, and keeps nobody from recording.
+        """
+        where = {**self.where, column: name} if column else self.where
+        try:
+            return f"{record.table(self.caption).cell(self.head.format(name), where)} {self.unit}".strip()
+        except KeyError:
+            return LACKING
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the page.
+
+    of: which table or figure.  number: of the claim that judges it in `section`, by what is measured or by its text.
+    cell: what stands under ours, in the row of `ours`, and under theirs, in the row of `peer`; of the column `named`.
+    Without a peer what was published stands there.  differs: why it is not the same question; "" where it is.
+    """
+
+    of: str
+    question: str
+    section: str
+    number: str
+    cell: Cell | None = None
+    peer: str = ""
+    ours: str = "ours"
+    named: str = "engine"
+    differs: str = ""
+
+    def shown(self, records: Mapping[str, Record]) -> tuple[str, ...]:
+        """The cells of the row; where nothing is recorded it says so."""
+        record, differs = records.get(self.section), self.differs or "the same"
+        found = record.find(self.number) if record else None
+        if record is None or found is None or not found.units:
+            return (self.of, self.question, "", "", "", "", "⚪ not run", differs)
+        ours = "" if self.cell is None else self.cell.of(record, self.ours, self.named)
+        theirs = f"published: {found.claim.paper}" if found.claim.paper else ""
+        if self.cell is not None and self.peer:
+            theirs = f"{self.peer}: {self.cell.of(record, self.peer, self.named)}"
+        verdict = f"{LIGHTS[found.word]} {found.claim.bound}" + (f" ({found.why})" if found.why else "")
+        link = f"[{self.question}](results/{record.file_name}.md)"
+        return self.of, link, f"{found.units:,} {found.unit}", ours, theirs, _number(found), verdict, differs
+
+
+def _tool_masks(caption: str) -> Cell:
+    return Cell(caption, "avg", "us (500 tools)", {"metric": "500 tools: mask"})
+
+
+WARM_128: Final = {"source": "schemas", "rows": "128", "pass": "warm"}
+CPU_LOOP: Final = "no: a shape of hidden size 128 on one core, given texts; no server, no GPU, no prompt"
+DEVICE: Final = "no: steps on an H200 with given texts and random weights; not whole requests, nor SGLang"
+ROWS: Final = (
+    Row(
+        "headline",
+        "The request: compile, all masks and accepts of one text, cold (JSON schemas)",
+        WHOLE,
+        "compile, all masks and accepts of a schema's first valid text, average, ours / best peer",
+        Cell(COMMON, "avg", "us", {"metric": "request"}),
+        "llguidance",
+    ),
+    Row(
+        "headline",
+        "The same in the tail",
+        WHOLE,
+        "compile, all masks and accepts of a schema's first valid text, 99 % quantile, ours / best peer",
+        Cell(COMMON, "p99", "us", {"metric": "request"}),
+        "llguidance",
+    ),
+    Row(
+        "headline",
+        "The request of 500 tools with one call",
+        "tools",
+        "compile 500 tools (BFCL) as a tag, all masks and accepts of one call, ours / best peer",
+    ),
+    Row(
+        "XGrammar-2, table 1",
+        "Do requests that choose their tools share grammars?",
+        "reuse",
+        "whole grammars known before, %",
+        differs="the same tools, drawn anew",
+    ),
+    Row(
+        "table 1",
+        "Do they share substructures?",
+        "reuse",
+        "distinct rules that an earlier request had, %",
+        differs="no: the paper does not define its substructures; ours are minimal automata of rules",
+    ),
+    Row(
+        "figure 6",
+        "Compile 50 tools that are chosen anew",
+        "compile-dynamic",
+        "compile 50 tools, dynamic, ours with a cache of grammars / llguidance",
+        Cell("Compiling a request", "later ones, average, ms", "ms", {"tools": "50", "setting": "dynamic"}),
+        "llguidance",
+        "ours, grammars remembered",
+        differs="the paper's engine is not to be had; XGrammar 0.2.8 makes all masks ahead",
+    ),
+    Row(
+        "table 2",
+        "How large is dispatch as plain EBNF?",
+        "dispatch-size",
+        "exponent of the EBNF's symbols in the automaton's states, tags of tools",
+    ),
+    Row(
+        "figure 7, Llama",
+        "A mask inside calls",
+        "tools",
+        "mask, average, of all sizes, tag, BFCL, ours / best peer",
+        _tool_masks(TAG),
+        "xgrammar",
+        differs="no: tools of BFCL, where the paper has CONFETTI",
+    ),
+    Row(
+        "figure 7, Harmony",
+        "A mask inside calls",
+        "tools",
+        "mask, average, of all sizes, harmony, BFCL, ours / best peer",
+        _tool_masks(HARMONY),
+        "xgrammar",
+        differs="no: tools of BFCL, where the paper has CONFETTI",
+    ),
+    Row(
+        "figure 8, Llama",
+        "Compile 500 tools",
+        "tools",
+        "compile 500 tools as a tag, ours / llguidance",
+        Cell(TAG, "avg", "us", {"metric": "500 tools: compile"}),
+        "llguidance",
+        differs="no: tools of BFCL, where the paper has CONFETTI",
+    ),
+    Row(
+        "figure 8, Harmony",
+        "Compile 500 tools",
+        "tools",
+        "compile 500 tools in Harmony's format, ours / llguidance",
+        Cell(HARMONY, "avg", "us", {"metric": "500 tools: compile"}),
+        "llguidance",
+        differs="no: tools of BFCL, where the paper has CONFETTI",
+    ),
+    Row(
+        "figure 9",
+        "Latency end to end: tokens a second, % of unconstrained",
+        "e2e",
+        "tokens a second in the worst setting, ours with all logits, % of unconstrained",
+        differs=CPU_LOOP,
+    ),
+    Row(
+        "figure 9, a GPU",
+        "What masks add to a step at batch 1 to 128, %",
+        "gpu",
+        "added to a free step in the worst setting, masks known, %",
+        differs=DEVICE,
+    ),
+    Row(
+        "table 3",
+        "Tokens a second at batch 64",
+        "e2e",
+        "added to a free token in the worst setting, ours with all logits / best peer",
+        Cell(
+            "Serving: time to the first token (prompt read before), throughput once masks are known (trimmed means)",
+            "tokens a second",
+            "tokens/s",
+            {"source": "schemas", "rows": "64"},
+        ),
+        "llguidance",
+        "ours, all logits",
+        differs=CPU_LOOP,
+    ),
+    Row(
+        "table 3, a GPU",
+        "What ours adds to a step, of what the best peer adds",
+        "gpu",
+        "added by ours / by the best peer, masks known, sums over the settings",
+        Cell("A step: the free one, and what masks add", "{}, % more", "% (schemas, batch 128)", WARM_128),
+        "xgrammar",
+        named="",
+        differs=DEVICE,
+    ),
+    Row(
+        "figure 9, a loop",
+        "A request from its coming to its last token",
+        "serving",
+        "a request at the largest batch, closed loop, ours / best peer",
+        differs="no: our own loop along given texts, a shape of hidden size 128",
+    ),
+    Row(
+        "table 3, a GPU, a loop",
+        "The same with an 8B shape on a GPU",
+        "serving on a GPU",
+        "a request at the largest batch, closed loop, ours / best peer",
+        differs="no: our own loop along given texts, random weights",
+    ),
+    *(
+        Row(
+            f"table 4, 2 x 2 x 2, {name}",
+            f"A cold request without / with {mechanism}",
+            "factorial",
+            f"a cold request without / with {mechanism}, over the combinations of the others",
+            differs="no: whole requests over a stratified sample, where the paper has preprocessing and masks apart",
+        )
+        for name, mechanism in (
+            ("JIT", "just-in-time masks"),
+            ("cache", "cross-grammar cache"),
+            ("repetition", "repetition compression"),
+        )
+    ),
+    Row(
+        "table 4, JIT",
+        "Preprocessing, baseline / with JIT",
+        "ablation",
+        "preprocessing, baseline / with JIT",
+        differs="no: few schemas, those that the baseline can compile; ours makes every mask of every state ahead",
+    ),
+    Row(
+        "table 4, cache",
+        "Masks, before / with the cross-grammar cache",
+        "ablation",
+        "masks, step before / with the cross-grammar cache",
+        differs="no: few schemas",
+    ),
+    Row(
+        "table 4, repetition",
+        "Preprocessing, before / with compression",
+        "ablation",
+        "preprocessing, step before / with repetition compression",
+        differs="no: the gain is that of few schemas with large bounds, which a small sample does not hold",
+    ),
+    Row(
+        "table 5",
+        "Points of right calls, schema in the prompt, with / without a grammar",
+        "tax",
+        "right answers, both above schema, percentage points",
+        differs="no: SmolLM2 with 135 million parameters, greedy; the paper's are Llamas of 1 to 70 billion",
+    ),
+    Row(
+        "table 5",
+        "Points of right calls without the schema",
+        "accuracy",
+        "right answers, constrained above unconstrained, percentage points",
+        differs="no: the demo model, two million parameters; measured on changes that were not committed",
+    ),
+    Row(
+        "table 6",
+        "Masks that differ from the definitions",
+        "formal",
+        "masks of a grammar that differ",
+    ),
+    Row(
+        "figure 10",
+        "Compile time, Earley / pushdown, each as published",
+        "parsers",
+        "Earley compiles faster than the pushdown automaton (each as published).",
+        differs="no: both are ours, on the schemas that both can compile ahead",
+    ),
+    Row(
+        "figure 10",
+        "The same with the same mechanisms on both sides",
+        "parsers",
+        "Earley compiles faster than the pushdown automaton (all that both can have).",
+        differs="no: both are ours; it says what the parser alone is worth",
+    ),
+    Row(
+        "figure 11",
+        "A mask, average, over JSON schemas",
+        WHOLE,
+        "mask, average, ours / best peer",
+        Cell(COMMON, "avg", "us", {"metric": "mask"}),
+        "llguidance",
+        differs="7,920 of JSONSchemaBench's 11,306 schemas, those of MaskBench; the peer that takes most",
+    ),
+    Row(
+        "figure 11",
+        "Schemas that compile within 1 ms",
+        WHOLE,
+        "share of schemas compiled within 1 ms",
+    ),
+    Row(
+        "post, figure 1",
+        "Points of right calls behind a structural tag",
+        "accuracy",
+        "right answers of all requests, structural tag above unconstrained, percentage points",
+        differs="no: the demo model; the post has four models",
+    ),
+    Row(
+        "post, figure 2",
+        "Compile 500 tools, ours / XGrammar",
+        "scale",
+        "compile 500 tools, ours / xgrammar",
+        Cell("Tools in one grammar, medians over the sets", "compile, ms", "ms", {"tools": "500"}),
+        "xgrammar",
+        differs="the post's tools are not told; BFCL's here",
+    ),
+    Row(
+        "post, repetition",
+        "Compile under large bounds, copies / compression",
+        "growth",
+        "compile at the largest bound measured in both, copies / compression",
+        differs="no: arrays of one kind; the gain grows with the bound without end",
+    ),
+    Row(
+        "XGrammar, figure 1",
+        "A mask of JSON schemas beside XGrammar",
+        "masks",
+        "mask, average, ours / best peer",
+        Cell(COMMON, "avg", "us", {"metric": "mask"}),
+        "llguidance",
+        differs="no: 200 schemas of MaskBench, one setting of XGrammar (strict_mode=False, not its default)",
+    ),
+    Row(
+        "XGrammar, figure 1",
+        "The request under the grammar of JSON (ECMA-404) and nine other languages",
+        "grammars",
+        "compile, all masks and accepts of a grammar's first text, average, ours / best peer",
+    ),
+    Row(
+        "XGrammar, figure 2",
+        "A token in a serving loop, ours / free",
+        "serving on a GPU",
+        "time per token at the largest batch, closed loop, ours / free",
+        differs="no: our own loop along given texts",
+    ),
+    Row(
+        "pipelines, table 1",
+        "Masks of a text, made ahead / scanned",
+        "pipeline",
+        "masks of a text, ahead / scan",
+        Cell("The staircase, means of a request", "mask of a token, us", "us"),
+        "scan",
+        "ahead",
+        "step",
+        differs="no: our scan walks a trie in compiled code, the post's decodes every token in Python",
+    ),
+    Row(
+        "pipelines",
+        "States, minimised / as they are",
+        "pipeline",
+        "states, minimised / as they are",
+        differs="no: ours are made from subsets and many are merged before",
+    ),
+    Row(
+        "pipelines",
+        "Compile, second request / first",
+        "pipeline",
+        "compile, second request / first",
+    ),
+)
+
+
+def evidence(records: Mapping[str, Record]) -> str:
+    """The page."""
+    shown = ShownTable("", HEADS, [False] * len(HEADS), [row.shown(records) for row in ROWS])
+    parts = [HEADING.rstrip("\n"), to_markdown(shown)]
+    parts += ["## What does not hold", "\n".join(_refuted(records.values()))]
+    parts += ["## What was not measured", "\n".join(f"- {line}" for line in _unknown(records))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _number(one: ClaimVerdict) -> str:
+    return show(one.size) + ("" if isnan(one.low) else f" ({show(one.low)} to {show(one.high)})")
+
+
+def _refuted(records: Iterable[Record]) -> list[str]:
+    """A line for each refuted claim, and one for all that are beyond their bound and not decided."""
+    records = list(records)
+    near = [
+        f"{record.section}: {one.claim.what} {_number(one)}, {one.claim.bound}"
+        for record in records
+        for one in record.verdicts
+        if one.word == "undecided" and one.units and not one.claim.keeps(one.size)
+    ]
+    return _certainly(records) + ([f"- Beyond the bound, but not decided: {'; '.join(near)}."] if near else [])
+
+
+def _certainly(records: Iterable[Record]) -> list[str]:
+    return [
+        f"- [{record.section}](results/{record.file_name}.md): {one.claim.text} It is {_number(one)}, must be "
+        f"{one.claim.bound}."
+        for record in records
+        for one in record.verdicts
+        if one.word == "refuted"
+    ]
+
+
+def _unknown(records: Mapping[str, Record]) -> list[str]:
+    absent = dict.fromkeys(f"{row.of}: {row.question[0].lower()}{row.question[1:]}" for row in _not_run(records))
+    few = {
+        name: len(found)
+        for name, record in records.items()
+        if (found := [one for one in record.verdicts if 0 < one.units < FEWEST and one.word == "undecided"])
+    }
+    told = [f"No recorded run: {'; '.join(absent)}."] if absent else []
+    if few:
+        counted = ", ".join(f"{name} ({count})" for name, count in few.items())
+        told.append(f"Too few units to decide, fewer than {FEWEST}: {counted}.")
+    ran = {name for record in records.values() for name in re.split(r",\s*", record.told("Engines"))}
+    if lacking := [name for name in ENGINES if name not in ran]:
+        told.append(f"In no recorded run: {', '.join(lacking)}.")
+    moved = [text for record in records.values() for text in _moved(record)]
+    if moved:
+        told.append(f"Bounds that moved after a first look, or were set after the measurement: {' '.join(moved)}")
+    uncommitted = [name for name, record in records.items() if "+" in record.told("Commit")]
+    if uncommitted:
+        told.append(f"Measured with changes that were not committed: {', '.join(uncommitted)}.")
+    told += [f"{name}: {_from_docs(record.note)}" for name, record in records.items() if record.note]
+    told.append("The paper's own engine, its servers (SGLang), its data (CONFETTI) and its models could not be had.")
+    return told
+
+
+def _from_docs(note: str) -> str:
+    """A note of a section with its links as they are from the page."""
+    return re.sub(r"\]\((?=[\w-]+\.)", "](results/", note)
+
+
+def _moved(record: Record) -> list[str]:
+    entries = bounds_of(record.experiment)
+    return [
+        f"{record.section}: {one.claim.what}."
+        for one in record.measured
+        if (known := entries.get(one.claim.text)) and (len(known) > 1 or known[-1][0] > record.day)
+    ]
+
+
+def _not_run(records: Mapping[str, Record]) -> Sequence[Row]:
+    return [row for row in ROWS if row.shown(records)[6] == "⚪ not run"]

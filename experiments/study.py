@@ -1,0 +1,142 @@
+"""The study: the runs that `docs/evidence.md` is made of, in the order of what they are worth.
+
+`python -m workbench study` goes on where it was interrupted, since the ledger knows what was run; `--gpu` runs the part
+that needs a GPU, in eight minutes.  A run is recorded once all of its trials are there.
+
+Read on: `evidence.py` (which numbers answer which question), `cli/study.py` (the command).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console
+
+from experiments.executors import make_executor
+from experiments.ledger import Ledger, params_hash
+from experiments.registry import find_experiment, repeated
+from experiments.report import provenance
+from experiments.running import Result
+from experiments.sweep import run_sweep
+
+__all__ = ["GPU_MINUTES", "PARTS", "Part", "run_part", "worth"]
+
+GPU_MINUTES: Final = 8.0
+FIELD: Final = "engines=ours,xgrammar,xgrammar-default,llguidance,glrmask,maskforge"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One run of the study.
+
+    section: where it is recorded.  options: of the experiment's grid.  minutes: about how long it takes, on two cores
+    with nothing beside it, or on one GPU.  own: in a process that is replaced where an engine hangs or crashes, which a
+    trial of more than `timeout_s` seconds does.  answers: what the page has from it.
+    """
+
+    section: str
+    experiment: str
+    answers: str
+    minutes: float
+    options: tuple[str, ...] = ()
+    preset: str = "full"
+    repeats: int = 1
+    own: bool = False
+    timeout_s: float = 120.0
+    gpu: bool = False
+
+    @property
+    def command(self) -> str:
+        """The same run by itself."""
+        said = ["python -m workbench experiment run", self.experiment, *(["--quick"] if self.preset == "quick" else [])]
+        said += [f"--set {option}" for option in self.options]
+        said += [f"--repeats {self.repeats}"] if self.repeats > 1 else []
+        said += [f"--executor processes:1 --timeout {self.timeout_s:.0f}"] if self.own else []
+        return " ".join([*said, *([f"--section '{self.section}'"] if self.section != self.experiment else [])])
+
+
+PARTS: Final = (
+    Part("gpu", "gpu", "figure 9 and table 3, a step", 3, preset="quick", gpu=True),
+    Part(
+        "serving on a GPU",
+        "serving",
+        "figure 9, table 3, XGrammar's figure 2: a loop",
+        5,
+        ("device=cuda", "sources=schemas"),
+        preset="quick",
+        gpu=True,
+    ),
+    Part("masks", "masks", "the whole field on 400 schemas, XGrammar twice", 40, ("limit=400", FIELD), own=True),
+    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 45, own=True, timeout_s=300),
+    Part("grammars", "grammars", "XGrammar's figure 1: grammars that are no schemas", 2),
+    Part(
+        "masks whole folder",
+        "masks",
+        "figure 11, the request, every schema's status",
+        6,
+        ("turn=20", "engines=ours,llguidance"),
+        own=True,
+        timeout_s=60,
+    ),
+    Part("serving", "serving", "figure 9 and table 3 on a CPU, Poisson", 40),
+    Part("compile-dynamic", "compile-dynamic", "figure 6", 15),
+    Part("scale", "scale", "the post's figure 2", 60, own=True, timeout_s=300),
+    Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 150),
+    Part("e2e", "e2e", "what masks add to a step on a CPU", 20),
+    Part("dispatch-size", "dispatch-size", "table 2", 5),
+    Part("memory", "memory", "what is kept", 30),
+    Part("generation", "generation", "table 4 with a model in the loop", 60, repeats=10),
+    Part("small-model", "small-model", "answers of a small real model", 20),
+    Part("service", "service", "a server under load", 30),
+)
+"""In the order of what they are worth."""
+
+
+def worth(*, gpu: bool, only: Sequence[str] = ()) -> list[Part]:
+    """The parts with or without a GPU, or those of these sections; `KeyError` names the known ones."""
+    known = {part.section: part for part in PARTS}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise KeyError(f"no part {', '.join(unknown)}; known: {', '.join(known)}")
+    return [known[name] for name in only] if only else [part for part in PARTS if part.gpu == gpu]
+
+
+def run_part(
+    part: Part,
+    ledger: Ledger,
+    *,
+    preset: str = "",
+    until: float | None = None,
+    console: Console | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Result | None:
+    """Run what the ledger lacks of a part; None where the time is over before all of it is there.
+
+    preset: instead of the part's, whose options then do not count, but for the smallest's.  until: by `clock`; no
+    trial is begun later.
+    """
+    experiment = find_experiment(part.experiment)
+    options = () if preset == "smoke" else part.options
+    grids = repeated(experiment.grid(preset or part.preset, options), part.repeats if not preset else 1)
+    keys = [params_hash(params) for grid in grids for params in grid]
+    kind = "processes:1" if part.own or part.repeats > 1 else "serial"
+    for grid in grids:
+        with make_executor(kind, timeout_s=part.timeout_s if part.own else None) as workers:
+            for params in grid:
+                known = ledger.statuses(part.experiment).get(params_hash(params))
+                if until is not None and clock() >= until and known is None:
+                    return None
+                run_sweep(
+                    experiment.module.trial,
+                    [params],
+                    ledger=ledger,
+                    sweep=part.experiment,
+                    executor=workers,
+                    console=console,
+                )
+    ledger.record_run(part.section, part.experiment, part.command, keys)
+    frame = ledger.frame(part.experiment, keys)
+    return Result(experiment, frame, provenance(frame, ledger, part.command))

@@ -1,0 +1,158 @@
+"""The pages of results are what is recorded, and nothing else: evidence, sections, and figures that pages quote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import pytest
+
+from experiments import evidence as evidence_module
+from experiments.claims import FEWEST, Claim, ClaimVerdict
+from experiments.evidence import LACKING, ROWS, Cell, Row, evidence
+from experiments.pages import DOCS, pages, quoting, recorded, write_pages
+from experiments.quotes import quoted, renewed
+from experiments.record import Record, ShownTable, load_records
+from experiments.registry import CATALOGUE
+from experiments.study import PARTS
+
+RECORDS = load_records()
+PAGES = pages(RECORDS)
+
+
+def made(section: str = "masks", size: float = 0.05, units: int = 12, **more: object) -> Record:
+    """A record with one claim and one table."""
+    claim = Claim(text="It is so.", what="a ratio", effect=lambda frame: None, at_most=0.1, paper="1 (table 1)")
+    measured = [ClaimVerdict(claim, "undecided", size, size * 0.9, size * 1.1, units, "schemas")]
+    table = ShownTable("Times, us", ["engine", "avg"], [False, True], [["ours", "1.50"], ["a|b", "1,234"]])
+    origin = ["Command: `run`", "Commit: abc", "Machine: 2 x CPU, 1 GB", "Engines: ours, xgrammar"]
+    return replace(Record(section, "masks", "A title", origin, "2026-11-26", None, "", measured, [table]), **more)
+
+
+# -- what is committed ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_what_the_records_make(name: str) -> None:
+    """Run `python -m workbench experiment pages` where this fails."""
+    assert (DOCS / name).read_text() == PAGES[name]
+
+
+def test_no_page_is_left_over() -> None:
+    assert {f"results/{path.name}" for path in (DOCS / "results").glob("*.md")} == {*PAGES} - {"evidence.md"}
+
+
+@pytest.mark.parametrize("page", quoting(), ids=lambda path: str(path.relative_to(DOCS.parent)))
+def test_figures_in_a_page_are_those_that_are_recorded(page: Path) -> None:
+    assert renewed(page.read_text(), RECORDS) == page.read_text()
+
+
+def test_decisions_with_a_worth_quote_the_results() -> None:
+    """Those that name figures of a recorded experiment, so that none keeps those of an older run."""
+    quotes = {page.name[:4] for page in quoting()}
+    assert {"0002", "0003", "0004", "0005", "0007", "0009", "0012", "READ"} <= quotes
+
+
+def test_the_evidence_is_one_page() -> None:
+    lines = PAGES["evidence.md"].splitlines()
+    assert len(lines) <= 120
+    assert [line for line in lines if line.startswith("## ")] == ["## What does not hold", "## What was not measured"]
+    assert "headline" in next(
+        line for line in lines if line.startswith("| ") and "---" not in line and "of |" not in line
+    )
+    assert LACKING not in PAGES["evidence.md"]
+    of = " ".join(row.of for row in ROWS)
+    assert all(f"table {number}" in of for number in range(1, 7))
+    assert all(f"figure {number}" in of for number in (*range(6, 12), 1, 2))
+
+
+def test_every_row_says_whether_it_is_the_same_question() -> None:
+    assert all(len(row.differs) > 10 or not row.differs for row in ROWS)
+    unknown = {row.section for row in ROWS} - {*RECORDS} - {*CATALOGUE} - {part.section for part in PARTS}
+    assert not unknown
+
+
+def test_nothing_is_held_on_few_units() -> None:
+    for record in RECORDS.values():
+        for one in record.verdicts:
+            counterexample = one.claim.always and one.word == "refuted"
+            assert one.word == "undecided" or one.units >= FEWEST or counterexample, (record.section, one.claim.text)
+
+
+# -- how pages are made -----------------------------------------------------------------------------------------------
+
+
+def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
+    record = made("masks in turns")
+    path = record.save(tmp_path)
+    assert path.name == "masks-in-turns.json"
+    again = load_records(tmp_path)["masks in turns"]
+    assert again.verdicts[0].word == "held"
+    assert again.tables == record.tables
+    assert again.measured[0].claim.limit == 0.1
+    again.save(tmp_path / "copy")
+    assert (tmp_path / "copy" / path.name).read_text() == path.read_text()
+    assert '   ["ours", "1.50"],' in path.read_text()  # a row is a line
+    nothing = replace(record, measured=[replace(record.measured[0], units=0, size=nan, low=nan, high=nan)])
+    nothing.save(tmp_path)
+    assert str(load_records(tmp_path)["masks in turns"].verdicts[0]) == "undecided: not measured"
+    with pytest.raises(ValueError, match="words"):
+        made("a\n## b").save(tmp_path)
+
+
+def test_a_section_shows_its_claims_and_tables(tmp_path: Path) -> None:
+    made(note="Beware.").save(tmp_path / "results")
+    write_pages(tmp_path / "results", tmp_path / "docs")
+    page = (tmp_path / "docs" / "results" / "masks.md").read_text()
+    assert page.startswith("# masks\n\nA title.\n\n- Command: `run`\n")
+    assert "Beware." in page
+    assert (
+        "- 🟢 **held**: It is so. A ratio must be at most 0.1; measured 0.0500 (n = 12 schemas, 95 % 0.0450 to" in page
+    )
+    assert "Published: 1 (table 1). The bound is not registered." in page
+    assert "| a\\|b | 1,234 |" in page
+    overview = (tmp_path / "docs" / "results" / "README.md").read_text()
+    assert "| [masks](masks.md) | 🟢 | 2026-11-26 | abc | 2 x CPU |" in overview
+    assert "**Times, us**" in recorded("masks", results=tmp_path / "results")
+    assert "No run of tools" in recorded("tools", results=tmp_path / "results")
+
+
+def test_the_evidence_tells_what_is_held_and_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell("Times, us", "avg", "us")
+    rows = (
+        Row("table 1", "How long?", "masks", "a ratio", cell, "a|b"),
+        Row("table 2", "And this?", "nonesuch", "a ratio", differs="no: another"),
+    )
+    monkeypatch.setattr(evidence_module, "ROWS", rows)
+    page = evidence({"masks": made()})
+    row = "| table 1 | [How long?](results/masks.md) | 12 schemas | 1.50 us | a\\|b: 1,234 us | "
+    assert f"{row}0.0500 (0.0450 to 0.0550) | 🟢 at most 0.1 | the same |" in page
+    assert "| table 2 | And this? |  |  |  |  | ⚪ not run | no: another |" in page
+    assert "No recorded run: table 2: and this?." in page
+    assert "In no recorded run: xgrammar-default, llguidance, " in page
+    refuted = evidence({"masks": made(size=0.5)})
+    assert "- [masks](results/masks.md): It is so. It is 0.500 (0.450 to 0.550), must be at most 0.1." in refuted
+    assert LACKING in evidence({"masks": made(tables=[])})
+    few = evidence({"masks": made(units=3)})
+    assert "Too few units to decide, fewer than 10: masks (1)." in few
+    assert "⚪ at most 0.1 (3 units)" in few
+
+
+def test_quoted_figures_follow_the_records() -> None:
+    records = {"masks": made()}
+    text = (
+        "It takes 0.07<!-- masks | a ratio --> (0.1<!-- masks | a ratio | low -->), 9<!-- 100 * masks | a ratio --> %"
+    )
+    now = renewed(text, records)
+    assert re.findall(r"([\d.,]+)<!--", now) == ["0.05", "0.0", "5"]
+    assert renewed("1<!-- masks | Times | avg | a|b -->", records) == "1,234<!-- masks | Times | avg | a|b -->"
+    for wrong in (
+        "masks | nonesuch | avg",
+        "masks | Times | avg | nobody",
+        "nonesuch | a ratio",
+        "masks | Times | p50 | ours",
+    ):
+        with pytest.raises(KeyError, match=re.escape(wrong.partition(" ")[0])):
+            quoted(wrong, records)
