@@ -42,6 +42,7 @@ class Library(anywidget.AnyWidget):  # type: ignore[misc]
 
     main = synced(t.Bytes())
     editor = synced(t.Bytes())
+    graphviz = synced(t.Bytes())
 
     def __init__(self) -> None:
         super().__init__(**{name: part(name) for name in PARTS})

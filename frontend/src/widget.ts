@@ -14,7 +14,7 @@ async function library(model: Model): Promise<Load> {
   const { id, version } = model.get("library");
   const find = async () => {
     const found = await model.widget_manager.get_model(id);
-    return loader({ main: found.get("main"), editor: found.get("editor") });
+    return loader(Object.fromEntries(["main", "editor", "graphviz"].map((name) => [name, found.get(name)])));
   };
   if (!libraries.has(version)) libraries.set(version, find());
   return libraries.get(version)!.catch((error) => {
