@@ -11,7 +11,7 @@ Read on: `visualizers/scene.py` (what is drawn), `visualizers/svg.py` (files).
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import graphviz
@@ -24,9 +24,24 @@ from visualizers.labels import Label, full_text
 from visualizers.marks import Marks
 from visualizers.scene import Arrow, Graph, Panel, Scene, edge_id, else_text, whole_panel
 
-__all__ = ["DotError", "arrow_data", "digraph", "map_dot", "panel_dot", "rule_title", "run", "scene_dot", "to_dot"]
+__all__ = [
+    "BOX",
+    "DotError",
+    "arrow_data",
+    "digraph",
+    "drawn",
+    "graph_dot",
+    "line_dot",
+    "map_dot",
+    "panel_dot",
+    "rule_title",
+    "run",
+    "scene_dot",
+    "to_dot",
+]
 
 TIMEOUT: Final = 5.0
+ALL_SECONDS: Final = 60.0  # for all pictures of a page
 LIMITED_NODES: Final = 150
 # Graphviz's network simplex is what grows; bounding its rounds is 7 to 15 times faster on large graphs.
 LIMITS: Final = "nslimit=0.5 nslimit1=0.5 mclimit=0.2 splines=line"
@@ -62,6 +77,15 @@ def run(source: str, form: str = "svg", timeout: float = TIMEOUT) -> bytes:
     return done.stdout
 
 
+def drawn(graphs: Iterable[str]) -> dict[str, str]:
+    """Each of the graphs as SVG, drawn by `dot` in one run: for a page that does not carry Graphviz."""
+    some = list(dict.fromkeys(graphs))
+    if not some:
+        return {}
+    found = run("".join(some), timeout=ALL_SECONDS).decode().split("</svg>")[:-1]
+    return {graph: f"<svg{one.partition('<svg')[2]}</svg>" for graph, one in zip(some, found, strict=True)}
+
+
 def digraph(automaton: Automaton) -> graphviz.Source:
     """The whole folded automaton as a graph that displays itself, renders to files and has `.source`."""
     return graphviz.Source(to_dot(automaton))
@@ -78,7 +102,7 @@ def scene_dot(scene: Scene, lit: Marks | None = None) -> str:
     if scene.rules is not None:
         return map_dot(scene.rules, scene.names, lit)
     body = "".join(line for panel in scene.panels for line in _panel(panel, _Lit(lit or Marks()), tips=True))
-    return _graph(body, sum(panel.shown for panel in scene.panels))
+    return graph_dot(body, sum(panel.shown for panel in scene.panels))
 
 
 def panel_dot(panel: Panel, lit: Marks | None = None) -> str:
@@ -86,18 +110,18 @@ def panel_dot(panel: Panel, lit: Marks | None = None) -> str:
 
     The browser lights it by itself, and knows by `arrow_data` what its arrows say.
     """
-    return _graph("".join(_panel(panel, _Lit(lit or Marks()), tips=lit is not None)), panel.shown)
+    return graph_dot("".join(_panel(panel, _Lit(lit or Marks()), tips=lit is not None)), panel.shown)
 
 
 def map_dot(rules: Graph, names: Mapping[str, str], lit: Marks | None = None) -> str:
     """The map of rules: a box for each, and an arrow to each that it calls."""
     marks = _Lit(lit or Marks())
     body = [
-        _line(name, {"id": name, "class": f"rulenode{marks.of(name)}", "label": text, **BOX, "tooltip": names[name]})
+        line_dot(name, {"id": name, "class": f"rulenode{marks.of(name)}", "label": text, **BOX, "tooltip": names[name]})
         for name, text in rules.nodes.items()
     ]
-    body += [_line(f"{arrow.source}->{arrow.target}", {"class": "call"}) for arrow in rules.arrows]
-    return _graph("".join(body), len(rules.nodes))
+    body += [line_dot(f"{arrow.source}->{arrow.target}", {"class": "call"}) for arrow in rules.arrows]
+    return graph_dot("".join(body), len(rules.nodes))
 
 
 def arrow_data(panel: Panel) -> list[dict[str, Any]]:
@@ -129,7 +153,8 @@ def arrow_data(panel: Panel) -> list[dict[str, Any]]:
 BOX: Final = {"shape": "box", "fixedsize": "false", "width": "0.1", "height": "0.3", "style": "rounded"}
 
 
-def _graph(body: str, nodes: int) -> str:
+def graph_dot(body: str, nodes: int) -> str:
+    """A graph of these lines, with so many nodes."""
     limits = f" {LIMITS}" if nodes > LIMITED_NODES else ""
     return f"digraph automaton{{graph[{GRAPH}{limits}]\nnode[{NODE}]\nedge[{EDGE}]\n{body}}}\n"
 
@@ -157,15 +182,15 @@ def _panel(panel: Panel, lit: _Lit, *, tips: bool) -> Iterator[str]:
     yield f"label={heading}\n"
     if graph.start is not None:
         start = f"entry{panel.rule}"
-        yield _line(start, {"class": "entry", "shape": "point", "width": "0.07", "height": "0.07"})
-        yield _line(f"{start}->{graph.start}", {"class": "reads"})
+        yield line_dot(start, {"class": "entry", "shape": "point", "width": "0.07", "height": "0.07"})
+        yield line_dot(f"{start}->{graph.start}", {"class": "reads"})
     for state in folded.states:
         if f"s{state.id}" in graph.nodes:
             yield _state(state, lit, rule.rule if tips else None)
     for name in graph.nodes:
         if name.startswith(("out", "begun")):
             kind = "stub" if name.startswith("out") else "begun"
-            yield _line(name, {"id": name, "class": f"{kind}{lit.of(name)}", "label": graph.nodes[name], **BOX})
+            yield line_dot(name, {"id": name, "class": f"{kind}{lit.of(name)}", "label": graph.nodes[name], **BOX})
     for number, arrow in enumerate(graph.arrows):
         names = [edge_id(folded.edges[k], k, folded) for k in arrow.edges]
         given = {"id": f"a{number}", "class": f"{arrow.kind}{lit.of(*names)}"}
@@ -177,7 +202,7 @@ def _panel(panel: Panel, lit: _Lit, *, tips: bool) -> Iterator[str]:
             given["constraint"] = "false"
         if tips and (full := "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20])):
             given |= {"tooltip": full, "labeltooltip": full}
-        yield _line(f"{arrow.source}->{arrow.target}", given)
+        yield line_dot(f"{arrow.source}->{arrow.target}", given)
     yield "}\n"
 
 
@@ -195,7 +220,7 @@ def _state(state: AutomatonState, lit: _Lit, rule: str | None) -> str:
     if rule is not None:
         more = [f"+{len(state.dots) - MAX_DOTS} more"] if len(state.dots) > MAX_DOTS else []
         given["tooltip"] = "\n".join((f"state {state.id} of {rule}", *state.dots[:MAX_DOTS], *more))
-    return _line(name, given)
+    return line_dot(name, given)
 
 
 def _lines(panel: Panel, arrow: Arrow, lit: _Lit) -> Iterator[str]:
@@ -218,7 +243,8 @@ def _dots(label: Label, places: tuple[int, ...]) -> set[tuple[int, int]]:
     return {label.cuts[place - 1] if 0 < place <= len(label.cuts) else (0, 0) for place in places}
 
 
-def _line(name: str, given: Mapping[str, str]) -> str:
+def line_dot(name: str, given: Mapping[str, str]) -> str:
+    """A node, or an arrow `a->b`, with its attributes."""
     return f"{name}[{' '.join(f'{key}={_value(key, text)}' for key, text in given.items())}]\n"
 
 

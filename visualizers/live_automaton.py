@@ -20,7 +20,7 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
 from visualizers import html
-from visualizers.dot import DotError, arrow_data, map_dot, panel_dot, panel_title, rule_title, run
+from visualizers.dot import DotError, arrow_data, drawn, map_dot, panel_dot, panel_title, rule_title
 from visualizers.fold import FoldedEdge
 from visualizers.folds import Folds, Mode
 from visualizers.glyphs import clip, split_dot
@@ -42,7 +42,6 @@ MAX_STEPS: Final = 2_000  # edges followed for one beginning of a text that seve
 RECENT: Final = 12  # rules that stay in the picture while there is room
 PICTURES: Final = 256  # pictures remembered
 STEPS: Final = (1, 2, 3, 4)
-ALL_SECONDS: Final = 60.0  # for all pictures of a page
 
 
 class AutomatonView(LiveView[Frontier]):
@@ -175,11 +174,13 @@ class AutomatonView(LiveView[Frontier]):
         part = super().part()
         pictures = {**{name: one for name, one in self._drawn.items() if name != self.key}, **self.pictures}
         try:
-            known = _written([self.picture, *pictures.values()])
+            known = drawn(
+                one["dot"] for picture in (self.picture, *pictures.values()) for one in picture.get("panels", ())
+            )
         except DotError:
             return replace(part, state={**part.state, "pictures": pictures}, needs=("graphviz",))
-        drawn = {name: _with(known, picture) for name, picture in pictures.items()}
-        return replace(part, state={**part.state, "picture": _with(known, self.picture), "pictures": drawn})
+        pictures = {name: _with(known, picture) for name, picture in pictures.items()}
+        return replace(part, state={**part.state, "picture": _with(known, self.picture), "pictures": pictures})
 
     def page_state(self) -> Traits:
         return {trait: getattr(self, trait) for trait in self._placed}  # pictures are in the part, for all places
@@ -515,15 +516,6 @@ def _panel(panel: Panel) -> Traits:
     }
 
 
-def _written(pictures: Iterable[Traits]) -> dict[str, str]:
-    """The graphs of `pictures`, drawn by `dot` in one run."""
-    graphs = list(dict.fromkeys(panel["dot"] for picture in pictures for panel in picture.get("panels", ())))
-    if not graphs:
-        return {}
-    drawn = run("".join(graphs), timeout=ALL_SECONDS).decode().split("</svg>")[:-1]
-    return {graph: f"<svg{one.partition('<svg')[2]}</svg>" for graph, one in zip(graphs, drawn, strict=True)}
-
-
-def _with(drawn: Mapping[str, str], picture: Traits) -> Traits:
-    panels = [{**panel, "dot": "", "svg": drawn[panel["dot"]]} for panel in picture.get("panels", ())]
+def _with(known: Mapping[str, str], picture: Traits) -> Traits:
+    panels = [{**panel, "dot": "", "svg": known[panel["dot"]]} for panel in picture.get("panels", ())]
     return {**picture, "panels": panels}

@@ -1,6 +1,7 @@
 // Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
+import { parse, write } from "./drawing";
 import { h, many, measured, mount, number, soon, svg } from "./common.js";
 
 const CELL = 22, ROW = 28, PAD = 10, DRAWN = 60;
@@ -12,7 +13,7 @@ function render({ model, el }) {
   const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
   view.root.append(head, body);
   const dock = el.closest(".ms-dock");   // there the text's own bar says how far it is read
-  let links = false;
+  let links = false, shown = !(model.get("diagram") || {}).dot;
 
   const choose = (rule) => {
     const before = model.get("selection") || {};
@@ -26,10 +27,11 @@ function render({ model, el }) {
       h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence", title: about.sentence }, about.sentence || "nothing read"),
       ...(dock ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
     if (!about.has_dispatch) {
-      body.replaceChildren(h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin."));
+      const known = diagram(about, stack);
+      body.replaceChildren(...(known ? [known, ahead()].filter(Boolean) : [h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin.")]));
       return;
     }
-    body.replaceChildren(...[ribbon(about), tags(stack), ahead(), watched(about)].filter(Boolean));
+    body.replaceChildren(...[ribbon(about), tags(stack), diagram(about, stack), ahead(), watched(about)].filter(Boolean));
   }
 
   const hued = () => `ms-hue-${(model.get("about") || {}).hue || "free"}`; // the colour of the mode at the end of the text
@@ -59,6 +61,53 @@ function render({ model, el }) {
       h("span", { class: "ms-muted" }, stack[stack.length - 1].returns ? "when it ends, free text goes on" : "when it ends, free text is over"));
   }
 
+  // Free text, the triggers that lead to tags, and the ways back: drawn once for a source, lit at each place.
+  let drawn = null;
+  const hold = h("div", { class: "diagram", "data-testid": "trigger-diagram" });
+  function diagram(about, stack) {
+    const { dot, svg: written, tags: known = [] } = model.get("diagram") || {};
+    if (!dot) return null;
+    if (drawn?.dot !== dot) {
+      drawn = { dot };
+      hold.replaceChildren();
+      view.root.dataset.drawing = "";
+      const show = (text) => { const made = parse(text); drawn = { dot, graph: made.graph };
+        hold.replaceChildren(svg("svg", { class: "ms-svg", role: "img", "aria-label": "free text and its tags", width: made.size[0], height: made.size[1] }, made.graph)); light(); };
+      (written ? Promise.resolve(written) : write(dot)).then((text) => { if (drawn.dot === dot) show(text); })
+        .catch((error) => { hold.textContent = `not drawn: ${error.message || error}`; }).finally(() => { delete view.root.dataset.drawing; });
+    }
+    const same = (one, other) => one.pointer === other.pointer && one.name === other.name;
+    function light() {
+      const { ahead: some = [], ends = [] } = model.get("tags") || {}, patterns = model.get("patterns") || [];
+      const open = stack.length ? stack[stack.length - 1] : null;
+      const inside = ends.length ? known.findIndex((one) => same(one, ends[0])) : open ? known.findIndex((one) => one.rule === open.rule) : -1;
+      drawn.graph.querySelector("#free").classList.toggle("active", inside < 0 && (!!about.active || !about.has_dispatch));
+      known.forEach((tag, k) => {
+        const begun = some.find((one) => same(one, tag) && one.read), pattern = patterns.find((one) => tag.rule && one.content === tag.rule && one.read);
+        const rest = begun ? begun.rest : pattern ? pattern.rest : null;
+        drawn.graph.querySelector(`#t${k}`).classList.toggle("active", k === inside);
+        const arrow = drawn.graph.querySelector(`#b${k}`);
+        arrow.classList.toggle("active", rest !== null);
+        progress(arrow, rest === null ? 0 : tag.begin.length - rest.length);
+      });
+    }
+    if (drawn.graph) light();
+    return hold;
+  }
+  view.listen(hold, "click", (event) => {
+    const node = event.target.closest(".tag:not(.free)"), tag = node && (model.get("diagram").tags || [])[Number(node.id.slice(1))];
+    if (tag) tag.pointer ? place(tag.pointer) : choose(tag.rule);
+  });
+  // What is read of a trigger, over the lines on its arrow.
+  function progress(arrow, read) {
+    let left = read;
+    for (const line of arrow.querySelectorAll("text")) {
+      const text = line.textContent, cut = Math.max(0, Math.min(left, text.length));
+      left -= text.length;
+      line.replaceChildren(...(cut ? [svg("tspan", { class: "read" }, text.slice(0, cut)), text.slice(cut)] : [text]));
+    }
+  }
+
   // What the source knows: the tags that may still come with what is missing of each, and what ends the open ones.
   const place = (pointer) => view.commit("selection", { ...(model.get("selection") || {}), rule: null, pointer });
   function ahead() {
@@ -80,13 +129,14 @@ function render({ model, el }) {
     const state = about.active ? (about.free ? null : "a pattern is complete: free text is over") : "not now: inside a tag";
     const begun = patterns.filter((pattern) => about.active && pattern.read && !pattern.fired);
     const progress = begun.length === 1 ? h("span", { class: "ms-badge uncertain", "data-testid": "trigger-progress", title: begun[0].text }, `${begun[0].read} of ${begun[0].size} read`) : null;
-    const toggle = h("button", { type: "button", "aria-pressed": String(links), "data-testid": "trigger-links",
+    const trees = h("button", { type: "button", "aria-pressed": String(shown), "data-testid": "trigger-trie", title: "the trie of the patterns, with what is read of it", onclick: () => { shown = !shown; draw(); } }, "trie");
+    const toggle = !shown ? null : h("button", { type: "button", "aria-pressed": String(links), "data-testid": "trigger-links",
       title: "where the automaton goes on when the next byte does not fit: the longest suffix that begins a pattern", onclick: () => { links = !links; draw(); } }, "failure links");
     return h("div", { class: about.active ? "watched" : "watched idle" },
       h("div", { class: "caption" }, h("b", {}, "Watched for"), h("span", { class: "ms-muted" }, `${many(about.patterns, "pattern")} in rule ${about.rule}`),
-        progress, state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), toggle),
+        progress, state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), trees, toggle),
       about.otherwise ? h("div", { class: "caption ms-muted", "data-testid": "trigger-otherwise" }, about.otherwise) : "",
-      picture(trie, patterns, about), table(patterns, about));
+      shown ? picture(trie, patterns, about) : "", table(patterns, about));
   }
 
   // The trie as a tidy tree: a column for each byte, a row for each end.
@@ -163,7 +213,7 @@ function render({ model, el }) {
   }
 
   const redraw = soon(draw);
-  for (const trait of ["about", "segments", "stack", "trie", "patterns", "tags"]) view.on(`change:${trait}`, redraw);
+  for (const trait of ["about", "segments", "stack", "trie", "patterns", "tags", "diagram"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

@@ -242,6 +242,7 @@ class TestBrowser:
         expect(piece.locator(".what")).to_have_text("4–8 trigger")
         expect(piece).to_have_attribute("title", "trigger <call=, bytes 4 to 8: <cal")
         expect(page.get_by_test_id("trigger-sentence")).to_have_text("trigger '<call=': 4 of 6 bytes read")
+        page.get_by_test_id("trigger-trie").click()
         expect(page.get_by_test_id("trie-lit")).to_have_count(4)
         expect(page.get_by_text("fires after l=")).to_be_visible()
         page.get_by_test_id("trigger-links").click()
@@ -250,6 +251,41 @@ class TestBrowser:
         bridge.push()
         expect(page.get_by_test_id("trigger-stack")).to_contain_text("<call=")
         expect(page.get_by_test_id("trie-lit")).to_have_count(0)
+
+    def test_the_diagram_lights_where_one_is_and_what_is_read_of_a_trigger(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view = TriggerView()
+        view.show(modes(at(TAGS, b"see <cal")))
+        bridge = bridged(view)
+        diagram = page.get_by_test_id("trigger-diagram")
+        expect(diagram.locator(".tag.active")).to_have_text("free text")
+        expect(diagram.locator(".begin.active .read")).to_have_text("<cal")
+        view.show(modes(at(TAGS, b"<call=w>ab")))
+        bridge.push()
+        expect(diagram.locator(".tag.active")).to_have_count(1)
+        expect(diagram.locator(".tag.free.active")).to_have_count(0)
+        expect(diagram.locator(".begin.active")).to_have_count(0)
+        rule = view.diagram["tags"][0]["rule"]
+        diagram.locator("#t0").click()
+        assert bridge.soon("selection", {"rule": rule})
+
+    def test_the_diagram_has_the_tags_of_the_source_with_their_ends(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view = TriggerView()
+        view.known = [
+            {"name": name, "begin": f"<call={name}>", "ends": ["</call>"], "pointer": f"#/{k}"}
+            for k, name in enumerate(["weather", "<b>time</b>"])
+        ]
+        view.show(modes(at(TAGS, b"see <cal")))
+        view.tags = {"ahead": [], "ends": [{"name": "<b>time</b>", "ends": ["</call>"], "read": 0, "pointer": "#/1"}]}
+        bridge = bridged(view)
+        diagram = page.get_by_test_id("trigger-diagram")
+        expect(diagram.locator(".tag.active")).to_have_text("<b>time</b>")
+        expect(diagram.locator(".end").first).to_have_text("</call>")
+        diagram.locator("#t0").click()
+        assert bridge.soon("selection", {"rule": None, "pointer": "#/0"})
 
     def test_in_a_dock_the_sentence_is_cut_and_the_progress_is_on_top(
         self, page: Page, bridged: Callable[..., Bridge]
