@@ -25,7 +25,9 @@ __all__ = ["automaton_pdf", "automaton_svg", "scene_svg", "to_svg"]
 
 Point = tuple[float, float]
 
-GUTTER: Final = 6.0
+EDGE: Final = 12.0
+"""What Graphviz leaves around a frame."""
+GUTTER: Final = 12.0
 ASPECT: Final = 2.0
 """Aimed at where panels are packed: notebooks are wider than high."""
 MOST_WIDE: Final = 1300.0
@@ -119,7 +121,12 @@ def _graph(drawn: str) -> tuple[str, Point, Point]:
     if size is None or shift is None:
         raise DotError("`dot` answered what is no graph")
     body = _SAID.sub("", drawn[shift.end() :])
-    return body, (float(shift[1]), float(shift[2])), (float(size[1]), float(size[2]))
+    edge = EDGE if 'class="cluster' in body else 0.0
+    return (
+        body,
+        (float(shift[1]) - edge, float(shift[2]) - edge),
+        (float(size[1]) - 2 * edge, float(size[2]) - 2 * edge),
+    )
 
 
 def packed(sizes: Sequence[Point]) -> tuple[list[Point], Point]:

@@ -16,7 +16,8 @@ export interface Panel {
 }
 export interface Drawing { svg: SVGElement; graph: SVGElement; size: [number, number] }
 
-const GUTTER = 6, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15;
+// EDGE: what Graphviz leaves around a frame.
+const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15;
 const written = new Map<string, string>(); // graph -> SVG
 
 // The SVG of a graph; quick where it was drawn before.
@@ -47,13 +48,13 @@ export async function draw(panels: Panel[]): Promise<Drawing> {
   const texts = await Promise.all(panels.map((panel) => panel.svg || write(panel.dot)));
   const graph = svg("g", { class: "graph" });
   const made = panels.map((panel, at) => {
-    const one = parse(texts[at]!);
-    return { node: panel.names ? map(one.graph, panel.names) : decorate(one.graph, panel), size: one.size };
+    const { graph: one, size: [width, height] } = parse(texts[at]!), edge = panel.names ? 0 : EDGE;
+    return { node: panel.names ? map(one, panel.names) : decorate(one, panel), edge, size: [width - 2 * edge, height - 2 * edge] as [number, number] };
   });
   const [places, size] = packed(made.map((one) => one.size));
-  made.forEach(({ node }, at) => {
+  made.forEach(({ node, edge }, at) => {
     const [x, y] = places[at]!, [dx, dy] = node.getAttribute("transform")!.match(/[-\d.]+/g)!.map(Number) as [number, number];
-    node.setAttribute("transform", `translate(${x + dx} ${y + dy})`);
+    node.setAttribute("transform", `translate(${x + dx - edge} ${y + dy - edge})`);
     graph.append(node);
   });
   const root = svg("svg", { class: "ms-svg", role: "img", "aria-label": "automaton", width: size[0], height: size[1] }, graph);

@@ -124,7 +124,8 @@ class TestStandalone:
 def test_a_picture_has_its_colours_wherever_it_is_put(page: Page, theme: str) -> None:
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
     page.set_content(to_svg(fixtures.automaton(), active=[3]))
-    fills = [page.locator(f"{state} .body").evaluate("node => getComputedStyle(node).fill") for state in ("#s2", "#s3")]
+    states = [page.locator(f"{state} ellipse") for state in ("#s2", "#s3")]
+    fills = [state.evaluate("node => getComputedStyle(node).fill") for state in states]
     paper = page.locator(".paper").evaluate("node => getComputedStyle(node).fill")
     assert len({*fills, paper}) == 2  # an unlit state is as the paper, a lit one is not
     assert paper == ("rgb(255, 255, 255)" if theme == "light" else "rgb(21, 23, 27)")

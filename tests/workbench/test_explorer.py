@@ -277,19 +277,19 @@ def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
 
 def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: Explorer) -> None:
     type_prefix(explorer, '{"a":1}')
-    automaton, svg = explorer.session.inspect.automaton(), explorer.views["automaton"].svg
+    automaton, picture = explorer.session.inspect.automaton(), explorer.views["automaton"].picture
     send(explorer, kind="source", text='root ::= "a"\nb ::= ??', client="me", seq=3)
     editor: Any = explorer.views["source"]
     assert [(mistake["line"], mistake["column"]) for mistake in editor.mistakes] == [(2, 7)]
     assert editor.status == "The last good grammar stays in use."
     assert editor.document["text"] == 'root ::= "a"\nb ::= ??'
     assert (editor.document["client"], editor.document["seq"]) == ("me", 3)
-    assert (explorer.session.inspect.automaton(), explorer.views["automaton"].svg) == (automaton, svg)
+    assert (explorer.session.inspect.automaton(), explorer.views["automaton"].picture) == (automaton, picture)
     assert explorer.session.document.text == GRAMMAR
     send(explorer, kind="source", text='root ::= "{" .*', client="me", seq=4)
     assert editor.mistakes == []
     assert editor.status == ""
-    assert explorer.views["automaton"].svg != svg
+    assert explorer.views["automaton"].picture != picture
     assert explorer.session.text == b'{"a":1}'
 
 

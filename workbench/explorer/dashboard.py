@@ -213,6 +213,24 @@ class Dashboard:
         maximised = arrangement.get("maximised")
         self.host.arrangement = {**arrangement, "docks": docks, "maximised": home if maximised else None}
 
+    def arrange(self, arrangement: Mapping[str, Any]) -> None:
+        """Lay the panels as they lay before; of panels that there are not any more, nothing."""
+        docks = arrangement.get("docks")
+        if isinstance(docks, Mapping) and docks.keys() == self.host.arrangement["docks"].keys():
+            tabs = [tab for dock in docks.values() for tab in dock["tabs"]]
+            if sorted(tabs) == sorted(tab for dock in self.host.arrangement["docks"].values() for tab in dock["tabs"]):
+                self.host.arrangement = dict(arrangement)
+        if "screen" in self.views:
+            for trait in ("pane", "face"):
+                if isinstance(arrangement.get(trait), str):
+                    self.views["screen"].set_trait(trait, arrangement[trait])
+
+    def arranged(self) -> dict[str, Any]:
+        """How the panels lie, for `arrange`."""
+        screen = self.views.get("screen")
+        faces = {} if screen is None else {trait: getattr(screen, trait) for trait in ("pane", "face")}
+        return {**self.host.arrangement, **faces}
+
     def select(self, **chosen: Any) -> None:
         """Change some keys of the selection; the others stay."""
         self._choose({**self._selection, **chosen}, with_state="state" in chosen)
@@ -224,7 +242,8 @@ class Dashboard:
         if "screen" not in self.views:
             return in_sight(self.host.arrangement, self.panels)
         if self.face == "screen":
-            return {"screen", "source", str(getattr(self.views["screen"], "pane"))} & set(self.panels)  # noqa: B009
+            pane = str(getattr(self.views["screen"], "pane"))  # noqa: B009
+            return {"screen", "kept", "source", pane} & set(self.panels)
         return in_sight(self.host.arrangement, self.panels)
 
     @property
