@@ -98,6 +98,20 @@ def test_a_recorded_run_is_nobodys_own(state: Path) -> None:
         assert not state.exists()
 
 
+def test_whoever_asks_hears_what_is_chosen() -> None:
+    heard: list[Any] = []
+    with wb.explore(SCHEMA) as explorer:
+        end = explorer.on_select(heard.append)
+        explorer.desk.select(token=1035)
+        assert heard[-1] == explorer.selection
+        assert heard[-1]["token"] == 1035
+        explorer.desk.do("prefix", text="{")  # another text: nothing of the old is chosen any more
+        assert heard[-1]["token"] is None
+        end()
+        explorer.desk.select(token=7)
+        assert heard[-1]["token"] is None
+
+
 def test_who_wants_nothing_kept_says_so(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used().close()
     monkeypatch.setenv("MASKSCOPE_KEEP", "0")

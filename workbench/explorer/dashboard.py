@@ -121,6 +121,7 @@ class Dashboard:
         kinds = tuple(kind for kind in kinds if screen or kind.dock != "screen")
         self.panels: dict[str, Panel] = {}
         self._selection = dict(SELECTION)
+        self._selecting: list[Callable[[dict[str, Any]], object]] = []
         for kind in kinds:
             self.panels[kind.name] = kind(self)
         self.views: dict[str, LiveView[Any]] = {}
@@ -155,6 +156,11 @@ class Dashboard:
     @property
     def selection(self) -> dict[str, Any]:
         return dict(self._selection)
+
+    def on_select(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
+        """Call `handler(selection)` whenever something else is chosen; returns what ends it."""
+        self._selecting.append(handler)
+        return lambda: self._selecting.remove(handler) if handler in self._selecting else None
 
     @property
     def typed(self) -> str | None:
@@ -335,6 +341,11 @@ class Dashboard:
                     setattr(self.host, name, value)
             for name in sorted(self.in_sight() & self._fresh):
                 self.panels[name].chosen()
+        self._told(selection)
+
+    def _told(self, selection: dict[str, Any]) -> None:
+        for heard in list(self._selecting):
+            heard(dict(selection))
 
     def _let_go(self) -> None:
         """After a step nothing of the grammar is chosen any more; a token still is, until the text becomes another."""
@@ -351,6 +362,7 @@ class Dashboard:
             for name, value in zip(SELECTED, (selection, selection["token"]), strict=True):
                 if self.host.has_trait(name):
                     setattr(self.host, name, value)
+            self._told(selection)
 
     def _do_select(self, message: dict[str, Any]) -> None:
         self.select(**message)

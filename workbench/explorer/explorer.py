@@ -110,6 +110,13 @@ class Explorer:
         """What the person chose in the panel: token, state, rule, pointer, item; None where nothing is."""
         return self.desk.selection
 
+    def on_select(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
+        """Call `handler(selection)` whenever the person chooses something else; returns what ends it.
+
+        In marimo, where cells follow values: `get, set = mo.state(explorer.selection); explorer.on_select(set)`.
+        """
+        return self.desk.on_select(handler)
+
     @property
     def last_error(self) -> Exception | None:
         """What went wrong with the person's last command, if anything."""
