@@ -222,6 +222,25 @@ class TestBrowser:
         bridge.push()
         assert lit.count() > 3
 
+    def test_the_tree_is_drawn_and_an_ambiguous_node_is_flipped_there(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view, matcher = TreeView(), at(SUMS, b"1+2*3")
+        view.show(derivation(matcher))
+        bridge = bridged(view)
+        page.get_by_test_id("tree-picture").click()
+        nodes = page.locator("[data-testid=tree-rows] g.node")
+        expect(nodes).to_have_count(len(view.nodes))
+        for place, node in enumerate(view.nodes):
+            drawn = page.locator(f"#n{place}")
+            expect(drawn).to_contain_text(node["text"] if node["kind"] == "text" else node["label"])
+        number = next(place for place, node in enumerate(view.nodes) if node.get("readings"))
+        expect(page.locator(f"#n{number}")).to_contain_text("way 1 of 2")
+        page.locator(f"#n{number}").click()
+        assert bridge.soon("wish", {"readings": {view.nodes[number]["key"]: 1}})
+        page.get_by_test_id("tree-picture").click()
+        expect(page.get_by_test_id("tree-node")).to_have_count(len(view.nodes))
+
     def test_rows_fold_in_the_browser_and_long_lists_in_python(
         self, page: Page, bridged: Callable[..., Bridge]
     ) -> None:
