@@ -107,7 +107,7 @@ function render({ model, el }) {
     const known = parsed.get(picture.key);
     if (!known) {
       if (!failed.has(picture.key)) make(picture); else foot();
-      return svg ? light() : say();
+      return svg ? undefined : say(); // the marks are those of the picture that comes
     }
     const before = anchors();
     ({ svg, size, box, lit, written, plates } = keep(parsed, picture.key, known));

@@ -236,7 +236,7 @@ def test_the_boxes_of_active_rules_are_in_sight_whole_and_the_scale_stays(opened
         whole += opened.page.wait_for_function(BOXES).json_value()["whole"]
         scales.append(opened.page.evaluate(SCALE))
     changes = sum(abs(one - other) > 1e-6 for one, other in pairwise(scales))
-    assert changes <= 4, scales
+    assert changes <= 8, scales  # it grows again where the states have come nearer to each other
     assert whole > 15
 
 
