@@ -44,6 +44,28 @@ export function parse(text: string): { graph: SVGElement; size: [number, number]
   return { graph, size };
 }
 
+// A text as DOT writes it: nothing in it means anything.
+export const quote = (text: string) => `"${text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "\ufffd").replace(/[\\"]/g, "\\$&").replaceAll("&", "&amp;").replaceAll("\n", "\\n")}"`;
+
+interface Held { dot: string; then: (graph: SVGElement) => void; graph?: SVGElement }
+const held = new WeakMap<HTMLElement, Held>();
+
+// Draws a graph into `hold`, unless it is there already; `then` gets its elements, each time.  `root` says that it is busy.
+export function drawInto(root: HTMLElement, hold: HTMLElement, dot: string, label: string, then: Held["then"], drawn?: string) {
+  const now = held.get(hold);
+  if (now?.dot === dot && (!now.graph || hold.contains(now.graph))) { now.then = then; if (now.graph) then(now.graph); return; }
+  const mine: Held = { dot, then };
+  held.set(hold, mine);
+  root.dataset.drawing = "";
+  Promise.resolve(drawn || write(dot)).then((text) => {
+    if (held.get(hold) !== mine) return;
+    const { graph, size } = parse(text);
+    hold.replaceChildren(svg("svg", { class: "ms-svg", role: "img", "aria-label": label, width: size[0], height: size[1] }, graph));
+    mine.graph = graph;
+    mine.then(graph);
+  }).catch((error) => { hold.textContent = `not drawn: ${error.message || error}`; }).finally(() => { if (held.get(hold) === mine) delete root.dataset.drawing; });
+}
+
 export async function draw(panels: Panel[]): Promise<Drawing> {
   const texts = await Promise.all(panels.map((panel) => panel.svg || write(panel.dot)));
   const graph = svg("g", { class: "graph" });

@@ -2,14 +2,13 @@
 // tree that Graphviz draws, in which a click flips what is ambiguous and chooses what is not.
 // Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
 // Read on: visualizers/tree.py, workbench/panels/tree.py.
-import { chosen, click, h, many, measured, mount, number, soon, svg } from "./common.js";
-import { parse, write } from "./drawing";
+import { chosen, click, h, many, measured, mount, number, soon } from "./common.js";
+import { drawInto, quote } from "./drawing";
 
 const DRAWN = 200; // nodes of a picture
 
 // The nodes that are shown, by their places, as DOT.
-export function treeDot(shown) {
-  const quote = (text) => `"${text.replace(/[\\"]/g, "\\$&").replaceAll("&", "&amp;").replace(/\n/g, "\\n").replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "\ufffd")}"`;
+function treeDot(shown) {
   const there = new Set(shown.map(([, place]) => place)), parents = new Set(shown.map(([node]) => node.parent));
   const lines = shown.map(([node, place]) => {
     const leaf = !parents.has(place), said = [node.kind === "text" ? null : node.kind === "fold" ? `${node.label} folded` : node.label,
@@ -27,7 +26,7 @@ function render({ model, el }) {
   const rows = h("div", { class: "rows", role: "tree", "aria-label": "Parse tree", tabindex: "0", "data-testid": "tree-rows" });
   const scroll = h("div", { class: "ms-scroll" }, rows);
   view.root.append(head, scroll);
-  let pictured = false, drawnDot = ""; // whether it is drawn, and what is
+  let pictured = false;
   const closed = new Set(); // keys of nodes folded here
   let shown = -1;
 
@@ -81,7 +80,7 @@ function render({ model, el }) {
       about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of a way at each of its ambiguous nodes, those of other trees included", "data-testid": "tree-readings" }, `${state === "complete" ? about.readings.replace(" complete", "") : about.readings} of the text`) : null,
       about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another reading of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
       h("span", { class: "ms-grow" }),
-      offline ? null : h("button", { type: "button", "aria-pressed": String(pictured), "data-testid": "tree-picture", title: "draw it as a tree, or list it in rows", onclick: () => { pictured = !pictured; drawnDot = ""; draw(); } }, "as a tree"),
+      offline ? null : h("button", { type: "button", "aria-pressed": String(pictured), "data-testid": "tree-picture", title: "draw it as a tree, or list it in rows", onclick: () => { pictured = !pictured; draw(); } }, "as a tree"),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
       state === "complete" ? `if it goes on: ${openCount} unfinished` : "complete") : null,
@@ -105,18 +104,13 @@ function render({ model, el }) {
   }
   function picture(seen, is) {
     if (seen.length > DRAWN) { rows.replaceChildren(h("div", { class: "ms-empty" }, `${many(seen.length, "node")}: too many for a picture. Fold some rows.`)); return; }
-    const dot = treeDot(seen);
-    const light = () => { for (const [node, place] of seen) rows.querySelector(`#n${place}`)?.classList.toggle("chosen", is(node)); };
-    if (dot === drawnDot) { light(); return; }
-    drawnDot = dot;
-    view.root.dataset.drawing = "";
-    write(dot).then((text) => {
-      if (drawnDot !== dot) return;
-      const { graph, size } = parse(text);
-      rows.replaceChildren(svg("svg", { class: "ms-svg", role: "img", "aria-label": "parse tree", width: size[0], height: size[1] }, graph));
-      for (const [node, place] of seen) graph.querySelector(`#n${place}`)?.addEventListener("click", () => node.readings ? flip(node, 1) : node.kind === "rule" && choose(node));
-      light();
-    }).catch((error) => { rows.textContent = `not drawn: ${error.message || error}`; }).finally(() => { if (drawnDot === dot) delete view.root.dataset.drawing; });
+    drawInto(view.root, rows, treeDot(seen), "parse tree", (graph) => {
+      for (const [node, place] of seen) {
+        const drawn = graph.querySelector(`#n${place}`);
+        drawn.classList.toggle("chosen", is(node));
+        drawn.onclick = () => node.readings ? flip(node, 1) : node.kind === "rule" && choose(node);
+      }
+    });
   }
 
   // The newest part comes into sight; of a whole text with several readings its top, where the first choice is.

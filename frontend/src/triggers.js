@@ -1,10 +1,10 @@
 // Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
-import { parse, write } from "./drawing";
 import { h, many, measured, mount, number, soon, svg } from "./common.js";
+import { drawInto, quote } from "./drawing";
 
-const CELL = 22, ROW = 28, PAD = 10, DRAWN = 60;
+const DRAWN = 120; // nodes of the trie
 const DOES = { tag: "then", stop: "ends free text", exclude: "cannot come" };
 
 function render({ model, el }) {
@@ -62,36 +62,22 @@ function render({ model, el }) {
   }
 
   // Free text, the triggers that lead to tags, and the ways back: drawn once for a source, lit at each place.
-  let drawn = null;
-  const hold = h("div", { class: "diagram", "data-testid": "trigger-diagram" });
+  const hold = h("div", { class: "diagram", "data-testid": "trigger-diagram" }), trunk = h("div", { class: "picture" });
   function diagram(about, stack) {
     const { dot, svg: written, tags: known = [] } = model.get("diagram") || {};
     if (!dot) return null;
-    if (drawn?.dot !== dot) {
-      drawn = { dot };
-      hold.replaceChildren();
-      view.root.dataset.drawing = "";
-      const show = (text) => { const made = parse(text); drawn = { dot, graph: made.graph };
-        hold.replaceChildren(svg("svg", { class: "ms-svg", role: "img", "aria-label": "free text and its tags", width: made.size[0], height: made.size[1] }, made.graph)); light(); };
-      (written ? Promise.resolve(written) : write(dot)).then((text) => { if (drawn.dot === dot) show(text); })
-        .catch((error) => { hold.textContent = `not drawn: ${error.message || error}`; }).finally(() => { delete view.root.dataset.drawing; });
-    }
-    const same = (one, other) => one.pointer === other.pointer && one.name === other.name;
-    function light() {
-      const { ahead: some = [], ends = [] } = model.get("tags") || {}, patterns = model.get("patterns") || [];
-      const open = stack.length ? stack[stack.length - 1] : null;
-      const inside = ends.length ? known.findIndex((one) => same(one, ends[0])) : open ? known.findIndex((one) => one.rule === open.rule) : -1;
-      drawn.graph.querySelector("#free").classList.toggle("active", inside < 0 && (!!about.active || !about.has_dispatch));
+    const { ahead: some = [], ends = [] } = model.get("tags") || {}, patterns = model.get("patterns") || [];
+    const open = stack.length ? stack[stack.length - 1] : null, same = (one, other) => one.pointer === other.pointer && one.name === other.name;
+    const inside = ends.length ? known.findIndex((one) => same(one, ends[0])) : open ? known.findIndex((one) => one.rule === open.rule) : -1;
+    drawInto(view.root, hold, dot, "free text and its tags", (graph) => {
+      graph.querySelector("#free").classList.toggle("active", inside < 0 && (!!about.active || !about.has_dispatch));
       known.forEach((tag, k) => {
-        const begun = some.find((one) => same(one, tag) && one.read), pattern = patterns.find((one) => tag.rule && one.content === tag.rule && one.read);
-        const rest = begun ? begun.rest : pattern ? pattern.rest : null;
-        drawn.graph.querySelector(`#t${k}`).classList.toggle("active", k === inside);
-        const arrow = drawn.graph.querySelector(`#b${k}`);
-        arrow.classList.toggle("active", rest !== null);
-        progress(arrow, rest === null ? 0 : tag.begin.length - rest.length);
+        const begun = some.find((one) => same(one, tag) && one.read) || patterns.find((one) => tag.rule === one.content && one.read && one.begun + one.rest === tag.begin);
+        graph.querySelector(`#t${k}`).classList.toggle("active", k === inside);
+        graph.querySelector(`#b${k}`).classList.toggle("active", !!begun);
+        progress(graph.querySelector(`#b${k}`), begun ? tag.begin.length - begun.rest.length : 0);
       });
-    }
-    if (drawn.graph) light();
+    }, written);
     return hold;
   }
   view.listen(hold, "click", (event) => {
@@ -139,55 +125,23 @@ function render({ model, el }) {
       shown ? picture(trie, patterns, about) : "", table(patterns, about));
   }
 
-  // The trie as a tidy tree: a column for each byte, a row for each end.
+  // The trie: a box for each byte, and behind each end what comes then.
   function picture(trie, patterns, about) {
-    const below = trie.map(() => []);
-    trie.forEach(([parent], id) => { if (parent >= 0) below[parent].push(id); });
-    const row = trie.map(() => 0);
-    let rows = 0;
-    const order = [];
-    const visit = [0];
-    while (visit.length) {
-      const id = visit.pop();
-      order.push(id);
-      visit.push(...below[id].slice().reverse());
-    }
-    for (const id of order) {
-      if (id && trie[id][0] >= 0 && below[trie[id][0]][0] !== id) rows += 1;
-      row[id] = rows;
-    }
-    const kept = new Set(order.filter((id) => row[id] < DRAWN));
-    const x = (id) => PAD + trie[id][2] * CELL, y = (id) => PAD + row[id] * ROW;
-    const named = Object.fromEntries(patterns.map((pattern) => [pattern.number, pattern]));
-    const cells = [], lines = [], arcs = [], words = [];
-    let width = 0;
-    for (const id of order) {
-      if (!kept.has(id)) continue;
-      const [parent, text, , failure, pattern, lit] = trie[id];
-      const here = id === about.node && about.active;
-      if (parent >= 0 && row[id] !== row[parent]) lines.push(svg("path", { class: "branch", d: `M${x(parent) + CELL / 2} ${y(parent) + 20}V${y(id) + 10}H${x(id)}` }));
-      const found = pattern == null ? null : named[pattern];
-      cells.push(svg("g", { class: `cell${lit ? " lit" : ""}${here ? " here" : ""}${found ? ` end ${found.kind}` : ""}`, "data-testid": lit ? "trie-lit" : "trie-node" },
-        svg("rect", { x: x(id) + 1, y: y(id), width: CELL - 2, height: 20, rx: 4 }),
-        svg("text", { x: x(id) + CELL / 2, y: y(id) + 14 }, id ? (text.length > 2 ? "▪" : text) : "●"),
-        svg("title", {}, id ? `${text}: byte ${trie[id][2]} of a pattern; otherwise ${failure ? "on at the failure link" : "back to the start"}` : "the start: free text")));
-      if (found) {
-        const label = `${found.kind === "tag" ? `→ ${found.content}` : DOES[found.kind]}`;
-        if (!below[id].length) words.push(svg("text", { class: `does ${found.kind}`, x: x(id) + CELL + 6, y: y(id) + 14 }, label));
-        width = Math.max(width, x(id) + CELL + 20 + 7 * label.length);
-      }
-      width = Math.max(width, x(id) + CELL + 10);
-      if (links && failure && kept.has(failure)) {
-        const [a, b, c, d] = [x(id) + CELL / 2, y(id) + 20, x(failure) + CELL / 2, y(failure) + (row[failure] <= row[id] ? 20 : 0)];
-        arcs.push(svg("path", { class: "failure", d: `M${a} ${b}C${a} ${b + 16} ${c} ${d + 16} ${c} ${d}`, "data-testid": "trie-failure" }));
-      }
-    }
-    const height = PAD * 2 + (Math.min(rows, DRAWN - 1) + 1) * ROW;
-    const drawing = svg("svg", { class: "trie", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "trie of the patterns" }, ...lines, ...cells, ...words, ...arcs);
-    const hidden = about.omitted || trie.length - kept.size;
-    return h("div", { class: "picture" }, drawing,
-      links && !arcs.length ? h("div", { class: "ms-muted" }, "every failure link leads back to the start") : null,
-      hidden ? h("div", { class: "ms-muted" }, `${number(Math.max(about.omitted, 0) + trie.length - kept.size)} more nodes are not drawn`) : null);
+    const seen = trie.slice(0, DRAWN), ends = Object.fromEntries(patterns.map((pattern) => [pattern.number, pattern]));
+    const lines = seen.flatMap(([parent, text, , failure, pattern], id) => {
+      const end = pattern == null ? null : ends[pattern], does = end && (end.kind === "tag" ? `→ ${end.content}` : DOES[end.kind]);
+      return [`n${id}[id=n${id} class=${quote(`cell${end ? ` end ${end.kind}` : ""}`)} label=${quote(id ? text : "●")}]`,
+        parent >= 0 ? `n${parent}->n${id}` : "", end ? `n${id}->w${id} w${id}[class=${quote(`does ${end.kind}`)} shape=plaintext label=${quote(does)}]` : "",
+        links && failure && failure < DRAWN ? `n${id}->n${failure}[class=failure constraint=false style=dashed]` : ""];
+    });
+    drawInto(view.root, trunk, `digraph{graph[rankdir=LR nodesep=0.06 ranksep=0.1 bgcolor=transparent]\nnode[shape=box style=rounded width=0.26 height=0.26 margin="0.05,0.02" fontname="Courier" fontsize=11]\nedge[arrowsize=0.4]\n${lines.join("\n")}}`, "trie of the patterns", (graph) => seen.forEach(([, , , , , lit], id) => {
+      const cell = graph.querySelector(`#n${id}`);
+      cell.classList.toggle("lit", !!lit);
+      cell.classList.toggle("here", id === about.node && about.active);
+    }));
+    const hidden = Math.max(about.omitted, 0) + trie.length - seen.length, arcs = seen.some(([, , , failure]) => failure);
+    return h("div", {}, trunk, links && !arcs ? h("div", { class: "ms-muted" }, "every failure link leads back to the start") : null,
+      hidden ? h("div", { class: "ms-muted" }, `${number(hidden)} more nodes are not drawn`) : null);
   }
 
   // What each pattern lacks, and what it does then.

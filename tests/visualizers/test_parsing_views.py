@@ -262,14 +262,14 @@ class TestBrowser:
         expect(piece).to_have_attribute("title", "trigger <call=, bytes 4 to 8: <cal")
         expect(page.get_by_test_id("trigger-sentence")).to_have_text("trigger '<call=': 4 of 6 bytes read")
         page.get_by_test_id("trigger-trie").click()
-        expect(page.get_by_test_id("trie-lit")).to_have_count(4)
+        expect(page.locator(".cell.lit")).to_have_count(4)
         expect(page.get_by_text("fires after l=")).to_be_visible()
         page.get_by_test_id("trigger-links").click()
         expect(page.get_by_text("every failure link leads back to the start")).to_be_visible()
         view.show(modes(at(TAGS, b"<call=w>ab")))
         bridge.push()
         expect(page.get_by_test_id("trigger-stack")).to_contain_text("<call=")
-        expect(page.get_by_test_id("trie-lit")).to_have_count(0)
+        expect(page.locator(".cell.lit")).to_have_count(0)
 
     def test_the_diagram_lights_where_one_is_and_what_is_read_of_a_trigger(
         self, page: Page, bridged: Callable[..., Bridge]
