@@ -84,6 +84,14 @@ def test_what_is_sent_away_is_not_lost() -> None:
     assert len(kept) == 3
 
 
+def test_a_page_for_others_says_nothing_of_what_was_typed_before(tmp_path: Path) -> None:
+    with used(), wb.explore(SCHEMA) as after:
+        assert offer(after)
+        part = after.views["kept"].part()
+        assert part.state["offer"] == {}
+        assert after.views["kept"].static_html() == ""
+
+
 def test_nothing_is_offered_to_another_source_or_of_an_empty_text(state: Path) -> None:
     with used(), wb.explore({"type": "integer"}) as other:
         assert offer(other) == {}

@@ -10,12 +10,14 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import traitlets as t
 
 from visualizers.glyphs import clip, glyph
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.standalone import Part
 from workbench.panels.base import Desk, Panel
 from workbench.panels.text import box_text
 from workbench.screen.kept import kept
@@ -37,6 +39,10 @@ class KeptView(LiveView[Mapping[str, Any]]):
 
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
         return {"offer": dict(snapshot)}
+
+    def part(self) -> Part:
+        part = super().part()
+        return replace(part, state={**part.state, "offer": {}})  # a page is for others
 
     def static_html(self) -> str:
         return ""
