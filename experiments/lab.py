@@ -70,6 +70,7 @@ def serving(home: Path, folder: Path) -> Iterator[Lab]:
     }
     environment = {name: value for name, value in os.environ.items() if name != "MASKSCOPE_STATIC"}
     environment |= {name: str(place) for name, place in places.items()}
+    environment["MASKSCOPE_KEEP"] = "0"  # each run begins afresh
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -2,7 +2,8 @@
 //
 //   main.js     the views and what stands between them and Python; with the style sheet
 //   editor.js   CodeMirror, which is asked for where a source is shown
-//   widget.js   what a widget carries itself: it finds the two in the page
+//   graphviz.js Graphviz as WebAssembly, which is asked for where a graph is drawn
+//   widget.js   what a widget carries itself: it finds these in the page
 //   page.js     the same for a page without Python, into which they are written
 //   service.js  the page of a server
 //   page.css, svg.css   style sheets of the server's page and of pictures in files
@@ -29,7 +30,7 @@ const sheets = {
 await rm(out, { recursive: true, force: true });
 await build({
   ...common,
-  entryPoints: ["src/main.ts", "src/editor.js", "src/widget.ts", "src/page.ts", "src/service.js", "src/page.css", "src/svg.css"]
+  entryPoints: ["src/main.ts", "src/editor.js", "src/graphviz.ts", "src/widget.ts", "src/page.ts", "src/service.js", "src/page.css", "src/svg.css"]
     .map((file) => ({ in: file, out: path.basename(file).replace(/\.\w+$/, "") })),
   outdir: out,
   format: "esm",

@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault("MASKSCOPE_KEEP", "0")
     settings.load_profile("long" if config.getoption("--long") else config.getoption("--hypothesis-profile") or "ci")
 
 

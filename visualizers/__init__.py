@@ -10,8 +10,8 @@ Code map, in reading order:
 - `fold`        a rule's byte automaton as a person writes it (with `utf8`); `folds` keeps those of an automaton
 - `scene`       which part of an automaton is drawn; `labels` what stands on its edges
 - `way`, `marks`  where the text went and what is lit
-- `layout`      where every state goes: Graphviz (`dot`) or the built-in `layered`
-- `svg`         a layout as an SVG with an element id for every state
+- `dot`         a scene as DOT, which Graphviz draws: in the browser, and for files the program `dot`
+- `svg`         a scene as an SVG or a PDF with an element id for every state
 - `png`         a mask as a 1-bit PNG
 - `html`        static displays of every snapshot
 - `formatters`  makes snapshots display themselves in notebooks

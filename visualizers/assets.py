@@ -16,8 +16,8 @@ from typing import Final
 __all__ = ["PARTS", "part", "script", "stylesheet", "version"]
 
 FOLDER: Final = Path(__file__).parent / "bundle"
-PARTS: Final = ("main", "editor")
-"""What a page loads: the views, and the editor, which only views of a source need."""
+PARTS: Final = ("main", "editor", "graphviz")
+"""What a page loads: the views, and what only some need: the editor of a source, and Graphviz, which draws graphs."""
 
 
 @cache

@@ -1,53 +1,68 @@
-"""Graphviz: a sketch as a `graphviz.Digraph`, laid out by the `dot` program, and an automaton as DOT for people.
+"""A scene as DOT, the language of Graphviz: for the browser a graph for each rule, for a file one graph of all.
 
-The Python package `graphviz` writes the DOT source and knows how to call the program; the program itself comes from
-the system (`apt-get install graphviz`).  What it answers is read back as a `Drawing`, so the picture is written in one
-place (`visualizers/svg.py`) whoever laid it out.
+In the browser Graphviz itself draws (compiled to WebAssembly, `frontend/src/drawing.ts`); a file is written by the
+program `dot` of this machine (`apt-get install graphviz`).  Both get the same text and write the same elements: state
+`i` is `s<i>`, the box of what is not drawn of its ways out `out<i>`, and the classes say what is what, so that one
+style sheet (`frontend/src/picture.css`) serves both.
 
-Read on: `visualizers/layout.py` (who is asked, and when).
+Read on: `visualizers/scene.py` (what is drawn), `visualizers/svg.py` (files).
 """
 
 from __future__ import annotations
 
-import json
-import math
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import graphviz
 from graphviz.backend import dot_command
 
-from kernels_core.inspect.snapshots import Automaton, RuleAutomaton
-from visualizers.fold import fold_rule
-from visualizers.geometry import ENTRY, Curve, Drawing, Point, Sketch, framed, loop_curve, trimmed
-from visualizers.glyphs import clip
-from visualizers.labels import edge_label, full_text
+from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
+from visualizers.folds import Folds
+from visualizers.glyphs import DOT, clip, dot_quote
+from visualizers.labels import Label, full_text
+from visualizers.marks import Marks
+from visualizers.scene import Arrow, Graph, Panel, Scene, edge_id, else_text, whole_panel
 
-__all__ = ["DotError", "digraph", "lay_out", "to_dot"]
+__all__ = [
+    "BOX",
+    "DotError",
+    "arrow_data",
+    "digraph",
+    "drawn",
+    "graph_dot",
+    "line_dot",
+    "map_dot",
+    "panel_dot",
+    "rule_title",
+    "run",
+    "scene_dot",
+    "to_dot",
+]
 
+TIMEOUT: Final = 5.0
+ALL_SECONDS: Final = 60.0  # for all pictures of a page
 LIMITED_NODES: Final = 150
 # Graphviz's network simplex is what grows; bounding its rounds is 7 to 15 times faster on large graphs.
-LIMITS: Final = {"nslimit": "0.5", "nslimit1": "0.5", "mclimit": "0.2", "splines": "line"}
-PIXELS_PER_INCH: Final = 72.0
-# Larger than the 11 px that are drawn, so that labels keep clear of their arrows.
-FONT: Final = 13
+LIMITS: Final = "nslimit=0.5 nslimit1=0.5 mclimit=0.2 splines=line"
+GRAPH: Final = 'rankdir=LR nodesep=0.16 ranksep=0.25 bgcolor=transparent fontname="Courier" fontsize=12'
+NODE: Final = 'shape=circle fixedsize=true width=0.417 height=0.417 margin="0.08,0.02" fontname="Courier" fontsize=10'
+EDGE: Final = 'fontname="Courier" fontsize=11 arrowsize=0.6'
+# Files that know no style sheet (PDF) show by these what is lit.
+LIT: Final = {"style": "filled", "fillcolor": "#2357d8", "fontcolor": "white"}
 MISSING: Final = "no `dot` program on PATH (Debian: apt-get install graphviz)"
+MAX_DOTS: Final = 8
+MAX_TIP: Final = 600
+TITLE: Final = 40
 
 
 class DotError(RuntimeError):
     """The `dot` program is not there, failed, or ran out of time."""
 
 
-def _escaped(text: str) -> str:
-    """`text` as DOT shows it literally; a NUL would end the source."""
-    return str(graphviz.escape(text.replace("\0", "\ufffd")))
-
-
-def lay_out(sketches: Sequence[Sketch], timeout: float) -> list[Drawing]:
-    """All sketches in one run of `dot`: starting it costs more than a small layout.  Raises `DotError`."""
-    source = "".join(_measured(sketch) for sketch in sketches)
-    command = [str(part) for part in dot_command.command("dot", "json0")]
+def run(source: str, form: str = "svg", timeout: float = TIMEOUT) -> bytes:
+    """What `dot` makes of `source`, which may hold several graphs: starting it costs more than a small layout."""
+    command = [str(part) for part in dot_command.command("dot", form)]
     try:
         done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=timeout)
     except FileNotFoundError:
@@ -59,133 +74,192 @@ def lay_out(sketches: Sequence[Sketch], timeout: float) -> list[Drawing]:
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         raise DotError(f"`dot` failed with status {done.returncode}: {lines[-1] if lines else 'no message'}")
-    answers = _answers(done.stdout.decode())
-    if len(answers) != len(sketches):
-        raise DotError(f"`dot` answered {len(answers)} graphs where {len(sketches)} were asked")
-    return [_read(sketch, answer) for sketch, answer in zip(sketches, answers, strict=True)]
+    return done.stdout
 
 
-def _measured(sketch: Sketch) -> str:
-    """A sketch as DOT for measuring only: every letter of a label is an `x`, so nothing has to be escaped."""
-    graph = graphviz.Digraph(graph_attr={"rankdir": "LR", "nodesep": "0.16", "ranksep": "0.25"})
-    if len(sketch.sizes) > LIMITED_NODES:
-        graph.graph_attr.update(LIMITS)
-    graph.node_attr.update(shape="circle", fixedsize="true", label="")
-    graph.edge_attr.update(arrowhead="none", fontname="Courier", fontsize=str(FONT))
-    looped = {arrow.source for arrow in sketch.edges if arrow.source == arrow.target}
-    for name, (width, height) in sketch.sizes.items():
-        shape = {"shape": "box"} if name in sketch.boxes else {}
-        if name in looped:
-            # Graphviz keeps no room for the label of a loop.  So a node with a loop is asked for as a box that holds
-            # all of it, arrows run to its centre, and `_read` cuts them at the circle and draws the loop.
-            side, above, _ = sketch.reach(name)
-            width, height, shape = 2 * side, 2 * above, {"shape": "box"}
-        graph.node(name, width=_inches(width), height=_inches(height), **shape)
-    for number, arrow in enumerate(sketch.edges):
-        if arrow.source == arrow.target:
-            continue
-        label: dict[str, str] = {"id": str(number)}
-        if arrow.lines:
-            # A line of n columns is asked for as n letters of 0.6 em, the width of every monospace font.
-            columns = math.ceil(sketch.label_size(arrow)[0] / (FONT * 0.6))
-            label["label"] = "\\n".join(["x" * columns] * len(arrow.lines))
-        if arrow.source in looped:
-            label["tailclip"] = "false"
-        if arrow.target in looped:
-            label["headclip"] = "false"
-        if arrow.kind == "else":
-            label["constraint"] = "false"
-        graph.edge(arrow.source, arrow.target, **label)
-    return str(graph.source)
+def drawn(graphs: Iterable[str]) -> dict[str, str]:
+    """Each of the graphs as SVG, drawn by `dot` in one run: for a page that does not carry Graphviz."""
+    some = list(dict.fromkeys(graphs))
+    if not some:
+        return {}
+    found = run("".join(some), timeout=ALL_SECONDS).decode().split("</svg>")[:-1]
+    return {graph: f"<svg{one.partition('<svg')[2]}</svg>" for graph, one in zip(some, found, strict=True)}
 
 
-def _inches(pixels: float) -> str:
-    return f"{pixels / PIXELS_PER_INCH:.4f}"
-
-
-def _answers(text: str) -> list[dict[str, Any]]:
-    """`dot` writes one JSON value after the other."""
-    decoder = json.JSONDecoder()
-    found: list[dict[str, Any]] = []
-    at = 0
-    while True:
-        while at < len(text) and text[at].isspace():
-            at += 1
-        if at >= len(text):
-            return found
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except ValueError as error:
-            raise DotError(f"`dot` answered what is not JSON: {error}") from None
-        found.append(value)
-
-
-def _read(sketch: Sketch, answer: dict[str, Any]) -> Drawing:
-    """Points of 1/72 inch, y up."""
-    height = float(answer["bb"].split(",")[3])
-
-    def point(text: str) -> Point:
-        x, y = text.split(",")
-        return float(x), height - float(y)
-
-    nodes = {item["name"]: point(item["pos"]) for item in answer.get("objects", ())}
-    looped = {arrow.source for arrow in sketch.edges if arrow.source == arrow.target}
-    curves: list[Curve] = []
-    for item in answer.get("edges", ()):
-        arrow = sketch.edges[int(item["id"])]
-        points = tuple(map(point, item["pos"].split()))
-        for end in (arrow.source, arrow.target):
-            if end in looped:
-                # Such a curve runs to the centre of a node with a loop: cut it at the node's edge.
-                size = sketch.sizes[end]
-                radius = min(size) / 2 if end in sketch.boxes else max(size) / 2
-                backward = end == arrow.target
-                cut = trimmed(points[::-1] if backward else points, nodes[end], radius)
-                points = cut[::-1] if backward else cut
-        curves.append(Curve(arrow, points, point(item["lp"]) if arrow.lines else None))
-    curves += [loop_curve(sketch, arrow, nodes[arrow.source]) for arrow in sketch.edges if arrow.source == arrow.target]
-    return framed(sketch, nodes, curves)
-
-
-def digraph(automaton: Automaton) -> graphviz.Digraph:
-    """The whole folded automaton as a `graphviz.Digraph`, which displays itself, renders to files and has `.source`.
-
-    State `i` has the element id `s<i>` and the classes `state`, `accepting`, `scannable`; rule number `k` is the
-    cluster `rule<k>`.  Accepting states are double circles, calls are dashed, counted rules show `{l,r}`.
-    """
-    graph = graphviz.Digraph("automaton")
-    graph.attr(rankdir="LR", nodesep="0.25", ranksep="0.45", fontname="monospace", fontsize="12", bgcolor="transparent")
-    graph.attr("node", shape="circle", fixedsize="true", width="0.42", fontname="monospace", fontsize="10")
-    graph.attr("edge", fontname="monospace", fontsize="10", arrowsize="0.6")
-    if automaton.state_count() > LIMITED_NODES:
-        graph.attr(**LIMITS)
-    for number, rule in enumerate(automaton.rules):
-        folded = fold_rule(rule)
-        with graph.subgraph(name=f"cluster_{number}") as box:
-            title = _escaped(" ".join(rule_title(rule)).rstrip())
-            box.attr(id=f"rule{number}", label=title, labeljust="l", style="rounded", color="#9aa0a6")
-            start = f"{ENTRY}{number}"
-            box.node(start, shape="point", width="0.05", label="", **{"class": "start"})
-            for state in folded.states:
-                flags = " accepting" * state.accepting + " scannable" * state.scannable
-                shape = {"shape": "doublecircle", "width": "0.36"} if state.accepting else {}
-                name = f"s{state.id}"
-                tip = _escaped("\n".join((rule.rule, *state.dots)))
-                box.node(name, str(state.id), id=name, tooltip=tip, **{"class": f"state{flags}"}, **shape)
-            box.edge(start, f"s{rule.start}")
-            for edge in folded.edges:
-                label = _escaped("\n".join(edge_label(edge).lines))
-                style = {"style": "dashed"} if edge.is_call else {}
-                kind = "call" if edge.is_call else "reads"
-                tip = _escaped(clip(full_text(edge), 400))
-                ends = f"s{edge.source}", f"s{edge.target}"
-                box.edge(*ends, label, tooltip=tip, labeltooltip=tip, **{"class": kind}, **style)
-    return graph
+def digraph(automaton: Automaton) -> graphviz.Source:
+    """The whole folded automaton as a graph that displays itself, renders to files and has `.source`."""
+    return graphviz.Source(to_dot(automaton))
 
 
 def to_dot(automaton: Automaton) -> str:
-    """The whole folded automaton as DOT source (see `digraph`)."""
-    return str(digraph(automaton).source)
+    """The whole folded automaton as DOT: a cluster for each rule."""
+    folds = Folds(automaton)
+    return scene_dot(Scene(tuple(whole_panel(folds, start) for start in folds.rules), True))
+
+
+def scene_dot(scene: Scene, lit: Marks | None = None) -> str:
+    """A picture as one graph: its rules stand below each other."""
+    if scene.rules is not None:
+        return map_dot(scene.rules, scene.names, lit)
+    body = "".join(line for panel in scene.panels for line in _panel(panel, _Lit(lit or Marks()), tips=True))
+    return graph_dot(body, sum(panel.shown for panel in scene.panels))
+
+
+def panel_dot(panel: Panel, lit: Marks | None = None) -> str:
+    """One rule: for a file with what is lit and with tooltips.
+
+    The browser lights it by itself, and knows by `arrow_data` what its arrows say.
+    """
+    return graph_dot("".join(_panel(panel, _Lit(lit or Marks()), tips=lit is not None)), panel.shown)
+
+
+def map_dot(rules: Graph, names: Mapping[str, str], lit: Marks | None = None) -> str:
+    """The map of rules: a box for each, and an arrow to each that it calls."""
+    marks = _Lit(lit or Marks())
+    body = [
+        line_dot(name, {"id": name, "class": f"rulenode{marks.of(name)}", "label": text, **BOX, "tooltip": names[name]})
+        for name, text in rules.nodes.items()
+    ]
+    body += [line_dot(f"{arrow.source}->{arrow.target}", {"class": "call"}) for arrow in rules.arrows]
+    return graph_dot("".join(body), len(rules.nodes))
+
+
+def arrow_data(panel: Panel) -> list[dict[str, Any]]:
+    """Of each arrow in order, `a0` and so on: its ends, what it reads uncut, and its label's rows as pieces.
+
+    A label is the rows of one edge, [kind, text, rule] for each piece; `cuts` are the places between its pieces, as
+    row and character.
+    """
+    folded = panel.folded
+    found = []
+    for arrow in panel.graph.arrows:
+        one: dict[str, Any] = {"from": arrow.source, "to": arrow.target}
+        if full := "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20]):
+            one["full"] = full
+        labels = []
+        for k in arrow.edges:
+            if (label := panel.labels.get(k)) is None:
+                continue
+            rows = [[[cell.kind, cell.text, cell.rule] for cell in row] for row in label.rows]
+            if folded.edges[k].otherwise is not None:
+                rows.append([["else", else_text(folded.edges[k]), ""]])
+            labels.append({"id": edge_id(folded.edges[k], k, folded), "rows": rows, "cuts": label.cuts})
+        if labels:
+            one["labels"] = labels
+        found.append(one)
+    return found
+
+
+BOX: Final = {"shape": "box", "fixedsize": "false", "width": "0.1", "height": "0.3", "style": "rounded"}
+
+
+def graph_dot(body: str, nodes: int) -> str:
+    """A graph of these lines, with so many nodes."""
+    limits = f" {LIMITS}" if nodes > LIMITED_NODES else ""
+    return f"digraph automaton{{graph[{GRAPH}{limits}]\nnode[{NODE}]\nedge[{EDGE}]\n{body}}}\n"
+
+
+class _Lit:
+    """The classes of elements by their marks."""
+
+    def __init__(self, lit: Marks) -> None:
+        self.on = dict(lit.on)
+        self._of: dict[str, str] = {}
+        for mark in ("active", "waiting", "visited", "fresh"):
+            for name in {**dict.fromkeys(getattr(lit, mark)), **(self.on if mark == "active" else {})}:
+                self._of[name] = self._of.get(name, "") + f" {mark}"
+
+    def of(self, *names: str) -> str:
+        found = dict.fromkeys(mark for name in names for mark in self._of.get(name, "").split())
+        return "".join(f" {mark}" for mark in found)
+
+
+def _panel(panel: Panel, lit: _Lit, *, tips: bool) -> Iterator[str]:
+    folded, graph = panel.folded, panel.graph
+    rule = folded.rule
+    heading = dot_quote("  ".join(filter(None, panel_title(panel))))
+    yield f"subgraph cluster_{panel.rule}{{id=rule{panel.rule} class=panel margin=10 style=rounded labeljust=l "
+    yield f"label={heading}\n"
+    if graph.start is not None:
+        start = f"entry{panel.rule}"
+        yield line_dot(start, {"class": "entry", "shape": "point", "width": "0.07", "height": "0.07"})
+        yield line_dot(f"{start}->{graph.start}", {"class": "reads"})
+    for state in folded.states:
+        if f"s{state.id}" in graph.nodes:
+            yield _state(state, lit, rule.rule if tips else None)
+    for name in graph.nodes:
+        if name.startswith(("out", "begun")):
+            kind = "stub" if name.startswith("out") else "begun"
+            yield line_dot(name, {"id": name, "class": f"{kind}{lit.of(name)}", "label": graph.nodes[name], **BOX})
+    for number, arrow in enumerate(graph.arrows):
+        names = [edge_id(folded.edges[k], k, folded) for k in arrow.edges]
+        given = {"id": f"a{number}", "class": f"{arrow.kind}{lit.of(*names)}"}
+        if lines := list(_lines(panel, arrow, lit)):
+            given["label"] = "\n".join(lines)
+        if arrow.kind in ("call", "stub", "else"):
+            given["style"] = "dashed" if arrow.kind != "else" else "dotted"
+        if arrow.kind == "else":
+            given["constraint"] = "false"
+        if tips and (full := "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20])):
+            given |= {"tooltip": full, "labeltooltip": full}
+        yield line_dot(f"{arrow.source}->{arrow.target}", given)
+    yield "}\n"
+
+
+def _state(state: AutomatonState, lit: _Lit, rule: str | None) -> str:
+    name = f"s{state.id}"
+    marks = lit.of(name)
+    classes = "state" + " accepting" * state.accepting + " scannable" * state.scannable + " unmade" * (not state.made)
+    given = {"id": name, "class": classes + marks, "label": str(state.id)}
+    if state.id > 999:
+        given["fontsize"] = "8"
+    if state.accepting:
+        given |= {"shape": "doublecircle", "width": "0.33"}
+    if "active" in marks:
+        given |= LIT
+    if rule is not None:
+        more = [f"+{len(state.dots) - MAX_DOTS} more"] if len(state.dots) > MAX_DOTS else []
+        given["tooltip"] = "\n".join((f"state {state.id} of {rule}", *state.dots[:MAX_DOTS], *more))
+    return line_dot(name, given)
+
+
+def _lines(panel: Panel, arrow: Arrow, lit: _Lit) -> Iterator[str]:
+    """What is written on an arrow, with a dot at each place where the parser stands."""
+    folded, told = panel.folded, 0
+    for k in arrow.edges:
+        if (label := panel.labels.get(k)) is None:
+            continue
+        lines = list(label.lines)
+        for row, at in sorted(_dots(label, lit.on.get(edge_id(folded.edges[k], k, folded), ())), reverse=True):
+            lines[row] = lines[row][:at] + DOT + lines[row][at:]
+        if folded.edges[k].otherwise is not None:
+            lines.append(else_text(folded.edges[k]))
+        told += len(lines)
+        yield from lines
+    yield from arrow.lines[told:]
+
+
+def _dots(label: Label, places: tuple[int, ...]) -> set[tuple[int, int]]:
+    return {label.cuts[place - 1] if 0 < place <= len(label.cuts) else (0, 0) for place in places}
+
+
+def line_dot(name: str, given: Mapping[str, str]) -> str:
+    """A node, or an arrow `a->b`, with its attributes."""
+    return f"{name}[{' '.join(f'{key}={_value(key, text)}' for key, text in given.items())}]\n"
+
+
+def _value(key: str, text: str) -> str:
+    # Labels may hold entities, tooltips may not.
+    quoted = dot_quote(text)
+    return quoted.replace("&amp;", "&") if key.endswith("tooltip") else quoted
+
+
+def panel_title(panel: Panel) -> tuple[str, str, str]:
+    """A rule's name, its iterations or lengths, and how much of it is drawn, if that is not all."""
+    name, iterations = rule_title(panel.folded.rule)
+    drawn = sum(f"s{state.id}" in panel.graph.nodes for state in panel.folded.states)
+    part = f"{drawn:,} of {len(panel.folded.states):,} states" if drawn < len(panel.folded.states) else ""
+    return clip(name, TITLE), iterations, part
 
 
 def repeat_label(repeat: tuple[int, int | None] | None) -> str:

@@ -6,9 +6,9 @@ have them and travel once, as `shared__selection`.  In the browser `frontend/src
 model that looks as if it were alone.  The code of the views is in a widget of its own, the `Library`, of which a
 kernel has one.
 
-Messages: from the browser `{to: view, content, client, seq}`, or `{traits: {name: value}, client, seq}` with what a
-person set; to it `{to: view, content}`.  When a message has been dealt with, `ack` is set to `[client, seq]`, in the
-same message as all that it changed.
+Messages: from the browser `{library: version}`, which is answered with the code; `{to: view, content, client, seq}`;
+or `{traits: {name: value}, client, seq}` with what a person set.  To it `{to: view, content}`.  When one of the last
+two has been dealt with, `ack` is set to `[client, seq]`, in the same message as all that it changed.
 
 Read on: `visualizers/live_base.py` (the views), `frontend/src/host.js`, `workbench/explorer/dashboard.py` (a panel
 of many).
@@ -42,6 +42,7 @@ class Library(anywidget.AnyWidget):  # type: ignore[misc]
 
     main = synced(t.Bytes())
     editor = synced(t.Bytes())
+    graphviz = synced(t.Bytes())
 
     def __init__(self) -> None:
         super().__init__(**{name: part(name) for name in PARTS})
@@ -182,6 +183,9 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
 
     def _received(self, _widget: object, message: Any, buffers: Any) -> None:
         if not isinstance(message, dict):
+            return
+        if "library" in message:  # a page whose manager does not know the library
+            self.send({"library": version()}, buffers=[part(name) for name in PARTS])
             return
         traits = message.get("traits")
         if not isinstance(traits, dict) and message.get("to") not in self._views:

@@ -16,14 +16,13 @@ from typing import Final, Protocol
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.caches import NAMES, said
-from visualizers.dot import lengths_label, repeat_label
+from visualizers.dot import DotError, lengths_label, repeat_label
 from visualizers.folds import Folds
 from visualizers.glyphs import clip, glyph, html_escape, size, split_dot, split_rules
-from visualizers.layout import plan
 from visualizers.marks import marks
 from visualizers.png import data_uri, mask_png
 from visualizers.scene import Request, scene
-from visualizers.svg import render
+from visualizers.svg import scene_svg
 from visualizers.tokens import Tab, TokenIndex, token_index
 from visualizers.way import Travelled
 
@@ -248,13 +247,18 @@ def automaton(
         whole=around is None,
     )
     chosen = scene(folds, request)
-    drawn = plan(chosen)
-    svg = render(drawn, lit=marks(folds, chosen, active, way), standalone=True)
-    width = round(drawn.width) + 4
-    picture = (
-        f'<img alt="automaton" src="{data_uri(svg.encode(), "image/svg+xml")}" '
-        f'style="width:{width}px;max-width:100%;height:auto;margin:6px 0">'
-    )
+    picture, notes = "", [chosen.note, "" if chosen.whole else "the part around the parser"]
+    try:
+        svg = scene_svg(chosen, marks(folds, chosen, active, way))
+    except DotError as error:
+        notes = [f"not drawn: {error}"]
+    else:
+        picture = (
+            f'<img alt="automaton" src="{data_uri(svg.encode(), "image/svg+xml")}" '
+            'style="max-width:100%;height:auto;margin:6px 0">'
+        )
+    if chosen.left_out:
+        notes.append(f"also at work: {', '.join(chosen.left_out[:4])}{', …' if len(chosen.left_out) > 4 else ''}")
     rows = [
         [
             html_escape(clip(rule.rule, 60)),
@@ -270,10 +274,10 @@ def automaton(
         ["rule", "bounds", "states", "edges", "accepting", "calls"], rows, align="llrrrl", mono=(0, 1, 2, 3, 4, 5)
     )
     table += _more(len(snapshot.rules) - MAX_RULES, "rules")
-    facts = [f"{len(snapshot.rules):,} rules", f"{snapshot.state_count():,} states", f"laid out by {drawn.engine}"]
-    said = drawn.note if chosen.whole else "; ".join(filter(None, ["the part around the parser", drawn.note]))
+    facts = [f"{len(snapshot.rules):,} rules", f"{snapshot.state_count():,} states"]
+    said = "; ".join(filter(None, notes))
     note = f'<div style="font-size:12px;opacity:0.7">{html_escape(said)}</div>' if said else ""
-    return _card("Automaton", facts, picture + note + _details("rules", table, shown=False))
+    return _card("Automaton", facts, picture + note + _details("rules", table, shown=not picture))
 
 
 def grammar(grammar_object: GrammarLike) -> str:

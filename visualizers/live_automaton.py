@@ -1,38 +1,35 @@
-"""The automaton's live view: a small picture of where the parser is, laid out in the background.
+"""The automaton's live view: a small picture of where the parser is, which the browser draws.
 
 `show(frontier)` sends ids of elements to light, and that is the whole step.  When the parser goes where the picture
-does not reach, a new picture is laid out in a thread and arrives when it is ready; meanwhile the old one stays.  The
-automaton may grow while the text is read (lazy lowering): give the grown one to `automaton`.
+does not reach, another picture is sent, as DOT.  The automaton may grow while the text is read (lazy lowering): give
+the grown one to `automaton`.
 
 Read on: `visualizers/scene.py` (what is drawn), `visualizers/marks.py` (what is lit), `frontend/src/automaton.js`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import traitlets as t
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
 from visualizers import html
-from visualizers.dot import rule_title
+from visualizers.dot import DotError, arrow_data, drawn, map_dot, panel_dot, panel_title, rule_title
 from visualizers.fold import FoldedEdge
 from visualizers.folds import Folds, Mode
 from visualizers.glyphs import clip, split_dot
-from visualizers.inside import spots, width
 from visualizers.labels import full_text
-from visualizers.layout import TIMEOUT, Engine, Layouts, Plan, plan, sketches_of
-from visualizers.live_base import LiveView, Traits, synced
-from visualizers.marks import Marks, marks
-from visualizers.scene import Request, Scene, covers, scene
+from visualizers.live_base import LiveView, Theme, Traits, synced
+from visualizers.marks import marks
+from visualizers.scene import Panel, Request, Scene, covers, scene
 from visualizers.standalone import Part
-from visualizers.svg import render
+from visualizers.svg import automaton_pdf, automaton_svg
 from visualizers.way import Travelled
 
 __all__ = ["AutomatonView"]
@@ -43,7 +40,7 @@ MAX_WAYS: Final = 40  # ways in and out that are told of one state
 MAX_HITS: Final = 40  # answers to a search
 MAX_STEPS: Final = 2_000  # edges followed for one beginning of a text that several edges spell
 RECENT: Final = 12  # rules that stay in the picture while there is room
-PICTURES: Final = 64  # pictures remembered
+PICTURES: Final = 256  # pictures remembered
 STEPS: Final = (1, 2, 3, 4)
 
 
@@ -55,7 +52,6 @@ class AutomatonView(LiveView[Frontier]):
     stubs that were clicked.  `selected` is the id of the state that was clicked, or None, and `rule` the chosen rule
     (`waiting`: the rule not made yet that was meant, which that one calls).
     `places` are the places in the source that rules read now, by rule, for whoever knows them; cards tell them.
-    `engine` and `timeout` are those of `layout.Layouts`.
     """
 
     _module = "automaton"
@@ -78,14 +74,10 @@ class AutomatonView(LiveView[Frontier]):
     waiting = synced(t.Unicode())
     pictures = synced(t.Dict())
 
-    def __init__(self, automaton: Automaton, *, engine: Engine | None = None, timeout: float = TIMEOUT) -> None:
+    def __init__(self, automaton: Automaton) -> None:
         self._lock = threading.RLock()
-        self._layouts = Layouts(engine, timeout)
-        self._rendered: OrderedDict[str, Traits] = OrderedDict()
-        self._plans: dict[str, Plan] = {}  # of the pictures that are remembered
+        self._drawn: OrderedDict[str, Traits] = OrderedDict()
         self._known: dict[object, tuple[Scene, str]] = {}
-        self._pending: Future[Plan] | None = None
-        self._wanted = 0
         self._recent: tuple[int, ...] = ()
         self._travelled = Travelled()
         self._fresh: frozenset[int] = frozenset()
@@ -125,8 +117,7 @@ class AutomatonView(LiveView[Frontier]):
             else:
                 self._folds, self._fresh = Folds(automaton, self._folds.mode), frozenset()
                 self._recent, self._travelled = (), Travelled()
-                self._rendered.clear()
-                self._plans.clear()
+                self._drawn.clear()
                 self._scene = None
             self._known.clear()
             self._automaton = automaton
@@ -165,31 +156,53 @@ class AutomatonView(LiveView[Frontier]):
             for number, snapshot in enumerate(snapshots):
                 way = travelled[number] if number < len(travelled) else Travelled()
                 active = snapshot.active_states()
-                chosen, _ = self._choose(active, way)
+                chosen, name = self._choose(active, way)
                 self._scene = chosen
-                name = self._finish(chosen, plan(chosen, self._layouts))
-                pictures[name] = self._rendered[name]
-                steps.append({"active": list(active), "marks": self._marks(chosen, name, active, way), "key": name})
+                pictures[name] = self._picture(chosen, name)
+                steps.append({"active": list(active), "marks": self._marks(chosen, active, way), "key": name})
             self._recent, self._scene = kept
             with self.hold_sync():
                 self.pictures = pictures
                 self.steps = steps
                 self.index = 0
 
-    def settle(self, timeout: float = 30.0) -> AutomatonView:
-        """Wait until the picture that was asked for last is there."""
-        pending = self._pending
-        if pending is not None:
-            drawn = pending.result(timeout)
-            self._arrived(self._wanted, drawn)
-        return self
-
     def part(self) -> Part:
-        """This view as part of a page without Python, with the pictures of all places that were shown."""
-        self.settle()
+        """This view as part of a page without Python, with the pictures of all places that were shown.
+
+        Where `dot` has drawn them the page need not; else it carries Graphviz.
+        """
         part = super().part()
-        pictures = {name: picture for name, picture in self._rendered.items() if name != self.key}
-        return replace(part, state={**part.state, "pictures": {**part.state["pictures"], **pictures}})
+        pictures = {**{name: one for name, one in self._drawn.items() if name != self.key}, **self.pictures}
+        try:
+            known = drawn(
+                one["dot"] for picture in (self.picture, *pictures.values()) for one in picture.get("panels", ())
+            )
+        except DotError:
+            return replace(part, state={**part.state, "pictures": pictures}, needs=("graphviz",))
+        pictures = {name: _with(known, picture) for name, picture in pictures.items()}
+        return replace(part, state={**part.state, "picture": _with(known, self.picture), "pictures": pictures})
+
+    def page_state(self) -> Traits:
+        return {trait: getattr(self, trait) for trait in self._placed}  # pictures are in the part, for all places
+
+    def save(self, path: str | Path, *, title: str | None = None, theme: Theme | None = None) -> Path:
+        """Write what is shown: a page (`.html`), or a picture (`.svg`, `.pdf`), which the program `dot` draws."""
+        path = Path(path)
+        options: dict[str, Any] = {
+            "active": self.active,
+            "around": None if self.whole else self.steps_around,
+            "travelled": self._travelled,
+            "rules": self.focus[-1:],
+            "mode": self._folds.mode,
+        }
+        match path.suffix.lower():
+            case ".svg":
+                path.write_text(automaton_svg(self._automaton, **options), encoding="utf-8")
+            case ".pdf":
+                path.write_bytes(automaton_pdf(self._automaton, **options))
+            case _:
+                return super().save(path, title=title)
+        return path
 
     def _request(self, active: Collection[int], way: Travelled) -> Request:
         return Request(
@@ -226,77 +239,40 @@ class AutomatonView(LiveView[Frontier]):
         return chosen, name
 
     def _draw(self) -> None:
-        """Light what is in the picture, and ask for another picture if it does not fit any more."""
-        way = self._travelled
-        chosen, name = self._choose(self.active, way)
-        if self.picture.get("key") == name:
-            self._wanted += 1
-            self._pending = None
-            self._scene = chosen
-            self.marks = self._marks(chosen, name, self.active, way)
-            return
-        if name in self._rendered or self._layouts.known(sketches_of(chosen)):
-            if name not in self._rendered:
-                self._finish(chosen, plan(chosen, self._layouts))
-            self._wanted += 1
-            self._pending = None
-            self._present(chosen, name)
-            return
-        if self._scene is not None:
-            self.marks = self._marks(self._scene, self.picture.get("key", ""), self.active, way)
-        self._wanted += 1
-        number = self._wanted
-        pending = _pool().submit(plan, chosen, self._layouts)
-        self._pending = pending
-        deliver = _delivery()
-
-        def done(found: Future[Plan]) -> None:
-            if not found.cancelled():
-                deliver(lambda: self._arrived(number, found.result()))
-
-        pending.add_done_callback(done)
-
-    def _arrived(self, number: int, drawn: Plan) -> None:
-        """A layout is ready: show it, unless something newer was asked for."""
-        with self._lock:
-            if number != self._wanted or self._pending is None:
-                return
-            self._pending = None
-            name = self._finish(drawn.scene, drawn)
-            self._present(drawn.scene, name)
-
-    def _finish(self, chosen: Scene, drawn: Plan) -> str:
-        """Write a picture and remember it; returns its key."""
-        name = _key(chosen, self._folds.mode)
-        if name not in self._rendered:
-            self._plans[name] = drawn
-            self._rendered[name] = {
-                "key": name,
-                "svg": render(drawn),
-                "engine": drawn.engine,
-                "note": drawn.note,
-                "all": _shows_all(chosen),
-                "shown": sum(name.startswith("s") for panel in chosen.panels for name in panel.graph.nodes),
-            }
-            while len(self._rendered) > PICTURES:
-                oldest = next(one for one in self._rendered if one != self.key)  # the one in sight stays
-                del self._rendered[oldest], self._plans[oldest]
-        return name
-
-    def _present(self, chosen: Scene, name: str) -> None:
+        """Light what is in the picture, and send another picture if it does not fit any more."""
+        chosen, name = self._choose(self.active, self._travelled)
         with self.hold_sync():
             self._scene = chosen
-            self.marks = self._marks(chosen, name, self.active, self._travelled)
-            self.picture = self._rendered[name]
+            self.marks = self._marks(chosen, self.active, self._travelled)
+            if self.picture.get("key") != name:
+                self.picture = self._picture(chosen, name)
             self.key = name
 
-    def _marks(self, chosen: Scene, name: str, active: Collection[int], way: Travelled) -> Traits:
-        """What is lit in the picture that is called `name`; `inside` are [state, rule, x, y, width] of plates."""
-        lit: Marks = marks(self._folds, chosen, active, way, self._fresh)
-        drawn = self._plans.get(name)
-        lying = () if drawn is None else spots(drawn, lit.inside)
-        plates = [[one.state, one.rule, round(one.x, 1), round(one.y, 1), width(one.state)] for one in lying]
-        return {**lit.plain(), "inside": plates, "edges": self._edges(active)}
+    def _picture(self, chosen: Scene, name: str) -> Traits:
+        """A scene for the browser (`frontend/src/drawing.ts`), remembered by its key."""
+        if name not in self._drawn:
+            notes = [chosen.note] if chosen.note else []
+            if chosen.left_out:
+                some = ", ".join(chosen.left_out[:4]) + (", ..." if len(chosen.left_out) > 4 else "")
+                notes.append(f"also at work: {some}")
+            panels = [_panel(panel) for panel in chosen.panels]
+            if chosen.rules is not None:
+                panels.append({"dot": map_dot(chosen.rules, chosen.names), "names": dict(chosen.names)})
+            self._drawn[name] = {
+                "key": name,
+                "panels": panels,
+                "note": "; ".join(notes),
+                "all": _shows_all(chosen),
+                "shown": sum(one.startswith("s") for panel in chosen.panels for one in panel.graph.nodes),
+            }
+            while len(self._drawn) > PICTURES:
+                del self._drawn[next(one for one in self._drawn if one != self.key)]  # the one in sight stays
+        return self._drawn[name]
+
+    def _marks(self, chosen: Scene, active: Collection[int], way: Travelled) -> Traits:
+        """What is lit in a picture."""
+        lit = marks(self._folds, chosen, active, way, self._fresh)
+        return {**lit.plain(), "edges": self._edges(active)}
 
     def _edges(self, active: Collection[int]) -> dict[str, str]:
         """By active state without a circle of its own: the ends of the edges that it lies within."""
@@ -318,22 +294,6 @@ class AutomatonView(LiveView[Frontier]):
             "waiting": len(self._automaton.waiting),
             "names": [rule.rule for rule in rules[:2000]],
         }
-
-    @property
-    def engine(self) -> str:
-        """Who laid out the present picture: "dot", "built-in", or "" while there is none."""
-        return str(self.picture.get("engine", ""))
-
-    @property
-    def note(self) -> str:
-        """What there is to say about the present picture."""
-        return str(self.picture.get("note", ""))
-
-    @property
-    def svg(self) -> str:
-        """The present picture, once it is laid out."""
-        self.settle()
-        return str(self.picture.get("svg", ""))
 
     def choose(self, state: int | None, rule: str | None, waiting: str = "") -> None:
         """Choose a state and a rule as a click does; what the automaton lacks is no choice.
@@ -468,8 +428,7 @@ class AutomatonView(LiveView[Frontier]):
 
     def __repr__(self) -> str:
         rules, states = len(self._automaton.rules), self._automaton.state_count()
-        by = f", by {self.engine}" if self.engine else ""
-        return f"AutomatonView({rules} rules, {states} states, {len(self.active)} active{by})"
+        return f"AutomatonView({rules} rules, {states} states, {len(self.active)} active)"
 
 
 def _flags(state: AutomatonState, rule: RuleAutomaton) -> list[str]:
@@ -544,26 +503,19 @@ def _key(chosen: Scene, mode: Mode) -> str:
     return blake2b(text.encode(), digest_size=9).hexdigest()
 
 
-_POOL: ThreadPoolExecutor | None = None
+def _panel(panel: Panel) -> Traits:
+    """One rule: how it is drawn, and what Graphviz does not know of it."""
+    return {
+        "rule": panel.rule,
+        "name": panel.folded.rule.rule,
+        "title": list(panel_title(panel)),
+        "dot": panel_dot(panel),
+        "arrows": arrow_data(panel),
+        "ways": {str(state): count for state, count in panel.hidden_in.items()},
+        "opened": sorted(panel.opened),
+    }
 
 
-def _pool() -> ThreadPoolExecutor:
-    """One thread lays out for all views: `dot` is a program of its own, and pictures come one after the other."""
-    global _POOL
-    if _POOL is None:
-        _POOL = ThreadPoolExecutor(1, thread_name_prefix="maskscope-layout")
-    return _POOL
-
-
-def _delivery() -> Callable[[Callable[[], None]], Any]:
-    """How a picture that is ready reaches the view: on the kernel's event loop where there is one, else at once."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        return lambda action: action()
-
-    def later(action: Callable[[], None]) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(action)
-
-    return later
+def _with(known: Mapping[str, str], picture: Traits) -> Traits:
+    panels = [{**panel, "dot": "", "svg": known[panel["dot"]]} for panel in picture.get("panels", ())]
+    return {**picture, "panels": panels}

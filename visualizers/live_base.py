@@ -36,7 +36,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     depend on nothing but the place in a text (and on the traits in `_given`, which a person sets): a host keeps them
     for places already visited, so that going back there asks Python nothing.  `_paged` names those that only a page
     without Python needs beside them.  `_follows` names those that are the number of steps read: the browser sets them
-    when it goes to a place by itself.
+    when it goes to a place by itself.  `_needs` names the parts of the bundle beside the views that draw it.
     """
 
     _module: ClassVar[str]
@@ -45,6 +45,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     _given: ClassVar[tuple[str, ...]] = ()
     _paged: ClassVar[tuple[str, ...]] = ()
     _follows: ClassVar[tuple[str, ...]] = ()
+    _needs: ClassVar[tuple[str, ...]] = ()
 
     index = synced(t.Int(0))
     steps = synced(t.List())
@@ -129,7 +130,11 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
     def part(self) -> Part:
         """This view as part of a page without Python (see `visualizers.standalone.page`)."""
-        return Part(self._module, {name: getattr(self, name) for name in self.keys})
+        return Part(self._module, {name: getattr(self, name) for name in self.keys}, needs=self._needs)
+
+    def page_state(self) -> Traits:
+        """What a page keeps of the view at one of its places."""
+        return dict(self.part().state)
 
     def to_html(self, *, title: str | None = None, theme: Theme | None = None) -> str:
         """The view as one HTML document; with a step bar when a run was recorded."""
@@ -158,9 +163,12 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         if get_mode() == "static":
             return {"text/plain": repr(self), "text/html": static}, {}
         data, metadata = self.widget.bundle(**kwargs)
-        # For exports without widgets: the live page in a frame, and where frames are dropped still the tables.
-        frame = iframe(to_page([self], title=type(self).__name__, heading=False), height=self._height)
-        twin = f"{frame}<details><summary>as a table</summary>{static}</details>"
+        # For exports without widgets: the live page in a frame, and where frames are dropped still the tables.  A page
+        # that would have to carry Graphviz is too large to lie in every output.
+        twin = static
+        if "graphviz" not in self.part().needs:
+            frame = iframe(to_page([self], title=type(self).__name__, heading=False), height=self._height)
+            twin = f"{frame}<details><summary>as a table</summary>{static}</details>"
         return {**data, "text/plain": repr(self), "text/html": twin}, metadata
 
 

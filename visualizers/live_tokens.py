@@ -11,6 +11,7 @@ Read on: `visualizers/tokens.py` (the index behind them), `frontend/src/tokens.j
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -184,7 +185,7 @@ class TokenTable(_TokenView):
             state["steps"] = [self.traits_of(snapshot) for snapshot in self._recorded]
         elif self._shown is not None:
             state |= self._exported(token_index(self._shown), EXPORTED_ROWS)
-        return Part(part.module, state)
+        return replace(part, state=state)
 
     def _answer_page(self, content: Traits) -> Traits:
         tab, query = as_tab(content.get("tab")), str(content.get("query") or "")[:MAX_QUERY]

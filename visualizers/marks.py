@@ -7,15 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from visualizers.fold import FoldedRule
 from visualizers.folds import Folds
-from visualizers.inside import Inside
 from visualizers.scene import Scene, edge_id
 from visualizers.way import Travelled
 
-__all__ = ["Marks", "marks"]
+__all__ = ["Inside", "Marks", "marks"]
+
+
+class Inside(NamedTuple):
+    """An active state within what an element stands for, which has no circle: the picture has a plate for it there.
+
+    `element` is the id of an edge's label, or of the box of begun characters; `share` is how much of it is read.
+    """
+
+    state: int
+    element: str
+    share: float
+    rule: int
 
 
 @dataclass(frozen=True)
@@ -32,13 +43,14 @@ class Marks:
     fresh: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
-        """What is lit, as JSON values; where the states `inside` lie depends on the picture (`inside.spots`)."""
+        """What is lit, as JSON values."""
         return {
             "active": list(self.active),
             "on": {name: list(places) for name, places in self.on},
             "waiting": list(self.waiting),
             "visited": list(self.visited),
             "fresh": list(self.fresh),
+            "inside": [list(one) for one in self.inside],
         }
 
 
@@ -71,12 +83,15 @@ def marks(
         for source, begun in folded.begun.items():
             if source in drawn and not begun.states.isdisjoint(active):
                 lit.append(f"begun{source}")
-                inside += [Inside(state, f"begun{source}", 0) for state in active if state in begun.states]
+                inside += [
+                    Inside(state, f"begun{source}", 0.5, panel.rule) for state in active if state in begun.states
+                ]
         for state in active:
             for place in folded.places.get(state, ()):
                 if place.edge in names:
                     on.setdefault(names[place.edge], set()).add(place.offset)
-                    inside.append(Inside(state, names[place.edge], place.offset))
+                    share = (place.offset or 0.5) / len(folded.edges[place.edge].pieces)
+                    inside.append(Inside(state, names[place.edge], share, panel.rule))
         for k in edges:
             if way.states and _travelled(folded, k, way):
                 visited.append(names[k])

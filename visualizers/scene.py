@@ -6,7 +6,7 @@ opens them.  So the picture is always small enough to be read and laid out at on
 
 Everything here is a pure function of the automaton and a `Request`.
 
-Read on: `visualizers/layout.py` (where things go), `visualizers/live_automaton.py` (who asks).
+Read on: `visualizers/dot.py` (a scene as DOT), `visualizers/live_automaton.py` (who asks).
 """
 
 from __future__ import annotations
@@ -14,15 +14,27 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from visualizers.fold import FoldedEdge, FoldedRule
 from visualizers.folds import Folds
 from visualizers.glyphs import character_class, clip
-from visualizers.graph import Arrow, ArrowKind, Graph
 from visualizers.labels import Label, edge_label
 
-__all__ = ["Panel", "Request", "Scene", "covers", "edge_id", "rules_graph", "scene"]
+__all__ = [
+    "Arrow",
+    "ArrowKind",
+    "Graph",
+    "Panel",
+    "Request",
+    "Scene",
+    "covers",
+    "edge_id",
+    "else_text",
+    "rules_graph",
+    "scene",
+    "whole_panel",
+]
 
 WHOLE_STATES: Final = 30  # an automaton of so many folded states and edges is drawn whole
 WHOLE_EDGES: Final = 44
@@ -36,6 +48,36 @@ BEGUN: Final = 14  # columns of a class whose characters are not made to their e
 LINES: Final = 6  # edges written on one arrow
 MAX_RULES: Final = 60  # rules in the map of rules
 MAX_OPEN: Final = 400  # nodes in one picture, whatever was opened
+
+ArrowKind = Literal["reads", "call", "stub", "else", "entry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One arrow.  `lines` is its label as plain text, for measuring; `edges` the numbers of the edges it stands for.
+
+    "reads" takes bytes, "call" calls rules, "stub" leads to what is not drawn, "else" is where bytes go that are not
+    on other arrows, "entry" shows where a rule begins.
+    """
+
+    source: str
+    target: str
+    lines: tuple[str, ...]
+    kind: ArrowKind = "reads"
+    edges: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes by name with what is written in them, the arrows, and where the graph begins.
+
+    Nodes are round, but for those in `boxes`.
+    """
+
+    nodes: dict[str, str]
+    arrows: tuple[Arrow, ...]
+    start: str | None = None
+    boxes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -240,6 +282,11 @@ def _panel(folds: Folds, number: int, seeds: Mapping[int, bool] | None, request:
         opened,
         len(graph.nodes),
     )
+
+
+def whole_panel(folds: Folds, number: int) -> Panel:
+    """All of one rule."""
+    return _panel(folds, number, None, Request())
 
 
 def _around(

@@ -38,6 +38,7 @@ class SourceView(LiveView[Traits]):
 
     _module = "source"
     _placed = ("places",)
+    _needs = ("editor",)
 
     document = synced(t.Dict())
     places = synced(t.List())

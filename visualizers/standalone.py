@@ -21,17 +21,18 @@ from visualizers.glyphs import html_escape
 
 __all__ = ["Part", "iframe", "page"]
 
-POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:"
-EDITED: Final = frozenset({"source"})
-"""Modules of views that show a source, for which a page carries the editor."""
+POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; style-src 'unsafe-inline'; img-src data:"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One view of a page: the name of its ES module, and the traits it starts from.
 
-    `state` holds JSON values and `bytes`, nested as one likes.  `name`, `title`, `placed`, `given` and `follows` are
-    for pages with an arranger (see `visualizers.host.Host`).
+    `state` holds JSON values and `bytes`, nested as one likes.  `needs` are the parts of the
+    bundle beside the views that a page has to carry for it.  `name`, `title`, `placed`, `given` and `follows` are for
+    pages with an arranger (see `visualizers.host.Host`).
     """
 
     module: str
@@ -41,6 +42,7 @@ class Part:
     placed: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 def page(
@@ -79,7 +81,7 @@ def page(
         "place": _plain(place or {}),
         "places": _plain(places or {}),
     }
-    carried = ("main", "editor") if EDITED & {part.module for part in parts} else ("main",)
+    carried = dict.fromkeys(("main", *(name for part in parts for name in part.needs)))
     code = {name: base64.b64encode(assets.part(name)).decode() for name in carried}
     script = f"const PACKED = {json.dumps({'state': _packed(packed), 'parts': code})};\n{assets.script('page')}"
     mode = f' data-theme="{theme}"' if theme else ""

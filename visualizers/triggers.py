@@ -5,15 +5,18 @@ Read on: `kernels_core/inspect/dispatch.py` (`modes`), `frontend/src/triggers.js
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import traitlets as t
 
 from kernels_core.inspect.dispatch import Modes, Pattern, Segment
-from visualizers.glyphs import glyph, html_escape
+from visualizers.dot import BOX, DotError, drawn, graph_dot, line_dot
+from visualizers.glyphs import clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.stack import tail
+from visualizers.standalone import Part
 from visualizers.tables import badge, card, table
 
 __all__ = ["TriggerView", "hue", "modes_html"]
@@ -21,6 +24,9 @@ __all__ = ["TriggerView", "hue", "modes_html"]
 MAX_SEGMENTS: Final = 60  # the last ones
 MAX_PATTERNS: Final = 120
 TEXT: Final = 34
+DRAWN: Final = 16  # tags in the diagram
+NAME: Final = 32
+WIDE: Final = 30  # letters of a line on an arrow
 HUES: Final = 5  # `.ms-hue-tag-0` to `-4` in base.css
 KINDS: Final = {
     "tag": "then its content",
@@ -34,6 +40,7 @@ class TriggerView(LiveView[Modes]):
     """`show(modes(matcher))` shows the text by modes, the tags that are open, and the trie with its progress.
 
     `tags` is what the source knows: `{ahead, ends}`, the tags that may still come and what ends the open ones.
+    `known` are all tags of the source, `{name, begin, ends, pointer}`; without them the diagram has the grammar's.
     """
 
     _module = "triggers"
@@ -46,7 +53,24 @@ class TriggerView(LiveView[Modes]):
     trie = synced(t.List())
     patterns = synced(t.List())
     tags = synced(t.Dict())
+    diagram = synced(t.Dict())
     selection = synced(t.Dict())
+
+    def __init__(self) -> None:
+        self.known: list[Traits] = []
+        super().__init__()
+
+    def part(self) -> Part:
+        part = super().part()
+        graph = self.diagram.get("dot", "")
+        try:
+            svg = drawn([graph] if graph else [])
+        except DotError:
+            return replace(part, needs=("graphviz",))
+        return replace(part, state={**part.state, "diagram": {**self.diagram, "svg": svg.get(graph, "")}})
+
+    def page_state(self) -> Traits:
+        return {trait: getattr(self, trait) for trait in self._placed}
 
     def traits_of(self, snapshot: Modes) -> Traits:
         automaton = snapshot.automaton
@@ -83,6 +107,9 @@ class TriggerView(LiveView[Modes]):
             ],
             "trie": [] if automaton is None else [_trie(node) for node in automaton.nodes],
             "patterns": [_pattern(order[k], k) for k in kept],
+            "diagram": diagram(
+                self.known or _grammar_tags(snapshot), "free text" if snapshot.has_dispatch else "between tags"
+            ),
         }
 
     def static_html(self) -> str:
@@ -90,6 +117,42 @@ class TriggerView(LiveView[Modes]):
 
     def __repr__(self) -> str:
         return f"TriggerView({self._shown!r})" if self._shown is not None else "TriggerView(empty)"
+
+
+def _grammar_tags(snapshot: Modes) -> list[Traits]:
+    automaton = snapshot.automaton
+    some = () if automaton is None else automaton.patterns
+    return [
+        {"name": one.content, "begin": glyph(one.text), "ends": [], "rule": one.content}
+        for one in some
+        if one.kind == "tag"
+    ]
+
+
+def diagram(tags: Sequence[Mapping[str, Any]], around: str = "free text") -> Traits:
+    """What is `around` tags, an arrow for each trigger to its tag, and the way back: as DOT.
+
+    The elements are `free`, `t<k>` for tag number `k`, and `b<k>` for the arrow that leads there.
+    """
+    if not tags:
+        return {}
+    shown = tags[:DRAWN]
+    body = [line_dot("free", {"id": "free", "class": "tag free", "label": around, **BOX})]
+    for k, tag in enumerate(shown):
+        body.append(line_dot(f"t{k}", {"id": f"t{k}", "class": "tag", "label": clip(tag["name"], NAME), **BOX}))
+        body.append(line_dot(f"free->t{k}", {"id": f"b{k}", "class": "begin", "label": _wrapped(tag["begin"])}))
+        back = {"class": "end", "label": _wrapped(" or ".join(tag["ends"])), "style": "dashed"}
+        body.append(line_dot(f"t{k}->free", back))
+    if len(shown) < len(tags):
+        body.append(line_dot("more", {"class": "more", "label": f"{len(tags) - len(shown):,} more", **BOX}))
+        body.append(line_dot("free->more", {"class": "begin", "style": "dashed"}))
+    return {"dot": graph_dot("".join(body), len(shown)), "tags": [dict(tag) for tag in shown]}
+
+
+def _wrapped(text: str) -> str:
+    """A text in lines of `WIDE` letters, at most three of them."""
+    short = clip(text, 3 * WIDE)
+    return "\n".join(short[at : at + WIDE] for at in range(0, len(short), WIDE))
 
 
 def otherwise(snapshot: Modes) -> str:

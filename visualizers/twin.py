@@ -12,7 +12,7 @@ Read on: `visualizers/live_base.py`, `workbench/explorer/explorer.py` (who displ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from visualizers.carrying import Bundled
@@ -42,11 +42,22 @@ def bundles(host: Bundled, static: str, text: str) -> tuple[dict[str, Any], dict
     return live, {"text/plain": text, "text/html": f'<style>{style}</style><div class="ms-twin-{mark}">{static}</div>'}
 
 
-def display_with_twin(host: Bundled, static: str, text: str) -> Callable[[str], None]:
-    """Display `host` with its twin in the running cell; returns what puts another picture in the twin's place."""
+def display_with_twin(
+    host: Bundled, static: str, text: str, metadata: Mapping[str, Any] | None = None
+) -> Callable[[str, Mapping[str, Any]], None]:
+    """Display `host` with its twin in the running cell; returns what puts another picture in the twin's place.
+
+    `metadata`, here and there, is what the notebook keeps with the twin.
+    """
     from IPython.display import display
 
     live, twin = bundles(host, static, text)
     display(live, raw=True)  # type: ignore[no-untyped-call]
-    handle: Any = display(twin, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-    return lambda now: handle.update(bundles(host, now, text)[1], raw=True) if handle is not None else None
+    told = dict(metadata or {})
+    handle: Any = display(twin, raw=True, display_id=True, metadata=told)  # type: ignore[no-untyped-call]
+
+    def renew(now: str, told: Mapping[str, Any]) -> None:
+        if handle is not None:
+            handle.update(bundles(host, now, text)[1], raw=True, metadata=dict(told))
+
+    return renew

@@ -1,11 +1,12 @@
-// The automaton: a picture laid out in Python, lit here by toggling classes on elements whose ids never change.
-// A picture that shows another part arrives when it is ready and is put so that what was looked at stays in place.
-// Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
+// The automaton: a picture that Graphviz draws, lit here by toggling classes on elements whose ids never change.
+// A picture that shows another part comes when it is drawn and is put so that what was looked at stays in place.
+// Read on: drawing.ts (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
-import { again, channel, fill, h, many, mount, put, soon } from "./common.js";
+import { again, channel, fill, h, many, mount, put, soon, svg as svgNode } from "./common.js";
+import { draw as drawAll } from "./drawing";
 import { finder } from "./find.js";
 import { aim, fitting, following, inRoom, namesOf, outOf } from "./following.js";
-import { dots, plate, plateLayer } from "./inside.js";
+import { dots, plate, spots } from "./inside.js";
 
 const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3; // scales: at first, and the least of `aim`
 const MARKS = ["active", "waiting", "visited", "fresh"];
@@ -68,35 +69,48 @@ function render({ model, el }) {
   const stateOf = (id) => byId(`s${id}`) || stage.querySelector(`.plate[data-state="${Number(id)}"]`);
 
   // Pictures already seen, so that going back asks nobody; and what was made of them, with its marks.
-  const kept = new Map(), parsed = new Map();
+  const kept = new Map(), parsed = new Map(), making = new Set(), failed = new Set();
+  let trouble = "";
   function keep(all, name, value) {
     all.delete(name);
     all.set(name, value);
     if (all.size > 48) all.delete(all.keys().next().value);
     return value;
   }
-  function parse(text) {
-    const read = new DOMParser().parseFromString(text, "image/svg+xml");
-    const made = document.importNode(read.documentElement, true);
-    const size = (made.getAttribute("viewBox") || "0 0 1 1").split(" ").slice(2).map(Number);
-    made.removeAttribute("viewBox");
-    made.setAttribute("width", size[0]);
-    made.setAttribute("height", size[1]);
-    const graph = made.querySelector(".graph");
-    graph.removeAttribute("transform");
-    return { text, svg: made, size, box: boxes(graph), lit: new Map(), written: new Map(), plates: again((one) => plate(one, one[0] === model.get("selected"))) };
+  // Lays a picture out when what is shown now has been painted.
+  async function make(picture) {
+    if (making.has(picture.key)) return;
+    making.add(picture.key);
+    view.root.dataset.drawing = "";
+    await new Promise((painted) => { const next = () => setTimeout(painted); if (key === null) next(); else requestAnimationFrame(next); });
+    try {
+      const made = await drawAll(picture.panels);
+      keep(parsed, picture.key, { ...made, box: boxes(made.graph), lit: new Map(), written: new Map(), plates: again((one) => plate(one, one[0] === model.get("selected"))) });
+      trouble = "";
+    } catch (error) {
+      trouble = `not drawn: ${error.message || error}`;
+      failed.add(picture.key);
+      reportError(error);
+    }
+    making.delete(picture.key);
+    if (!making.size) delete view.root.dataset.drawing;
+    redraw();
   }
 
   // A new picture: what both show stays where it was on the screen.
   function draw() {
     const sent = model.get("picture") || {};
-    if (sent.svg) keep(kept, sent.key, sent);
+    if (sent.key) keep(kept, sent.key, sent);
     const wanted = model.get("key");
     const picture = kept.get(wanted) || (model.get("pictures") || {})[wanted] || sent;
-    if (!picture.svg || picture.key === key) return light();
-    const before = anchors();
+    if (!picture.key || picture.key === key) return light();
     const known = parsed.get(picture.key);
-    ({ svg, size, box, lit, written, plates } = keep(parsed, picture.key, known?.text === picture.svg ? known : parse(picture.svg)));
+    if (!known) {
+      if (!failed.has(picture.key)) make(picture); else foot();
+      return svg ? undefined : say(); // the marks are those of the picture that comes
+    }
+    const before = anchors();
+    ({ svg, size, box, lit, written, plates } = keep(parsed, picture.key, known));
     stage.replaceChildren(svg);
     const first = key === null;
     key = picture.key;
@@ -120,7 +134,7 @@ function render({ model, el }) {
   // By which the next picture is put in place: active states first, then what is near the middle.
   function anchors() {
     if (!svg) return [];
-    return [...stage.querySelectorAll(".state")].map((node) => {
+    return [...stage.querySelectorAll(".state[id]")].map((node) => {
       const { left, top } = onStage(node);
       const far = Math.hypot(left - room[0] / 2, top - room[1] / 2);
       return [node.id, left, top, node.classList.contains("active") ? far - 1e6 : far];
@@ -138,7 +152,7 @@ function render({ model, el }) {
     const waits = about.waiting ? `; ${many(about.waiting, "more rule")} when predicted` : "";
     const made = `the engine has made ${many(about.states || 0, "state")} of ${many(about.rules || 0, "rule")}${waits}`;
     note.textContent = [!meant ? "" : meant[0] === "#" ? `no rule is made yet that reads ${meant}` : `the rule ${meant} is made when it is predicted; ${model.get("rule") || "a rule not made yet"} calls it`, part, made,
-      picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
+      picture.note, trouble].filter(Boolean).join(" · ");
     note.title = `${note.textContent}\nthe engine's rules: it makes some of a schema, and writes small ones into their callers`;
   }
 
@@ -214,10 +228,10 @@ function render({ model, el }) {
       written.set(label, { places, rows: [...label.children].map((row) => row.cloneNode(true)) });
       dots(label, places);
     }
-    const inside = plates(marks.inside || []);
+    const inside = plates(spots(marks.inside || [], byId));
     for (const panel of stage.querySelectorAll(".panel")) {
       const ours = inside.filter((one) => one.dataset.rule === panel.id), there = panel.querySelector(":scope > .inside");
-      if (there || ours.length) fill(there || panel.appendChild(plateLayer(panel.lastElementChild)), ours);
+      if (there || ours.length) fill(there || panel.appendChild(svgNode("g", { class: "inside" })), ours);
       panel.classList.toggle("live", !!panel.querySelector(".state.active"));
     }
     if (!fresh && pressed(follow)) chase();

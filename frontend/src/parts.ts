@@ -1,4 +1,4 @@
-// What is loaded only where it is needed: the editor.
+// What is loaded only where it is needed: the editor, and Graphviz.
 import type { Load } from "./loader";
 
 let load: Load | undefined;
@@ -8,7 +8,10 @@ export function lend(given: Load) {
   load = given;
 }
 
-export async function editor(): Promise<any> {
+async function part(name: string): Promise<any> {
   if (!load) throw new Error("the bundle's other parts cannot be loaded here");
-  return load("editor");
+  return load(name);
 }
+
+export const editor = (): Promise<any> => part("editor");
+export const graphviz = (): Promise<{ write(dot: string): string }> => part("graphviz");

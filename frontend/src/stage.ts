@@ -9,11 +9,13 @@ import dock from "./dock.js";
 async function render({ model, host, root, parts, draw }: any) {
   const undo: (() => void)[] = [];
   const wire = "screen__face";
+  const before = h("div", {});
   const screen = h("div", { class: "ms-first-host" });
   const hood = h("div", { class: "ms-hood", hidden: true });
-  root.append(screen, hood);
+  root.append(before, screen, hood);
   const find = (name: string) => parts.find((part: any) => part.name === name);
   await draw(find("screen"), screen);
+  if (find("kept")) await draw(find("kept"), before);
   const drawn = new Set<string>();
   async function pane() {
     for (const name of ["source", host.get("screen__pane")]) {
@@ -29,7 +31,7 @@ async function render({ model, host, root, parts, draw }: any) {
   const back = h("button", { type: "button", class: "ms-back", "data-testid": "back-to-screen", title: "back to the first screen",
     onclick: () => { host.set(wire, "screen"); host.save(); } }, "← first screen");
   async function open() {
-    undo.push(await dock.render({ model, host, root: hood, parts: parts.filter((part: any) => part.name !== "screen"), draw }));
+    undo.push(await dock.render({ model, host, root: hood, parts: parts.filter((part: any) => !["screen", "kept"].includes(part.name)), draw }));
     hood.querySelector(".ms-tools")!.prepend(back);
   }
   async function face() {
@@ -44,7 +46,7 @@ async function render({ model, host, root, parts, draw }: any) {
     undo.push(() => host.off(`change:${event}`, handler));
   }
   await face();
-  return () => { while (undo.length) undo.pop()!(); screen.remove(); hood.remove(); };
+  return () => { while (undo.length) undo.pop()!(); before.remove(); screen.remove(); hood.remove(); };
 }
 
 export default { render };

@@ -1,7 +1,24 @@
-// The parse tree as indented rows: the newest part in view, open rules at the end, ambiguous nodes with a flip.
+// The parse tree as indented rows: the newest part in view, open rules at the end, ambiguous nodes with a flip; or as a
+// tree that Graphviz draws, in which a click flips what is ambiguous and chooses what is not.
 // Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
 // Read on: visualizers/tree.py, workbench/panels/tree.py.
 import { chosen, click, h, many, measured, mount, number, soon } from "./common.js";
+import { drawInto, quote } from "./drawing";
+
+const DRAWN = 200; // nodes of a picture
+
+// The nodes that are shown, by their places, as DOT.
+function treeDot(shown) {
+  const there = new Set(shown.map(([, place]) => place)), parents = new Set(shown.map(([node]) => node.parent));
+  const lines = shown.map(([node, place]) => {
+    const leaf = !parents.has(place), said = [node.kind === "text" ? null : node.kind === "fold" ? `${node.label} folded` : node.label,
+      node.readings ? `way ${node.reading + 1} of ${node.readings}` : null, leaf && node.text ? node.text : null].filter(Boolean).join("\n");
+    const kinds = ["node", `is-${node.kind}`, node.open ? "open" : "", node.readings ? "ambiguous" : ""].filter(Boolean).join(" ");
+    return `n${place}[id=n${place} class=${quote(kinds)} label=${quote(said)}${node.kind === "text" ? " style=filled" : ""}]`
+      + (there.has(node.parent) ? `n${node.parent}->n${place}` : "");
+  });
+  return `digraph{graph[nodesep=0.12 ranksep=0.22 ordering=out bgcolor=transparent]\nnode[shape=box style=rounded height=0.25 width=0.1 margin="0.07,0.03" fontname="Courier" fontsize=11]\nedge[arrowhead=none]\n${lines.join("\n")}}`;
+}
 
 function render({ model, el }) {
   const view = mount({ model, el }, "tree", "tree-view");
@@ -9,6 +26,7 @@ function render({ model, el }) {
   const rows = h("div", { class: "rows", role: "tree", "aria-label": "Parse tree", tabindex: "0", "data-testid": "tree-rows" });
   const scroll = h("div", { class: "ms-scroll" }, rows);
   view.root.append(head, scroll);
+  let pictured = false;
   const closed = new Set(); // keys of nodes folded here
   let shown = -1;
 
@@ -62,6 +80,7 @@ function render({ model, el }) {
       about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of a way at each of its ambiguous nodes, those of other trees included", "data-testid": "tree-readings" }, `${state === "complete" ? about.readings.replace(" complete", "") : about.readings} of the text`) : null,
       about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another reading of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
       h("span", { class: "ms-grow" }),
+      offline ? null : h("button", { type: "button", "aria-pressed": String(pictured), "data-testid": "tree-picture", title: "draw it as a tree, or list it in rows", onclick: () => { pictured = !pictured; draw(); } }, "as a tree"),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
       state === "complete" ? `if it goes on: ${openCount} unfinished` : "complete") : null,
@@ -73,15 +92,27 @@ function render({ model, el }) {
     const is = lit();
     const below = new Set(nodes.map((node) => node.parent));
     const hidden = new Set();
-    const made = [];
+    const made = [], seen = [];
     nodes.forEach((node, place) => {
       if (hidden.has(node.parent) || (node.parent >= 0 && closed.has(nodes[node.parent].key))) hidden.add(place);
-      else made.push(row(node, place, below.has(place), is, offline));
+      else { seen.push([node, place]); if (!pictured) made.push(row(node, place, below.has(place), is, offline)); }
     });
+    if (pictured) return picture(seen, is);
     rows.replaceChildren(...made);
     if (about.position !== shown) follow();
     shown = about.position;
   }
+  function picture(seen, is) {
+    if (seen.length > DRAWN) { rows.replaceChildren(h("div", { class: "ms-empty" }, `${many(seen.length, "node")}: too many for a picture. Fold some rows.`)); return; }
+    drawInto(view.root, rows, treeDot(seen), "parse tree", (graph) => {
+      for (const [node, place] of seen) {
+        const drawn = graph.querySelector(`#n${place}`);
+        drawn.classList.toggle("chosen", is(node));
+        drawn.onclick = () => node.readings ? flip(node, 1) : node.kind === "rule" && choose(node);
+      }
+    });
+  }
+
   // The newest part comes into sight; of a whole text with several readings its top, where the first choice is.
   const follow = measured(() => {
     const about = model.get("about") || {};

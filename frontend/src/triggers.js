@@ -2,8 +2,9 @@
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
 import { h, many, measured, mount, number, soon, svg } from "./common.js";
+import { drawInto, quote } from "./drawing";
 
-const CELL = 22, ROW = 28, PAD = 10, DRAWN = 60;
+const DRAWN = 120; // nodes of the trie
 const DOES = { tag: "then", stop: "ends free text", exclude: "cannot come" };
 
 function render({ model, el }) {
@@ -12,7 +13,7 @@ function render({ model, el }) {
   const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
   view.root.append(head, body);
   const dock = el.closest(".ms-dock");   // there the text's own bar says how far it is read
-  let links = false;
+  let links = false, shown = !(model.get("diagram") || {}).dot;
 
   const choose = (rule) => {
     const before = model.get("selection") || {};
@@ -26,10 +27,11 @@ function render({ model, el }) {
       h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence", title: about.sentence }, about.sentence || "nothing read"),
       ...(dock ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
     if (!about.has_dispatch) {
-      body.replaceChildren(h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin."));
+      const known = diagram(about, stack);
+      body.replaceChildren(...(known ? [known, ahead()].filter(Boolean) : [h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin.")]));
       return;
     }
-    body.replaceChildren(...[ribbon(about), tags(stack), ahead(), watched(about)].filter(Boolean));
+    body.replaceChildren(...[ribbon(about), tags(stack), diagram(about, stack), ahead(), watched(about)].filter(Boolean));
   }
 
   const hued = () => `ms-hue-${(model.get("about") || {}).hue || "free"}`; // the colour of the mode at the end of the text
@@ -59,6 +61,39 @@ function render({ model, el }) {
       h("span", { class: "ms-muted" }, stack[stack.length - 1].returns ? "when it ends, free text goes on" : "when it ends, free text is over"));
   }
 
+  // Free text, the triggers that lead to tags, and the ways back: drawn once for a source, lit at each place.
+  const hold = h("div", { class: "diagram", "data-testid": "trigger-diagram" }), trunk = h("div", { class: "picture" });
+  function diagram(about, stack) {
+    const { dot, svg: written, tags: known = [] } = model.get("diagram") || {};
+    if (!dot) return null;
+    const { ahead: some = [], ends = [] } = model.get("tags") || {}, patterns = model.get("patterns") || [];
+    const open = stack.length ? stack[stack.length - 1] : null, same = (one, other) => one.pointer === other.pointer && one.name === other.name;
+    const inside = ends.length ? known.findIndex((one) => same(one, ends[0])) : open ? known.findIndex((one) => one.rule === open.rule) : -1;
+    drawInto(view.root, hold, dot, "free text and its tags", (graph) => {
+      graph.querySelector("#free").classList.toggle("active", inside < 0 && (!!about.active || !about.has_dispatch));
+      known.forEach((tag, k) => {
+        const begun = some.find((one) => same(one, tag) && one.read) || patterns.find((one) => tag.rule === one.content && one.read && one.begun + one.rest === tag.begin);
+        graph.querySelector(`#t${k}`).classList.toggle("active", k === inside);
+        graph.querySelector(`#b${k}`).classList.toggle("active", !!begun);
+        progress(graph.querySelector(`#b${k}`), begun ? tag.begin.length - begun.rest.length : 0);
+      });
+    }, written);
+    return hold;
+  }
+  view.listen(hold, "click", (event) => {
+    const node = event.target.closest(".tag:not(.free)"), tag = node && (model.get("diagram").tags || [])[Number(node.id.slice(1))];
+    if (tag) tag.pointer ? place(tag.pointer) : choose(tag.rule);
+  });
+  // What is read of a trigger, over the lines on its arrow.
+  function progress(arrow, read) {
+    let left = read;
+    for (const line of arrow.querySelectorAll("text")) {
+      const text = line.textContent, cut = Math.max(0, Math.min(left, text.length));
+      left -= text.length;
+      line.replaceChildren(...(cut ? [svg("tspan", { class: "read" }, text.slice(0, cut)), text.slice(cut)] : [text]));
+    }
+  }
+
   // What the source knows: the tags that may still come with what is missing of each, and what ends the open ones.
   const place = (pointer) => view.commit("selection", { ...(model.get("selection") || {}), rule: null, pointer });
   function ahead() {
@@ -80,64 +115,33 @@ function render({ model, el }) {
     const state = about.active ? (about.free ? null : "a pattern is complete: free text is over") : "not now: inside a tag";
     const begun = patterns.filter((pattern) => about.active && pattern.read && !pattern.fired);
     const progress = begun.length === 1 ? h("span", { class: "ms-badge uncertain", "data-testid": "trigger-progress", title: begun[0].text }, `${begun[0].read} of ${begun[0].size} read`) : null;
-    const toggle = h("button", { type: "button", "aria-pressed": String(links), "data-testid": "trigger-links",
+    const trees = h("button", { type: "button", "aria-pressed": String(shown), "data-testid": "trigger-trie", title: "the trie of the patterns, with what is read of it", onclick: () => { shown = !shown; draw(); } }, "trie");
+    const toggle = !shown ? null : h("button", { type: "button", "aria-pressed": String(links), "data-testid": "trigger-links",
       title: "where the automaton goes on when the next byte does not fit: the longest suffix that begins a pattern", onclick: () => { links = !links; draw(); } }, "failure links");
     return h("div", { class: about.active ? "watched" : "watched idle" },
       h("div", { class: "caption" }, h("b", {}, "Watched for"), h("span", { class: "ms-muted" }, `${many(about.patterns, "pattern")} in rule ${about.rule}`),
-        progress, state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), toggle),
+        progress, state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), trees, toggle),
       about.otherwise ? h("div", { class: "caption ms-muted", "data-testid": "trigger-otherwise" }, about.otherwise) : "",
-      picture(trie, patterns, about), table(patterns, about));
+      shown ? picture(trie, patterns, about) : "", table(patterns, about));
   }
 
-  // The trie as a tidy tree: a column for each byte, a row for each end.
+  // The trie: a box for each byte, and behind each end what comes then.
   function picture(trie, patterns, about) {
-    const below = trie.map(() => []);
-    trie.forEach(([parent], id) => { if (parent >= 0) below[parent].push(id); });
-    const row = trie.map(() => 0);
-    let rows = 0;
-    const order = [];
-    const visit = [0];
-    while (visit.length) {
-      const id = visit.pop();
-      order.push(id);
-      visit.push(...below[id].slice().reverse());
-    }
-    for (const id of order) {
-      if (id && trie[id][0] >= 0 && below[trie[id][0]][0] !== id) rows += 1;
-      row[id] = rows;
-    }
-    const kept = new Set(order.filter((id) => row[id] < DRAWN));
-    const x = (id) => PAD + trie[id][2] * CELL, y = (id) => PAD + row[id] * ROW;
-    const named = Object.fromEntries(patterns.map((pattern) => [pattern.number, pattern]));
-    const cells = [], lines = [], arcs = [], words = [];
-    let width = 0;
-    for (const id of order) {
-      if (!kept.has(id)) continue;
-      const [parent, text, , failure, pattern, lit] = trie[id];
-      const here = id === about.node && about.active;
-      if (parent >= 0 && row[id] !== row[parent]) lines.push(svg("path", { class: "branch", d: `M${x(parent) + CELL / 2} ${y(parent) + 20}V${y(id) + 10}H${x(id)}` }));
-      const found = pattern == null ? null : named[pattern];
-      cells.push(svg("g", { class: `cell${lit ? " lit" : ""}${here ? " here" : ""}${found ? ` end ${found.kind}` : ""}`, "data-testid": lit ? "trie-lit" : "trie-node" },
-        svg("rect", { x: x(id) + 1, y: y(id), width: CELL - 2, height: 20, rx: 4 }),
-        svg("text", { x: x(id) + CELL / 2, y: y(id) + 14 }, id ? (text.length > 2 ? "▪" : text) : "●"),
-        svg("title", {}, id ? `${text}: byte ${trie[id][2]} of a pattern; otherwise ${failure ? "on at the failure link" : "back to the start"}` : "the start: free text")));
-      if (found) {
-        const label = `${found.kind === "tag" ? `→ ${found.content}` : DOES[found.kind]}`;
-        if (!below[id].length) words.push(svg("text", { class: `does ${found.kind}`, x: x(id) + CELL + 6, y: y(id) + 14 }, label));
-        width = Math.max(width, x(id) + CELL + 20 + 7 * label.length);
-      }
-      width = Math.max(width, x(id) + CELL + 10);
-      if (links && failure && kept.has(failure)) {
-        const [a, b, c, d] = [x(id) + CELL / 2, y(id) + 20, x(failure) + CELL / 2, y(failure) + (row[failure] <= row[id] ? 20 : 0)];
-        arcs.push(svg("path", { class: "failure", d: `M${a} ${b}C${a} ${b + 16} ${c} ${d + 16} ${c} ${d}`, "data-testid": "trie-failure" }));
-      }
-    }
-    const height = PAD * 2 + (Math.min(rows, DRAWN - 1) + 1) * ROW;
-    const drawing = svg("svg", { class: "trie", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "trie of the patterns" }, ...lines, ...cells, ...words, ...arcs);
-    const hidden = about.omitted || trie.length - kept.size;
-    return h("div", { class: "picture" }, drawing,
-      links && !arcs.length ? h("div", { class: "ms-muted" }, "every failure link leads back to the start") : null,
-      hidden ? h("div", { class: "ms-muted" }, `${number(Math.max(about.omitted, 0) + trie.length - kept.size)} more nodes are not drawn`) : null);
+    const seen = trie.slice(0, DRAWN), ends = Object.fromEntries(patterns.map((pattern) => [pattern.number, pattern]));
+    const lines = seen.flatMap(([parent, text, , failure, pattern], id) => {
+      const end = pattern == null ? null : ends[pattern], does = end && (end.kind === "tag" ? `→ ${end.content}` : DOES[end.kind]);
+      return [`n${id}[id=n${id} class=${quote(`cell${end ? ` end ${end.kind}` : ""}`)} label=${quote(id ? text : "●")}]`,
+        parent >= 0 ? `n${parent}->n${id}` : "", end ? `n${id}->w${id} w${id}[class=${quote(`does ${end.kind}`)} shape=plaintext label=${quote(does)}]` : "",
+        links && failure && failure < DRAWN ? `n${id}->n${failure}[class=failure constraint=false style=dashed]` : ""];
+    });
+    drawInto(view.root, trunk, `digraph{graph[rankdir=LR nodesep=0.06 ranksep=0.1 bgcolor=transparent]\nnode[shape=box style=rounded width=0.26 height=0.26 margin="0.05,0.02" fontname="Courier" fontsize=11]\nedge[arrowsize=0.4]\n${lines.join("\n")}}`, "trie of the patterns", (graph) => seen.forEach(([, , , , , lit], id) => {
+      const cell = graph.querySelector(`#n${id}`);
+      cell.classList.toggle("lit", !!lit);
+      cell.classList.toggle("here", id === about.node && about.active);
+    }));
+    const hidden = Math.max(about.omitted, 0) + trie.length - seen.length, arcs = seen.some(([, , , failure]) => failure);
+    return h("div", {}, trunk, links && !arcs ? h("div", { class: "ms-muted" }, "every failure link leads back to the start") : null,
+      hidden ? h("div", { class: "ms-muted" }, `${number(hidden)} more nodes are not drawn`) : null);
   }
 
   // What each pattern lacks, and what it does then.
@@ -163,7 +167,7 @@ function render({ model, el }) {
   }
 
   const redraw = soon(draw);
-  for (const trait of ["about", "segments", "stack", "trie", "patterns", "tags"]) view.on(`change:${trait}`, redraw);
+  for (const trait of ["about", "segments", "stack", "trie", "patterns", "tags", "diagram"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

@@ -7,6 +7,7 @@ import cockpit from "./cockpit.js";
 import compare from "./compare.js";
 import examples from "./examples";
 import frontier from "./frontier.js";
+import kept from "./kept";
 import mask from "./mask.js";
 import next from "./next.js";
 import operations from "./operations.js";
@@ -25,5 +26,5 @@ export interface View {
 }
 
 export const views: Record<string, View> = {
-  ablate, automaton, caches, chain, cockpit, compare, examples, frontier, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
+  ablate, automaton, caches, chain, cockpit, compare, examples, frontier, kept, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
 };

@@ -84,6 +84,7 @@ class Bridge:
         page.set_content(PAGE)
         page.expose_function("python", self._called)
         page.evaluate(MODEL, [self._changes(), {part: script(part) for part in PARTS}, name])
+        self.drawn()
 
     def push(self) -> None:
         """Give the page what has changed in Python since the last exchange, as `show` does through the kernel."""
@@ -93,6 +94,11 @@ class Bridge:
             " return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30))); }",
             {"traits": self._changes(), "messages": []},
         )
+        self.drawn()
+
+    def drawn(self) -> None:
+        """Wait until no graph is being laid out."""
+        self.page.wait_for_function("() => !document.querySelector('[data-drawing]')")
 
     def soon(self, name: str, *expected: Any) -> bool:
         """Whether trait `name` becomes one of `expected`."""

@@ -124,7 +124,8 @@ class TestStandalone:
 def test_a_picture_has_its_colours_wherever_it_is_put(page: Page, theme: str) -> None:
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
     page.set_content(to_svg(fixtures.automaton(), active=[3]))
-    fills = [page.locator(f"{state} .body").evaluate("node => getComputedStyle(node).fill") for state in ("#s2", "#s3")]
+    states = [page.locator(f"{state} ellipse") for state in ("#s2", "#s3")]
+    fills = [state.evaluate("node => getComputedStyle(node).fill") for state in states]
     paper = page.locator(".paper").evaluate("node => getComputedStyle(node).fill")
     assert len({*fills, paper}) == 2  # an unlit state is as the paper, a lit one is not
     assert paper == ("rgb(255, 255, 255)" if theme == "light" else "rgb(21, 23, 27)")
@@ -178,7 +179,7 @@ class TestAutomaton:
     """The automaton with a kernel behind it."""
 
     def test_steps_toggle_classes_and_keep_the_elements(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        bridge = bridged(AutomatonView(fixtures.automaton()))
         page = bridge.page
         page.evaluate("window.kept = document.getElementById('s2')")
         for frontier in fixtures.frontiers():
@@ -189,25 +190,23 @@ class TestAutomaton:
         assert page.get_by_test_id("active-states").inner_text() == "1 active: 6"
 
     def test_a_literal_shows_how_far_it_is_read(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)).settle())
+        bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)))
         page = bridge.page
         for state, text in ((6, "f•ghij"), (7, "fg•hij"), (10, None), (7, "fg•hij")):
             bridge.widget.show(at(state))
-            bridge.widget.settle()
             bridge.push()
             found = page.locator(".label.active").all_text_contents()
             assert found == ([text] if text else []), state
         assert page.locator("tspan.dot").count() == 1
 
     def test_a_state_within_an_edge_is_a_plate_on_it(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)).settle())
+        bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)))
         page = bridge.page
         page.evaluate("window.kept = document.querySelector('.ms-stage > svg')")
         plate, card = page.locator(".state.plate"), page.get_by_test_id("automaton-card")
         left = 0.0
         for state in (6, 7, 8, 9):
             bridge.widget.show(at(state))
-            bridge.widget.settle()
             bridge.push()
             expect(plate).to_have_text(str(state))
             expect(page.get_by_test_id("automaton-away")).to_have_text("")
@@ -230,23 +229,21 @@ class TestAutomaton:
         expect(plate).to_have_count(0)
 
     def test_an_active_state_of_a_rule_that_is_not_drawn_is_said(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(3, 40)).settle())
+        bridge = bridged(AutomatonView(fixtures.chain(3, 40)))
         bridge.widget.focus = ["rule_2"]
-        bridge.widget.settle()
         bridge.widget.show(at(7))
-        bridge.widget.settle()
         bridge.push()
         expect(bridge.page.get_by_test_id("active-states")).to_have_text("1 active: 7 (1 in rules not drawn)")
 
     def test_the_foot_covers_nothing_of_the_picture(self, bridged: Callable[..., Bridge]) -> None:
-        page = bridged(AutomatonView(fixtures.automaton()).settle()).page
+        page = bridged(AutomatonView(fixtures.automaton())).page
         stage, foot = (page.get_by_test_id(name).bounding_box() for name in ("automaton-stage", "automaton-note"))
         assert stage
         assert foot
         assert stage["y"] + stage["height"] <= foot["y"]
 
     def test_a_click_selects_and_a_second_one_lets_go(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        bridge = bridged(AutomatonView(fixtures.automaton()))
         page = bridge.page
         page.locator("#s4").click()
         assert bridge.soon("selected", 4)
@@ -262,7 +259,7 @@ class TestAutomaton:
         expect(card).to_be_hidden()
 
     def test_tooltips_show_dotted_rules(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        bridge = bridged(AutomatonView(fixtures.automaton()))
         tip = bridge.page.get_by_test_id("automaton-tip")
         assert tip.is_hidden()
         bridge.page.locator("#s4").hover()
@@ -270,7 +267,7 @@ class TestAutomaton:
         expect(tip).to_contain_text("state 4 · list · reads bytes")
 
     def test_zoom_pan_and_keys(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        bridge = bridged(AutomatonView(fixtures.automaton()))
         bridge.widget.show(fixtures.frontiers()[1])
         bridge.push()
         page = bridge.page
@@ -304,12 +301,11 @@ class TestAutomaton:
         assert bridge.soon("selected", None)
 
     def test_a_new_picture_arrives_by_itself_and_keeps_the_place(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(30, 40, back=2)).settle())
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40, back=2)))
         page = bridge.page
         height = page.get_by_test_id("automaton-view").bounding_box()
         for state in (8, 12, 850, 852, 1190):
             bridge.widget.show(at(state))
-            bridge.widget.settle()
             bridge.push()
             assert active(page) == [f"s{state}"]
             box = page.locator(f"#s{state}").bounding_box()
@@ -321,7 +317,7 @@ class TestAutomaton:
         assert page.get_by_test_id("automaton-view").bounding_box() == height  # nothing jumps
 
     def test_stubs_open_by_click_and_fold_again(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(30, 40, back=2)).settle())
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40, back=2)))
         page = bridge.page
         before = page.locator(".state").count()
         stub = page.locator(".stub[data-stub]").first
@@ -329,31 +325,27 @@ class TestAutomaton:
         assert name
         stub.click()
         assert bridge.soon("opened", [name])
-        bridge.widget.settle()
         bridge.push()
         assert page.locator(".state").count() > before
         page.locator(f'[data-stub="close{name[3:]}"]').click()
         assert bridge.soon("opened", [])
-        bridge.widget.settle()
         bridge.push()
         assert page.locator(".state").count() == before
 
     def test_a_call_leads_into_its_rule_and_back(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(30, 40)).settle())
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40)))
         page = bridge.page
         page.locator('[data-call="rule_1"]').first.click()
         assert bridge.soon("focus", ["rule_1"])
-        bridge.widget.settle()
         bridge.push()
         assert [one.get_attribute("data-rule") for one in page.locator(".panel").all()] == ["rule_1"]
         page.get_by_test_id("crumb-parser").click()
         assert bridge.soon("focus", [])
-        bridge.widget.settle()
         bridge.push()
         expect(page.locator('.panel[data-rule="rule_0"]')).to_have_count(1)
 
     def test_search_brings_what_is_found(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(30, 40)).settle())
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40)))
         page = bridge.page
         page.get_by_test_id("automaton-stage").focus()
         page.keyboard.press("/")
@@ -361,17 +353,15 @@ class TestAutomaton:
         expect(page.get_by_test_id("automaton-hit")).to_have_count(1)
         page.keyboard.press("Enter")
         assert bridge.soon("rule", "rule_17")
-        bridge.widget.settle()
         bridge.push()
         expect(page.locator('.panel[data-rule="rule_17"]')).to_be_visible()
 
     def test_bytes_on_demand(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        bridge = bridged(AutomatonView(fixtures.automaton()))
         page = bridge.page
         assert page.locator("#s14").count() == 0
         page.get_by_test_id("bytes").click()
         assert bridge.soon("mode", "bytes")
-        bridge.widget.settle()
         bridge.push()
         expect(page.locator("#s14")).to_have_count(1)
 

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -287,11 +287,9 @@ class TestFollowing:
         opened.page.wait_for_function(SHOWN)
 
     def test_all_active_states_are_in_sight_and_the_card_hides_none(self, opened: Opened) -> None:
-        view: Any = opened.desk.views["automaton"]
         opened.find("explorer").focus()
         for _ in range(10):
             self.step(opened)
-            view.settle()
             opened.bridge.push()
             opened.page.wait_for_function(f"() => ({HIDDEN})() === 0")
             expect(opened.find("automaton-away")).to_have_text("")

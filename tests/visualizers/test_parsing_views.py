@@ -222,6 +222,25 @@ class TestBrowser:
         bridge.push()
         assert lit.count() > 3
 
+    def test_the_tree_is_drawn_and_an_ambiguous_node_is_flipped_there(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view, matcher = TreeView(), at(SUMS, b"1+2*3")
+        view.show(derivation(matcher))
+        bridge = bridged(view)
+        page.get_by_test_id("tree-picture").click()
+        nodes = page.locator("[data-testid=tree-rows] g.node")
+        expect(nodes).to_have_count(len(view.nodes))
+        for place, node in enumerate(view.nodes):
+            drawn = page.locator(f"#n{place}")
+            expect(drawn).to_contain_text(node["text"] if node["kind"] == "text" else node["label"])
+        number = next(place for place, node in enumerate(view.nodes) if node.get("readings"))
+        expect(page.locator(f"#n{number}")).to_contain_text("way 1 of 2")
+        page.locator(f"#n{number}").click()
+        assert bridge.soon("wish", {"readings": {view.nodes[number]["key"]: 1}})
+        page.get_by_test_id("tree-picture").click()
+        expect(page.get_by_test_id("tree-node")).to_have_count(len(view.nodes))
+
     def test_rows_fold_in_the_browser_and_long_lists_in_python(
         self, page: Page, bridged: Callable[..., Bridge]
     ) -> None:
@@ -242,14 +261,50 @@ class TestBrowser:
         expect(piece.locator(".what")).to_have_text("4–8 trigger")
         expect(piece).to_have_attribute("title", "trigger <call=, bytes 4 to 8: <cal")
         expect(page.get_by_test_id("trigger-sentence")).to_have_text("trigger '<call=': 4 of 6 bytes read")
-        expect(page.get_by_test_id("trie-lit")).to_have_count(4)
+        page.get_by_test_id("trigger-trie").click()
+        expect(page.locator(".cell.lit")).to_have_count(4)
         expect(page.get_by_text("fires after l=")).to_be_visible()
         page.get_by_test_id("trigger-links").click()
         expect(page.get_by_text("every failure link leads back to the start")).to_be_visible()
         view.show(modes(at(TAGS, b"<call=w>ab")))
         bridge.push()
         expect(page.get_by_test_id("trigger-stack")).to_contain_text("<call=")
-        expect(page.get_by_test_id("trie-lit")).to_have_count(0)
+        expect(page.locator(".cell.lit")).to_have_count(0)
+
+    def test_the_diagram_lights_where_one_is_and_what_is_read_of_a_trigger(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view = TriggerView()
+        view.show(modes(at(TAGS, b"see <cal")))
+        bridge = bridged(view)
+        diagram = page.get_by_test_id("trigger-diagram")
+        expect(diagram.locator(".tag.active")).to_have_text("free text")
+        expect(diagram.locator(".begin.active .read")).to_have_text("<cal")
+        view.show(modes(at(TAGS, b"<call=w>ab")))
+        bridge.push()
+        expect(diagram.locator(".tag.active")).to_have_count(1)
+        expect(diagram.locator(".tag.free.active")).to_have_count(0)
+        expect(diagram.locator(".begin.active")).to_have_count(0)
+        rule = view.diagram["tags"][0]["rule"]
+        diagram.locator("#t0").click()
+        assert bridge.soon("selection", {"rule": rule})
+
+    def test_the_diagram_has_the_tags_of_the_source_with_their_ends(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view = TriggerView()
+        view.known = [
+            {"name": name, "begin": f"<call={name}>", "ends": ["</call>"], "pointer": f"#/{k}"}
+            for k, name in enumerate(["weather", "<b>time</b>"])
+        ]
+        view.show(modes(at(TAGS, b"see <cal")))
+        view.tags = {"ahead": [], "ends": [{"name": "<b>time</b>", "ends": ["</call>"], "read": 0, "pointer": "#/1"}]}
+        bridge = bridged(view)
+        diagram = page.get_by_test_id("trigger-diagram")
+        expect(diagram.locator(".tag.active")).to_have_text("<b>time</b>")
+        expect(diagram.locator(".end").first).to_have_text("</call>")
+        diagram.locator("#t0").click()
+        assert bridge.soon("selection", {"rule": None, "pointer": "#/0"})
 
     def test_in_a_dock_the_sentence_is_cut_and_the_progress_is_on_top(
         self, page: Page, bridged: Callable[..., Bridge]

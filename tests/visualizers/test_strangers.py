@@ -174,6 +174,7 @@ def test_static_panels(case: str) -> None:
         seen(view().static_html())
 
 
+@pytest.mark.usefixtures("dot")
 @pytest.mark.parametrize("case", CASES)
 def test_pictures(case: str) -> None:
     session = strangers.session(case)
@@ -181,7 +182,7 @@ def test_pictures(case: str) -> None:
         to_svg(session.inspect.automaton(), active=session.inspect.frontier().active_states(), around=None)
     )
     tags = {node.tag.rpartition("}")[2] for node in picture.iter()}
-    assert tags <= {"svg", "style", "rect", "g", "circle", "path", "text", "tspan", "title"}
+    assert tags <= {"svg", "style", "rect", "g", "a", "ellipse", "path", "polygon", "text"}
     assert not {name for node in picture.iter() for name in node.attrib if name.startswith("on") or "href" in name}
     assert shows("".join(picture.itertext()))
     seen(html.automaton(session.inspect.automaton()))

@@ -95,15 +95,15 @@ def test_every_active_state_is_in_the_picture_wherever_one_steps() -> None:
     session = Session(tag, "tekken")
     assert session.read(text).ok
     with explore(session).under_the_hood() as opened:
-        view = opened.views["automaton"].settle()
+        view = opened.views["automaton"]
         assert session.read(text[: text.index('s": 3')]).ok
         for move in [*[session.back] * 4, *[session.forward] * 4]:
             move()
-            view.settle()
             lit = [*view.marks["active"], *view.marks["on"]]
             assert lit
             assert view.active
-            assert all(f'id="{name}"' in view.picture["svg"] for name in lit)
+            shown = str(view.picture["panels"])
+            assert all(f"'{name}'" in shown or f'"{name}"' in shown for name in lit)
 
 
 def test_why_forgets_what_died_at_another_place(explorer: Explorer) -> None:
@@ -116,7 +116,6 @@ def test_why_forgets_what_died_at_another_place(explorer: Explorer) -> None:
 
 def test_a_desk_that_nobody_sees_is_brought_up_to_date_when_it_comes_into_sight(explorer: Explorer) -> None:
     type_prefix(explorer, '{"name"')
-    explorer.views["automaton"].settle()
     explorer.desk.host.asleep = True
     before, place = stepper(explorer), explorer.desk.host.place
     sent: list[object] = []
@@ -278,19 +277,19 @@ def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
 
 def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: Explorer) -> None:
     type_prefix(explorer, '{"a":1}')
-    automaton, svg = explorer.session.inspect.automaton(), explorer.views["automaton"].svg
+    automaton, picture = explorer.session.inspect.automaton(), explorer.views["automaton"].picture
     send(explorer, kind="source", text='root ::= "a"\nb ::= ??', client="me", seq=3)
     editor: Any = explorer.views["source"]
     assert [(mistake["line"], mistake["column"]) for mistake in editor.mistakes] == [(2, 7)]
     assert editor.status == "The last good grammar stays in use."
     assert editor.document["text"] == 'root ::= "a"\nb ::= ??'
     assert (editor.document["client"], editor.document["seq"]) == ("me", 3)
-    assert (explorer.session.inspect.automaton(), explorer.views["automaton"].svg) == (automaton, svg)
+    assert (explorer.session.inspect.automaton(), explorer.views["automaton"].picture) == (automaton, picture)
     assert explorer.session.document.text == GRAMMAR
     send(explorer, kind="source", text='root ::= "{" .*', client="me", seq=4)
     assert editor.mistakes == []
     assert editor.status == ""
-    assert explorer.views["automaton"].svg != svg
+    assert explorer.views["automaton"].picture != picture
     assert explorer.session.text == b'{"a":1}'
 
 
@@ -380,12 +379,13 @@ def test_only_what_changed_is_sent(explorer: Explorer) -> None:
         explorer.views["source"],
     ):
         view.observe(
-            lambda change: sent.append(change["name"]), names=["svg", "active", "mask", "items", "document", "places"]
+            lambda change: sent.append(change["name"]),
+            names=["picture", "active", "mask", "items", "document", "places"],
         )
     explorer.refresh()
     assert sent == []
     type_prefix(explorer, '{"name":1')
-    assert "svg" not in sent
+    assert "picture" not in sent
     assert "active" in sent
 
 

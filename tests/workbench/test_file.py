@@ -97,12 +97,14 @@ def test_files_that_are_no_session(session: Session, tmp_path: Path) -> None:
         session.save(tmp_path / "s.png")
 
 
+@pytest.mark.usefixtures("dot")
 def test_the_picture_lights_the_active_states(session: Session) -> None:
     session.step("[")
     svg = session.inspect.to_svg()
     assert svg.startswith("<svg")
-    assert svg.count('class="state') > 0
+    assert svg.count('class="node state') > 0
     assert " active" in svg
+    assert session.inspect.to_pdf().startswith(b"%PDF")
 
 
 def test_a_page_holds_every_place_and_disturbs_nobody(session: Session, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_without_a_source_the_first_entry_opens_at_its_beginning_and_plays() -> 
         assert explorer.session.place == wb.Session(FIRST.source, BYTES).place
         assert (bar["entry"], bar["plays"]) == (FIRST.name, 1)
         assert "recorded run of SmolLM2" in bar["speaker"]
-        assert explorer.desk.in_sight() == {"screen", "source"}
+        assert explorer.desk.in_sight() == {"screen", "kept", "source"}
         session = explorer.session
         overruled = next(
             at for at, one in enumerate(recorded(FIRST.name).tokens) if b"kel" in [o.data for o in one.options]
@@ -187,13 +187,13 @@ def test_without_a_source_the_first_entry_opens_at_its_beginning_and_plays() -> 
 
 def test_the_panels_are_under_the_hood() -> None:
     with wb.explore('root ::= "a"+', BYTES) as explorer:
-        assert explorer.desk.in_sight() == {"screen", "source"}
+        assert explorer.desk.in_sight() == {"screen", "kept", "source"}
         explorer.bring("chart")
         assert explorer.desk.face == "hood"
         assert {"chart", "text"} <= explorer.desk.in_sight()
         assert "screen" not in explorer.desk.in_sight()
         explorer.desk.show("screen")
-        assert explorer.desk.in_sight() == {"screen", "source"}
+        assert explorer.desk.in_sight() == {"screen", "kept", "source"}
 
 
 def test_a_pasted_source_replaces_the_entry_and_an_unknown_entry_is_an_error(
@@ -267,7 +267,7 @@ def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> No
 
 def test_the_pictures_that_notebooks_keep_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr("workbench.explorer.explorer.display_with_twin", lambda *_: shown.append)
+    monkeypatch.setattr("workbench.explorer.explorer.display_with_twin", lambda *_: lambda now, _: shown.append(now))
     monkeypatch.setattr("workbench.explorer.explorer.LATER_SECONDS", 0.0)
     with wb.explore() as explorer:
         explorer._ipython_display_()

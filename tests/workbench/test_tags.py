@@ -9,7 +9,9 @@ import pytest
 from tests.workbench.test_provenance import INFO, TAG, TOOLS, at
 from workbench.explorer.dashboard import Dashboard
 from workbench.panels.triggers import TriggersPanel
-from workbench.provenance import tags
+from workbench.provenance import reader_of, tags
+from workbench.provenance.tags import all_tags
+from workbench.screen.gallery import GALLERY
 from workbench.session import Session
 
 
@@ -50,6 +52,24 @@ def test_tools_by_their_names() -> None:
     assert not inside.ahead
     assert "get_time ends with }" in str(inside)
     assert not tags(at('root ::= "a"', "").inspect).ahead
+
+
+def test_all_tags_of_a_source_with_their_ends() -> None:
+    found = all_tags(reader_of(at(TAG, "").inspect))
+    assert [(one.name, one.begin, one.ends) for one in found] == [
+        ("<f=a>", "<f=a>", ("</f>",)),
+        ("<f=b>", "<f=b>", ("</f>", "<!>")),
+    ]
+    assert [one.name for one in all_tags(reader_of(at(TOOLS, "").inspect))] == ["get_weather", "get_time"]
+    assert all_tags(reader_of(at('root ::= "a"', "").inspect)) == ()
+
+
+def test_tags_that_begin_in_several_ways_are_one() -> None:
+    entry = next(entry for entry in GALLERY if entry.name == "harmony")
+    found = all_tags(reader_of(Session(entry.source, INFO).inspect))
+    names = [one.name for one in found]
+    assert len(names) == len(set(names))
+    assert "get_weather" in names
 
 
 def test_the_panel_names_them() -> None:

@@ -210,7 +210,7 @@ def _check_programs() -> Iterator[Check]:
     if dot:
         yield Check("dot", "ok", _ask(dot, "-V"), False)
     else:
-        detail = "Graphviz's program; without it automata are drawn by the built-in layout, less well"
+        detail = "Graphviz's program; without it only live panels draw automata, and files have a table"
         yield Check("dot", "missing", detail, False, _apt("graphviz"))
     chromium = find_chromium()
     if chromium:

@@ -121,6 +121,7 @@ class Dashboard:
         kinds = tuple(kind for kind in kinds if screen or kind.dock != "screen")
         self.panels: dict[str, Panel] = {}
         self._selection = dict(SELECTION)
+        self._selecting: list[Callable[[dict[str, Any]], object]] = []
         for kind in kinds:
             self.panels[kind.name] = kind(self)
         self.views: dict[str, LiveView[Any]] = {}
@@ -155,6 +156,11 @@ class Dashboard:
     @property
     def selection(self) -> dict[str, Any]:
         return dict(self._selection)
+
+    def on_select(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
+        """Call `handler(selection)` whenever something else is chosen; returns what ends it."""
+        self._selecting.append(handler)
+        return lambda: self._selecting.remove(handler) if handler in self._selecting else None
 
     @property
     def typed(self) -> str | None:
@@ -213,6 +219,24 @@ class Dashboard:
         maximised = arrangement.get("maximised")
         self.host.arrangement = {**arrangement, "docks": docks, "maximised": home if maximised else None}
 
+    def arrange(self, arrangement: Mapping[str, Any]) -> None:
+        """Lay the panels as they lay before; of panels that there are not any more, nothing."""
+        docks = arrangement.get("docks")
+        if isinstance(docks, Mapping) and docks.keys() == self.host.arrangement["docks"].keys():
+            tabs = [tab for dock in docks.values() for tab in dock["tabs"]]
+            if sorted(tabs) == sorted(tab for dock in self.host.arrangement["docks"].values() for tab in dock["tabs"]):
+                self.host.arrangement = dict(arrangement)
+        if "screen" in self.views:
+            for trait in ("pane", "face"):
+                if isinstance(arrangement.get(trait), str):
+                    self.views["screen"].set_trait(trait, arrangement[trait])
+
+    def arranged(self) -> dict[str, Any]:
+        """How the panels lie, for `arrange`."""
+        screen = self.views.get("screen")
+        faces = {} if screen is None else {trait: getattr(screen, trait) for trait in ("pane", "face")}
+        return {**self.host.arrangement, **faces}
+
     def select(self, **chosen: Any) -> None:
         """Change some keys of the selection; the others stay."""
         self._choose({**self._selection, **chosen}, with_state="state" in chosen)
@@ -224,7 +248,8 @@ class Dashboard:
         if "screen" not in self.views:
             return in_sight(self.host.arrangement, self.panels)
         if self.face == "screen":
-            return {"screen", "source", str(getattr(self.views["screen"], "pane"))} & set(self.panels)  # noqa: B009
+            pane = str(getattr(self.views["screen"], "pane"))  # noqa: B009
+            return {"screen", "kept", "source", pane} & set(self.panels)
         return in_sight(self.host.arrangement, self.panels)
 
     @property
@@ -316,6 +341,11 @@ class Dashboard:
                     setattr(self.host, name, value)
             for name in sorted(self.in_sight() & self._fresh):
                 self.panels[name].chosen()
+        self._told(selection)
+
+    def _told(self, selection: dict[str, Any]) -> None:
+        for heard in list(self._selecting):
+            heard(dict(selection))
 
     def _let_go(self) -> None:
         """After a step nothing of the grammar is chosen any more; a token still is, until the text becomes another."""
@@ -332,6 +362,7 @@ class Dashboard:
             for name, value in zip(SELECTED, (selection, selection["token"]), strict=True):
                 if self.host.has_trait(name):
                     setattr(self.host, name, value)
+            self._told(selection)
 
     def _do_select(self, message: dict[str, Any]) -> None:
         self.select(**message)

@@ -11,7 +11,7 @@ Read on: `workbench/session/session.py`, `workbench/explorer/dashboard.py`, `wor
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,9 +24,11 @@ from workbench.explorer.dashboard import Dashboard
 from workbench.explorer.export import desk_page
 from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel
+from workbench.panels.kept import KeptPanel
 from workbench.panels.screen import ScreenPanel
 from workbench.reports.record import save_html
 from workbench.screen.gallery import FIRST
+from workbench.screen.kept import METADATA, keep
 from workbench.session import Session
 
 __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
@@ -81,7 +83,7 @@ class Explorer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.desk = Dashboard(session, screen=True, export=desk_page)
-        self._pictures: list[Callable[[str], None]] = []
+        self._pictures: list[Callable[[str, Mapping[str, Any]], None]] = []
         self._later: threading.Timer | None = None
         self._forget: Callable[[], None] | None = None
         current.note_opened(self)
@@ -107,6 +109,13 @@ class Explorer:
     def selection(self) -> dict[str, Any]:
         """What the person chose in the panel: token, state, rule, pointer, item; None where nothing is."""
         return self.desk.selection
+
+    def on_select(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
+        """Call `handler(selection)` whenever the person chooses something else; returns what ends it.
+
+        In marimo, where cells follow values: `get, set = mo.state(explorer.selection); explorer.on_select(set)`.
+        """
+        return self.desk.on_select(handler)
 
     @property
     def last_error(self) -> Exception | None:
@@ -189,7 +198,7 @@ class Explorer:
     def _ipython_display_(self) -> None:
         if get_mode() == "static":
             raise NotImplementedError("static displays are made by _repr_mimebundle_")
-        picture = display_with_twin(self.widget, self.static_html(), repr(self))
+        picture = display_with_twin(self.widget, self.static_html(), repr(self), {METADATA: self.state()})
         if self._forget is None:
             self._forget = self.session.on_change(lambda _change: self._renew_later())
         self._pictures.append(picture)
@@ -206,9 +215,23 @@ class Explorer:
         """Put the present state into the pictures that notebooks keep of this explorer, now."""
         if self.session.model.is_running:  # its end is a change as well
             return
-        static = self.static_html() if self._pictures else ""
+        static, state = self.static_html() if self._pictures else "", self.state()
         for picture in self._pictures:
-            picture(static)
+            picture(static, {METADATA: state})
+        if self._is_own:
+            keep(state, state["explorer"])
+
+    def state(self) -> dict[str, Any]:
+        """All that can be restored, as JSON values: the session, its examples, how the panels lie."""
+        before = self.panels["kept"]
+        assert isinstance(before, KeptPanel)
+        return {"explorer": before.explorer, "session": self.session.to_json(), "arrangement": self.desk.arranged()}
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether a person has done something here, other than look at a recorded run."""
+        screen = self.panels["screen"]
+        return bool(self.session.steps) and not (isinstance(screen, ScreenPanel) and screen.is_recorded)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         twin = {"text/plain": repr(self), "text/html": self.static_html()}

@@ -76,11 +76,8 @@ def _visit(desk: Dashboard) -> tuple[str, dict[str, Any]]:
     for name, view in desk.views.items():
         if not view._placed and not view._paged:
             continue
-        settle = getattr(view, "settle", None)
-        if settle is not None:
-            settle()
-        state = view.part().state
         names = (*view._placed, *view._paged)
+        state = view.page_state()
         wires = [f"{'shared' if trait in LINKED else name}__{trait}" for trait in names]
         kept[name] = {
             "given": [getattr(view, trait) for trait in view._given],

@@ -68,6 +68,9 @@ class Desk(Protocol):
     def show(self, name: str) -> None:
         """Bring a panel to the front of its dock."""
 
+    def arrange(self, arrangement: Mapping[str, Any]) -> None:
+        """Lay the panels as they lay before."""
+
     def select(self, **chosen: Any) -> None:
         """Change some keys of `selection`; the others stay."""
 

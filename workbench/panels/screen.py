@@ -282,6 +282,12 @@ class ScreenPanel(Panel):
         self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)
         self._thread.start()
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the text is that of a recorded run, and nobody's own."""
+        found = self._recording
+        return found is not None and matched(self.session.steps, found.tokens) >= len(self.session.steps)
+
     def wait(self) -> None:
         """Wait until the run that was begun last has ended."""
         if self._thread is not None:

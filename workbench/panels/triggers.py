@@ -13,7 +13,8 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import Segment, may_switch
 from visualizers.triggers import TriggerView, hue
 from workbench.panels.base import Desk, Panel
-from workbench.provenance import tags
+from workbench.provenance import reader_of, tags
+from workbench.provenance.tags import all_tags
 from workbench.session import Change, Session
 
 __all__ = ["StepMode", "TriggersPanel", "step_modes"]
@@ -35,6 +36,7 @@ class TriggersPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         found = tags(self.session.inspect)
+        self.view.known = [one.state() for one in all_tags(reader_of(self.session.inspect))]
         self.view.show(self.session.inspect.modes())
         self.view.tags = found.state()
         if found.beginning:  # the source knows the names of tags, the grammar only those of rules

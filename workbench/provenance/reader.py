@@ -196,6 +196,18 @@ class Reader:
         listed = found.get("tags") if isinstance(found, dict) else None
         return [child(pointer, "tags", index) for index in range(len(listed or ()))]
 
+    def all_tags(self) -> Iterator[str]:
+        """The places of all tags of the source, the outermost first."""
+        ways: list[tuple[str, Any]] = [("#", self._tag)]
+        while ways:
+            pointer, found = ways.pop(0)
+            if _is_list(found):
+                ways += [(child(pointer, place), one) for place, one in enumerate(found)]
+            elif isinstance(found, dict):
+                if "begin" in found and "end" in found:
+                    yield pointer
+                ways += [(child(pointer, name), one) for name, one in found.items() if name != "json_schema"]
+
     def beginning(self, tag: str) -> str:
         """The text that begins a tag; a token goes by its name."""
         begin = _at(self._tag, tag)["begin"]

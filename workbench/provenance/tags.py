@@ -21,7 +21,7 @@ from workbench.provenance.reader import Reader
 if TYPE_CHECKING:
     from workbench.provenance.formats import Standing
 
-__all__ = ["TagAhead", "TagEnd", "Tags", "tags_of"]
+__all__ = ["TagAhead", "TagEnd", "TagForm", "Tags", "all_tags", "tags_of"]
 
 
 _NAMED: Final = 3
@@ -51,6 +51,21 @@ class TagEnd:
     ends: tuple[str, ...]
     read: int
     pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class TagForm:
+    """A tag of the source: its name, how it begins, the texts any of which ends it, and its place in the source."""
+
+    name: str
+    begin: str
+    ends: tuple[str, ...]
+    pointer: str
+
+    def state(self) -> dict[str, Any]:
+        """What the view shows: plain data."""
+        ends = [_shown(end) for end in self.ends]
+        return {"name": _shown(self.name), "begin": _shown(self.begin), "ends": ends, "pointer": self.pointer}
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,15 @@ def tags_of(reader: Reader, text: bytes) -> Tags:
         if standing.where in ("free", "trigger"):
             ahead.update(_switches(reader, standing, text))
     return Tags(tuple(ahead.values()), tuple(ends.values()))
+
+
+def all_tags(reader: Reader) -> tuple[TagForm, ...]:
+    """All tags of the source in its order; several ways to begin the same tool's are one, with the first of them."""
+    found: dict[tuple[str, str], TagForm] = {}
+    for tag in reader.all_tags():
+        name, pointer = _name(reader, tag), reader.moved(tag)
+        found.setdefault((name, pointer), TagForm(name, reader.beginning(tag), reader.closings(tag), pointer))
+    return tuple(found.values())
 
 
 def _shown(text: str) -> str:

@@ -9,7 +9,7 @@ from kernels_core import CompiledGrammar, Grammar
 from kernels_core.display import register
 from visualizers import formatters, html
 from visualizers.next import outlook_html
-from visualizers.svg import to_svg
+from visualizers.svg import automaton_pdf, to_svg
 from visualizers.why import why_html
 from workbench.explorer.explorer import Explorer
 from workbench.generation.side_by_side import SideBySide
@@ -34,10 +34,14 @@ def register_all() -> None:
     register(Trace, html=cockpit.trace_html, text=cockpit.trace_text, page=cockpit.trace_page)
     register(SideBySide, html=cockpit.side_by_side_html, text=cockpit.side_by_side_text)
     register(Session, html=session_strip, live=Explorer)
-    register(Inspector, svg=_automaton_svg)
+    register(Inspector, svg=_automaton_svg, pdf=_automaton_pdf)
     register(NextTokens, html=lambda found: outlook_html(found.state()))
     register(Why, html=lambda found: why_html(found.state()))
 
 
 def _automaton_svg(inspect: Inspector) -> str:
     return to_svg(inspect.automaton(), active=inspect.frontier().active_states())
+
+
+def _automaton_pdf(inspect: Inspector) -> bytes:
+    return automaton_pdf(inspect.automaton(), active=inspect.frontier().active_states())

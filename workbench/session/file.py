@@ -88,12 +88,16 @@ def _kept(step: Step) -> dict[str, Any]:
 def read_saved(
     source: str | Path | Mapping[str, Any], tokenizer: object = None, options: Options | None = None
 ) -> Saved:
-    """What a file holds, or what `to_json` returned; `tokenizer` where it is not to be found by its name.
+    """What a file holds (of a notebook, its last explorer), or what `to_json` returned.
+
+    tokenizer: where it is not to be found by its name.
 
     options: in place of the file's own, whose limits are held to the defaults, with a warning where it asks for more.
     Raises `KeptError` for what is no such file, and whatever a bad vocabulary raises.
     """
     data = source if isinstance(source, Mapping) else _read(Path(source))
+    if isinstance(data, Mapping) and "nbformat" in data:
+        data = _last_of(data, source)
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise KeptError(f"this is no session: it does not say format {FORMAT!r}")
     if data.get("version") != VERSION:
@@ -116,6 +120,16 @@ def read_saved(
         Place(_part(place, "index", int), _part(place, "offset", int)),
         examples,
     )
+
+
+def _last_of(notebook: Mapping[str, Any], path: object) -> Any:
+    """The session of the last explorer in a notebook: its picture there has it as metadata."""
+    cells = notebook.get("cells")
+    outputs = [one for cell in cells if isinstance(cell, dict) for one in cell.get("outputs", ())] if cells else []
+    found = [one["metadata"]["maskscope"] for one in outputs if "maskscope" in one.get("metadata", {})]
+    if not found or not isinstance(found[-1], dict):
+        raise KeptError(f"{path} holds no explorer with its state: save the notebook after it was used")
+    return found[-1].get("session")
 
 
 def _example(kept: Any) -> Example:

@@ -357,3 +357,8 @@ class Inspector(Here):
         """The automaton with the active states lit, as one SVG document."""
         with self._core.lock:
             return str(drawn(self, "svg"))
+
+    def to_pdf(self) -> bytes:
+        """The same as a PDF, for a paper."""
+        with self._core.lock:
+            return bytes(drawn(self, "pdf"))

@@ -1,0 +1,158 @@
+// Draws graphs: Graphviz says where everything goes and writes it as SVG; here its elements get what a view needs of them.
+// Each rule of an automaton is a graph of its own, a panel, so one that did not change is not laid out again.
+// Read on: visualizers/dot.py (the graphs), visualizers/live_automaton.py (pictures), automaton.js (lights them).
+import { svg } from "./common.js";
+import { graphviz } from "./parts";
+
+type Cell = [kind: string, text: string, rule: string];
+interface Label { id: string; rows: Cell[][]; cuts?: [number, number][] }
+interface Arrow { from: string; to: string; full?: string; labels?: Label[] }
+export interface Panel {
+  dot: string;
+  svg?: string; // where `dot` has drawn it already
+  names?: Record<string, string>; // of the boxes in a map of rules
+  rule?: number; name?: string; title?: [string, string, string]; arrows?: Arrow[];
+  ways?: Record<string, number>; opened?: number[];
+}
+export interface Drawing { svg: SVGElement; graph: SVGElement; size: [number, number] }
+
+// EDGE: what Graphviz leaves around a frame.
+const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15;
+const written = new Map<string, string>(); // graph -> SVG
+
+// The SVG of a graph; quick where it was drawn before.
+export async function write(dot: string): Promise<string> {
+  const known = written.get(dot);
+  if (known) return known;
+  const made = (await graphviz()).write(dot);
+  written.set(dot, made);
+  if (written.size > KEPT) written.delete(written.keys().next().value!);
+  return made;
+}
+
+// The elements of one graph, and its size.
+export function parse(text: string): { graph: SVGElement; size: [number, number] } {
+  const read = new DOMParser().parseFromString(text.slice(text.indexOf("<svg")).replaceAll("xlink:", ""), "image/svg+xml");
+  const graph = document.importNode(read.querySelector(".graph")!, true) as unknown as SVGElement;
+  const size = read.documentElement.getAttribute("viewBox")!.split(" ").slice(2).map(Number) as [number, number];
+  const [x, y] = graph.getAttribute("transform")!.match(/translate\(([-\d.]+) ([-\d.]+)\)/)!.slice(1).map(Number) as [number, number];
+  graph.setAttribute("transform", `translate(${x} ${y})`);
+  graph.removeAttribute("id");
+  const walk = document.createTreeWalker(graph, NodeFilter.SHOW_COMMENT), remarks: Node[] = [];
+  while (walk.nextNode()) remarks.push(walk.currentNode);
+  for (const node of [...remarks, ...graph.querySelectorAll("title")]) node.parentNode!.removeChild(node);
+  return { graph, size };
+}
+
+// A text as DOT writes it: nothing in it means anything.
+export const quote = (text: string) => `"${text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "\ufffd").replace(/[\\"]/g, "\\$&").replaceAll("&", "&amp;").replaceAll("\n", "\\n")}"`;
+
+interface Held { dot: string; then: (graph: SVGElement) => void; graph?: SVGElement }
+const held = new WeakMap<HTMLElement, Held>();
+
+// Draws a graph into `hold`, unless it is there already; `then` gets its elements, each time.  `root` says that it is busy.
+export function drawInto(root: HTMLElement, hold: HTMLElement, dot: string, label: string, then: Held["then"], drawn?: string) {
+  const now = held.get(hold);
+  if (now?.dot === dot && (!now.graph || hold.contains(now.graph))) { now.then = then; if (now.graph) then(now.graph); return; }
+  const mine: Held = { dot, then };
+  held.set(hold, mine);
+  root.dataset.drawing = "";
+  Promise.resolve(drawn || write(dot)).then((text) => {
+    if (held.get(hold) !== mine) return;
+    const { graph, size } = parse(text);
+    hold.replaceChildren(svg("svg", { class: "ms-svg", role: "img", "aria-label": label, width: size[0], height: size[1] }, graph));
+    mine.graph = graph;
+    mine.then(graph);
+  }).catch((error) => { hold.textContent = `not drawn: ${error.message || error}`; }).finally(() => { if (held.get(hold) === mine) delete root.dataset.drawing; });
+}
+
+export async function draw(panels: Panel[]): Promise<Drawing> {
+  const texts = await Promise.all(panels.map((panel) => panel.svg || write(panel.dot)));
+  const graph = svg("g", { class: "graph" });
+  const made = panels.map((panel, at) => {
+    const { graph: one, size: [width, height] } = parse(texts[at]!), edge = panel.names ? 0 : EDGE;
+    return { node: panel.names ? map(one, panel.names) : decorate(one, panel), edge, size: [width - 2 * edge, height - 2 * edge] as [number, number] };
+  });
+  const [places, size] = packed(made.map((one) => one.size));
+  made.forEach(({ node, edge }, at) => {
+    const [x, y] = places[at]!, [dx, dy] = node.getAttribute("transform")!.match(/[-\d.]+/g)!.map(Number) as [number, number];
+    node.setAttribute("transform", `translate(${x + dx - edge} ${y + dy - edge})`);
+    graph.append(node);
+  });
+  const root = svg("svg", { class: "ms-svg", role: "img", "aria-label": "automaton", width: size[0], height: size[1] }, graph);
+  return { svg: root, graph, size };
+}
+
+// Panels in rows, in reading order, about ASPECT times as wide as high: their places, and the size of all.
+export function packed(sizes: [number, number][]): [[number, number][], [number, number]] {
+  const area = sizes.reduce((sum, [width, height]) => sum + (width + GUTTER) * (height + GUTTER), 0);
+  const limit = Math.max(Math.min(MOST_WIDE, Math.sqrt(area * ASPECT)), ...sizes.map(([width]) => width));
+  let x = 0, y = 0, row = 0, right = 0;
+  const places = sizes.map(([width, height]): [number, number] => {
+    if (x > 0 && x + width > limit) { y += row + GUTTER; x = row = 0; }
+    const place: [number, number] = [x, y];
+    x += width + GUTTER;
+    row = Math.max(row, height);
+    right = Math.max(right, x - GUTTER);
+    return place;
+  });
+  return [places, [Math.max(1, right), Math.max(1, y + row)]];
+}
+
+const button = (node: Element) => { node.setAttribute("role", "button"); node.setAttribute("tabindex", "0"); };
+
+function map(graph: SVGElement, names: Record<string, string>) {
+  graph.setAttribute("class", "rules");
+  for (const node of graph.querySelectorAll<SVGElement>(".rulenode")) { node.dataset.title = names[node.id]; button(node); }
+  return graph;
+}
+
+function decorate(graph: SVGElement, { rule, name, title, arrows = [], ways = {}, opened = [] }: Panel) {
+  graph.setAttribute("class", "panel");
+  graph.id = `rule${rule}`;
+  graph.dataset.rule = name;
+  const cluster = graph.querySelector(".cluster")!;
+  const [frame, heading] = [cluster.querySelector("path")!, cluster.querySelector<SVGElement>("text")!];
+  frame.setAttribute("class", "frame");
+  heading.setAttribute("class", "title");
+  heading.setAttribute("text-anchor", "start"); // what is written is narrower than what was measured
+  heading.setAttribute("x", String(Math.min(...(frame.getAttribute("d") || "").match(/-?[\d.]+(?=,)/g)!.map(Number)) + 10));
+  heading.dataset.title = name;
+  heading.replaceChildren(title![0], ...[["repeat", title![1]], ["part", title![2]]].filter(([, text]) => text)
+    .map(([kind, text]) => svg("tspan", { class: kind, dx: 8 }, text!)));
+  cluster.replaceWith(frame, heading);
+  for (const node of graph.querySelectorAll<SVGElement>(".edge")) {
+    for (const line of node.querySelectorAll(":scope > path")) line.setAttribute("class", "line");
+    for (const tip of node.querySelectorAll(":scope > polygon")) tip.setAttribute("class", "arrow");
+    const arrow = arrows[Number(node.id.slice(1))];
+    if (!node.id.startsWith("a") || !arrow) { node.removeAttribute("id"); continue; }
+    node.removeAttribute("id");
+    Object.assign(node.dataset, { from: arrow.from, to: arrow.to }, arrow.full && { full: arrow.full });
+    const rows = [...node.querySelectorAll<SVGElement>(":scope > text")];
+    for (const label of arrow.labels || []) {
+      const lines = rows.splice(0, label.rows.length);
+      lines.forEach((line, at) => line.replaceChildren(...cells(label.rows[at]!)));
+      const group = svg("g", { class: "label", id: label.id }, ...lines) as SVGElement;
+      if (label.cuts?.length) group.dataset.cuts = label.cuts.map((cut) => cut.join(":")).join(" ");
+      node.append(group);
+    }
+    for (const row of rows) row.setAttribute("class", "else");
+  }
+  for (const node of graph.querySelectorAll<SVGElement>(".stub:not(.edge)")) { node.dataset.stub = node.id; button(node); }
+  for (const node of graph.querySelectorAll<SVGElement>(".state")) {
+    const id = node.id.slice(1), shape = node.querySelector("ellipse")!;
+    node.dataset.state = id;
+    const [x, y] = ["cx", "cy"].map((one) => Number(shape.getAttribute(one))) as [number, number];
+    if (ways[id]) graph.append(badge(`in${id}`, `+${ways[id]}`, x - RADIUS - 3, y - RADIUS + 1, "ways in that are not drawn"));
+    if (opened.includes(Number(id))) graph.append(badge(`close${id}`, "−", x + RADIUS + 1, y - RADIUS + 1, "fold again"));
+  }
+  return graph;
+}
+
+const cells = (row: Cell[]) => row.map(([kind, text, rule]) => kind === "sign" ? text : svg("tspan", { class: kind, "data-call": rule || null }, text));
+
+function badge(name: string, text: string, x: number, y: number, tip: string) {
+  const width = 8 + 6 * text.length;
+  return svg("g", { class: "badge", "data-stub": name, role: "button", tabindex: 0, "aria-label": `${text} ${tip}` },
+    svg("rect", { x: x - width / 2, y: y - 7, width, height: 13, rx: 6.5 }), svg("text", { x, y: y + 3 }, text));
+}

@@ -1,0 +1,166 @@
+"""What a person did before the kernel was restarted is offered again, and restored without erasing anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.explorer.explorer import Explorer
+from workbench.screen import kept as store
+from workbench.session import Session
+from workbench.session.examples import Example
+from workbench.session.file import KeptError
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}, "unit": {"enum": ["celsius", "kelvin"]}}}
+TEXT = '{"city": "Lund", "un'
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv(store.NOTEBOOK, raising=False)
+    monkeypatch.delenv("MASKSCOPE_KEEP", raising=False)
+    return tmp_path / "maskscope" / "explorers"
+
+
+def used(text: str = TEXT) -> Explorer:
+    """An explorer in which a person typed, that was then drawn for the notebook."""
+    explorer = wb.explore(SCHEMA)
+    explorer.desk.do("prefix", text=text)
+    explorer.session.examples = (Example('{"city": "Lund"}', must=True),)
+    explorer.desk.do("goto", index=3)
+    explorer.under_the_hood().bring("chart")
+    explorer.renew_pictures()
+    return explorer
+
+
+def offer(explorer: Explorer) -> dict[str, Any]:
+    found: dict[str, Any] = explorer.views["kept"].offer
+    return found
+
+
+def press(explorer: Explorer, kind: str) -> None:
+    explorer.views["kept"]._handle_custom_msg({"kind": kind}, [])
+
+
+def test_a_new_kernel_offers_what_was_there_and_restores_all_of_it() -> None:
+    with used() as before, wb.explore(SCHEMA) as after:
+        assert offer(after)["text"] == '{"city":␣"Lund",␣"un'
+        assert offer(after)["examples"] == 1
+        assert after.session.text == b""
+        press(after, "restore")
+        assert b"".join(step.data for step in after.session.steps) == TEXT.encode()
+        assert after.session.text == before.session.text
+        assert after.session.examples == before.session.examples
+        assert after.desk.face == "hood"
+        assert after.desk.arranged() == before.desk.arranged()
+        assert offer(after) == {}
+        assert after.desk.last_error is None
+
+
+def test_restoring_is_an_edit_that_can_be_taken_back() -> None:
+    with used(), wb.explore(SCHEMA) as after:
+        after.desk.do("prefix", text='{"unit": ')
+        press(after, "restore")
+        after.desk.do("undo")
+        assert b"".join(step.data for step in after.session.steps) == b'{"unit": '
+
+
+def test_what_is_sent_away_is_not_lost() -> None:
+    with used(), wb.explore(SCHEMA) as after:
+        press(after, "leave")
+        assert offer(after) == {}
+        after.desk.do("prefix", text='{"unit": ')
+        after.renew_pictures()
+    with wb.explore(SCHEMA) as third:
+        assert offer(third)["text"] == '{"unit":␣'
+        third.desk.do("prefix", text="{")
+        third.renew_pictures()
+    kept = json.loads(next(iter(store._folder().glob("*.json"))).read_text())
+    assert len(kept) == 3
+
+
+def test_a_page_for_others_says_nothing_of_what_was_typed_before(tmp_path: Path) -> None:
+    with used(), wb.explore(SCHEMA) as after:
+        assert offer(after)
+        part = after.views["kept"].part()
+        assert part.state["offer"] == {}
+        assert after.views["kept"].static_html() == ""
+
+
+def test_nothing_is_offered_to_another_source_or_of_an_empty_text(state: Path) -> None:
+    with used(), wb.explore({"type": "integer"}) as other:
+        assert offer(other) == {}
+        other.renew_pictures()
+    assert len(list(state.glob("*.json"))) == 1
+
+
+def test_a_recorded_run_is_nobodys_own(state: Path) -> None:
+    with wb.explore() as explorer:
+        explorer.desk.do("goto", index=4)
+        explorer.renew_pictures()
+        assert not state.exists()
+
+
+def test_whoever_asks_hears_what_is_chosen() -> None:
+    heard: list[Any] = []
+    with wb.explore(SCHEMA) as explorer:
+        end = explorer.on_select(heard.append)
+        explorer.desk.select(token=1035)
+        assert heard[-1] == explorer.selection
+        assert heard[-1]["token"] == 1035
+        explorer.desk.do("prefix", text="{")  # another text: nothing of the old is chosen any more
+        assert heard[-1]["token"] is None
+        end()
+        explorer.desk.select(token=7)
+        assert heard[-1]["token"] is None
+
+
+def test_who_wants_nothing_kept_says_so(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used().close()
+    monkeypatch.setenv("MASKSCOPE_KEEP", "0")
+    with used("{") as explorer:
+        assert offer(explorer) == {}
+    assert len(list(state.glob("*.json"))) == 1
+    assert "Lund" in next(iter(state.glob("*.json"))).read_text()
+
+
+@pytest.mark.parametrize("broken", ["", "{", "[1]", '[{"session": {"format": "other"}}]', '{"a": 1}'])
+def test_a_broken_file_is_as_none(broken: str, state: Path) -> None:
+    used().close()
+    (file,) = state.glob("*.json")
+    file.write_text(broken)
+    with wb.explore(SCHEMA) as after:
+        assert offer(after) == {}
+        assert after.desk.troubles == {}
+
+
+def test_a_notebook_carries_the_state_to_another_machine(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pictures: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(
+        "workbench.explorer.explorer.display_with_twin",
+        lambda *given: pictures.append(given) or (lambda *now: pictures.append(now)),
+    )
+    with wb.explore(SCHEMA) as explorer:
+        explorer._ipython_display_()
+        explorer.desk.do("prefix", text=TEXT)
+        explorer.renew_pictures()
+    metadata = pictures[-1][-1]
+    output = {"output_type": "display_data", "data": {}, "metadata": json.loads(json.dumps(metadata))}
+    notebook = tmp_path / "mine.ipynb"
+    notebook.write_text(json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "outputs": [output]}]}))
+    for file in state.glob("*.json"):
+        file.unlink()
+    assert Session.load(notebook).text == TEXT.encode()
+    monkeypatch.setenv(store.NOTEBOOK, str(notebook))
+    with wb.explore(SCHEMA) as after:
+        assert offer(after)["text"] == '{"city":␣"Lund",␣"un'
+    notebook.write_text(json.dumps({"nbformat": 4, "cells": []}))
+    with pytest.raises(KeptError, match="holds no explorer with its state"):
+        Session.load(notebook)

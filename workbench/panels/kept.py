@@ -1,0 +1,106 @@
+"""What was done before the kernel was restarted, offered above the first screen: one button brings it back.
+
+Nothing is lost by it: the text that is there goes where every edit leaves it, and Ctrl+Z takes the restoring back.
+
+Read on: `workbench/screen/kept.py` (what is kept, and where), `frontend/src/kept.ts`.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import traitlets as t
+
+from visualizers.glyphs import clip, glyph
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.standalone import Part
+from workbench.panels.base import Desk, Panel
+from workbench.panels.text import box_text
+from workbench.screen.kept import kept
+from workbench.session import Change
+from workbench.session.examples import Example
+
+__all__ = ["KeptPanel", "KeptView"]
+
+SHOWN: Final = 60
+
+
+class KeptView(LiveView[Mapping[str, Any]]):
+    """`offer`: `{text, examples, when}` of what can be restored, or empty."""
+
+    _module = "kept"
+    _height = 40
+
+    offer = synced(t.Dict())
+
+    def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
+        return {"offer": dict(snapshot)}
+
+    def part(self) -> Part:
+        part = super().part()
+        return replace(part, state={**part.state, "offer": {}})  # a page is for others
+
+    def static_html(self) -> str:
+        return ""
+
+    def __repr__(self) -> str:
+        return f"KeptView({self.offer.get('text', '')!r})"
+
+
+class KeptPanel(Panel):
+    """The offer: it is made once, when the explorer opens, and stays until it is taken or sent away."""
+
+    name = "kept"
+    title = "Before"
+    dock = "screen"
+    rank = 20
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: KeptView = KeptView()
+        self.explorer = uuid.uuid4().hex
+        self._asked = False
+        self._state: dict[str, Any] | None = None
+
+    def update(self, change: Change | None) -> None:
+        if self._asked:
+            return
+        self._asked = True
+        session = self.session.to_json()
+        found = kept(session, self.explorer)
+        if found is None or found["session"]["steps"] == session["steps"]:
+            return
+        self._state = found
+        self.view.offer = {
+            "text": clip(glyph(_text(found["session"])), SHOWN),
+            "examples": len(found["session"].get("examples", ())),
+            "when": float(found.get("when", 0.0)),
+        }
+
+    def received(self, content: Any) -> None:
+        kind = content.get("kind") if isinstance(content, dict) else None
+        state, self._state = self._state, None
+        self.view.offer = {}
+        if kind == "restore" and state is not None:
+            self._restore(state)
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        saved = state["session"]
+        self.desk.do("prefix", text=box_text(_text(saved)))
+        there = {one.text for one in self.session.examples}
+        fresh = [Example(one["text"], one["must"]) for one in saved.get("examples", ()) if one["text"] not in there]
+        self.session.examples = (*self.session.examples, *fresh)
+        place = saved["place"]
+        read = len(_text({**saved, "steps": saved["steps"][: place["index"]]})) + place["offset"]
+        index = sum(step.end <= read for step in self.session.steps)
+        if index < len(self.session.steps):
+            self.desk.do("goto", index=index)
+        self.desk.arrange(state.get("arrangement") or {})
+
+
+def _text(session: Mapping[str, Any]) -> bytes:
+    return b"".join(base64.b64decode(step["bytes"]) for step in session["steps"])

@@ -1,0 +1,116 @@
+"""What a person did in an explorer, kept so that a restart of the kernel loses nothing: the last states, by source.
+
+A state is plain data: a session as `Session.to_json` has it, and how the panels lay.  It is kept in a small file of the
+user's, and in the metadata of the notebook's picture of the explorer, where it travels with the notebook.  With the
+environment variable `MASKSCOPE_KEEP=0` no file is written, and nothing is offered.
+
+Read on: `workbench/panels/kept.py` (who offers it), `workbench/explorer/explorer.py` (who keeps it).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from workbench.session.file import FORMAT
+
+__all__ = ["METADATA", "in_notebook", "keep", "kept", "same_source"]
+
+METADATA: Final = "maskscope"
+"""The key of a state in the metadata of a notebook's output."""
+STATES: Final = 4  # of one source, by the explorer that they were made in
+SOURCES: Final = 40
+MAX_BYTES: Final = 4 * 2**20
+NOTEBOOK: Final = "JPY_SESSION_NAME"  # where Jupyter tells its kernels which notebook they belong to
+MAX_NOTEBOOK: Final = 64 * 2**20
+
+
+def _keeps() -> bool:
+    return os.environ.get("MASKSCOPE_KEEP", "1") != "0"
+
+
+def _folder() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path("maskscope") / "explorers"
+
+
+def _file(session: Mapping[str, Any]) -> Path:
+    told = json.dumps([session["grammar"], session["tokenizer"]["fingerprint"]], sort_keys=True)
+    return _folder() / f"{hashlib.sha256(told.encode()).hexdigest()[:24]}.json"
+
+
+def same_source(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two sessions, as JSON values, have the same source and vocabulary."""
+    return bool(
+        one["grammar"] == other["grammar"] and one["tokenizer"]["fingerprint"] == other["tokenizer"]["fingerprint"]
+    )
+
+
+def keep(state: Mapping[str, Any], explorer: str) -> None:
+    """Keep the state of `explorer` (any text that tells it from others); where nothing can be written, nothing is."""
+    if not _keeps():
+        return
+    entry = {"explorer": explorer, "when": time.time(), **state}
+    text = json.dumps([entry, *(one for one in _read(state["session"]) if one.get("explorer") != explorer)][:STATES])
+    if len(text) > MAX_BYTES:
+        return
+    try:
+        file = _file(state["session"])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_suffix(f".{os.getpid()}")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(file)
+        for old in sorted(_folder().glob("*.json"), key=lambda one: one.stat().st_mtime)[:-SOURCES]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def kept(session: Mapping[str, Any], explorer: str) -> dict[str, Any] | None:
+    """The last state of this session's source that another explorer was in: of the user's file, else the notebook's."""
+    if not _keeps():
+        return None
+    for one in (*_read(session), *reversed(list(in_notebook()))):
+        if one.get("explorer") != explorer and one["session"]["steps"] and same_source(one["session"], session):
+            return one
+    return None
+
+
+def _read(session: Mapping[str, Any]) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(_file(session).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [one for one in found if _is_state(one)] if isinstance(found, list) else []
+
+
+def _is_state(found: Any) -> bool:
+    session = found.get("session") if isinstance(found, dict) else None
+    if not isinstance(session, dict) or session.get("format") != FORMAT:
+        return False
+    return isinstance(session.get("steps"), list) and {"grammar", "tokenizer", "place"} <= session.keys()
+
+
+def in_notebook(path: str | Path | None = None) -> Iterator[dict[str, Any]]:
+    """The states that a notebook's outputs hold, in its order; `path`: default, the notebook of this kernel."""
+    named = path or os.environ.get(NOTEBOOK)
+    if not named:
+        return
+    file = Path(named)
+    try:
+        if file.stat().st_size > MAX_NOTEBOOK:
+            return
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return
+    for output in outputs:
+        found = output.get("metadata", {}).get(METADATA) if isinstance(output, dict) else None
+        if _is_state(found):
+            yield found
