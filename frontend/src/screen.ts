@@ -2,7 +2,7 @@
 //
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
-//   here  { place, next: [row], wanted: [row], end }, a row { shown, text, before, after, taken, why, keyword }
+//   here  { place, next: [row], wanted: [row], end, more }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch", prompt, seed,
@@ -16,7 +16,7 @@ import { again, code, fill, h, keep, measured, mount, number, put, soon } from "
 import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
-interface Here { place: number; next: Row[]; wanted: Row[]; end: string }
+interface Here { place: number; next: Row[]; wanted: Row[]; end: string; more: string }
 
 const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
   ["ablate", "Ablate", "what each mechanism of the engine is worth on this grammar"],
@@ -32,7 +32,7 @@ const TOLD: Record<string, string> = {
 function render({ model, el, host }: any) {
   const view = mount({ model, el }, "first", "screen");
   const text = (): Text => ({ tokens: [], parts: [], refused: "", ...model.get("text") });
-  const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", ...model.get("here") });
+  const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", more: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
   const offline = () => Boolean(model.get("offline"));
   const send = (content: any) => { hold(); model.send(content); };
@@ -171,7 +171,7 @@ function render({ model, el, host }: any) {
     if (from < scrolled || to > scrolled + tall) paper.scrollTop = Math.max(0, to - tall + 8);
   }) as () => void);
   function drawHere() {
-    const { place: at, next: rows, wanted: refused, end: told } = here(), { tokens } = text();
+    const { place: at, next: rows, wanted: refused, end: told, more } = here(), { tokens } = text();
     chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
     columns.forEach((one, k) => one.classList.toggle("now", k === at));
     const mark = modes.querySelector(".ms-at") as HTMLElement | null;
@@ -179,10 +179,11 @@ function render({ model, el, host }: any) {
     modes.setAttribute("aria-valuenow", String(at));
     const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), h("span", { class: "ms-muted" }, "→"),
       h("span", { class: "ms-share" }, percent(row.after ?? 0)), bar_(row.after ?? 0)];
-    next.replaceChildren(...rows.slice(0, rows[0]?.before == null ? 8 : 4).map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
+    next.replaceChildren(...rows.map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
       title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), ...gauge(row))));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
-    if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
+    if (more) next.append(h("span", { class: "ms-muted" }, more));
+    else if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
     wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), h("span", { class: "ms-share" }, percent(row.before ?? 0)), h("span", { class: "ms-cross" }, "✗"),
       h("span", { class: "ms-keyword", title: row.keyword || row.why }, code(row.keyword || row.why)),
       ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; }),

@@ -132,6 +132,47 @@ def test_where_no_model_wrote_meanings_come_next() -> None:
     assert here.wanted == forbids == ()
 
 
+ARITHMETIC = """root ::= expr
+expr ::= term (("+" | "-") term)*
+term ::= factor (("*" | "/") factor)*
+factor ::= number | name | call | list | "(" expr ")"
+call ::= name "(" args? ")"
+list ::= "[" args? "]"
+args ::= expr ("," expr)*
+name ::= [a-z]+
+number ::= digits ("." digits)?
+digits ::= [0-9]+
+"""
+
+
+def test_what_may_come_at_once_stands_first_and_what_a_separator_leads_to_shows_it() -> None:
+    session = wb.Session(ARITHMETIC, BYTES)
+    session.read("sin(1,[x,2]")
+    rows = here_state(session, ())[0].next
+    assert [row.shown for row in rows[:6]] == [")", ",", "*", "+", "-", "/"]
+    assert all(row.text == row.shown for row in rows[:6])
+    assert [row.shown for row in rows[6:]] == [",(", ",["]
+    # Of more than fit, it says how many.
+    session = wb.Session(
+        "root ::= "
+        + " | ".join(
+            f'"{letter}{letter}."' for letter in "abcdefghijklmnopqrstuvwxyz" * 2 + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        ),
+        BYTES,
+    )
+    here, _ = here_state(session, ())
+    assert len(here.next) < 52
+    assert here.more == f"and {52 - len(here.next)} more"
+
+
+def test_what_the_model_took_is_listed_though_it_was_unlikely() -> None:
+    options = [Option(b"abcdefgh"[at : at + 1], 0.1, 0.1, True) for at in range(6)]
+    tokens = [token(b"z", *options)]
+    session = wb.Session("root ::= [a-z]", BYTES)
+    rows = here_state(session, tokens)[0].next
+    assert [(row.shown, row.taken) for row in rows] == [("a", False), ("b", False), ("c", False), ("z", True)]
+
+
 def test_parts_are_members_modes_and_marks_by_name() -> None:
     session = session_of(run())
     assert [(part.name, part.count) for part in parts_of(session)] == [("", 2), ("unit", 4)]
