@@ -84,3 +84,25 @@ def test_what_the_engine_says_stands_beside_what_is_misspelt(tokenizer: Tokenize
     assert ["did you mean `items`" in one or "the keyword is ignored" in one for one in said] == [True, True]
     with explore(session).under_the_hood() as explorer:
         assert [told["warning"] for told in explorer.views["source"].mistakes] == [True, True]
+
+
+IGNORING = 'start: NAME ";"\nNAME: /[a-z]+/\n%ignore " "\n'
+INITIAL = '%llguidance {"allow_initial_skip": true}\n'
+
+
+@pytest.mark.parametrize("initial", [False, True])
+@pytest.mark.parametrize("trailing", [False, True])
+def test_what_is_ignored_at_the_ends_of_a_text_is_as_it_is_told(initial: bool, trailing: bool) -> None:
+    text = (INITIAL if initial else "") + IGNORING
+    session = Session(text, [bytes((value,)) for value in range(256)], language="lark", trailing_skip=trailing)
+    found = doubts(session.document, session.inspect.grammar)
+    said = " ".join(one.message for one in found)
+    assert len(found) == (not (initial and trailing))
+    assert all(text[one.start : one.end] == "%ignore" for one in found)
+    assert session.read(" a;").ok == initial == ("in front of the first" not in said)
+    assert session.read("a ; ").ok == trailing == ("behind the last" not in said)
+
+
+def test_nothing_is_told_of_a_comment_that_ignores() -> None:
+    source = Source("lark", 'start: "a" // %ignore\n// %ignore WS\n')
+    assert doubts(source, source.grammar()) == ()
