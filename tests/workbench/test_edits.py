@@ -95,7 +95,10 @@ def test_what_is_seen_while_typing_is_not_kept(session: Session) -> None:
     session.read("[truX,")  # refused, and still in the box
     assert kept(session) == []
     session.back()
-    assert kept(session) == [b"[truX,"]  # the box has let go of it
+    session.forward()
+    assert (kept(session), session.edits.refused) == ([], b"X,")  # going elsewhere lets go of nothing
+    session.step("e")
+    assert (kept(session), session.edits.refused) == ([b"[truX,"], b"")
     reading = session.undo()
     assert reading is not None
     assert (reading.text, reading.read, reading.died_at) == (b"[truX,", 4, 4)
@@ -180,7 +183,11 @@ def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
         state = send(kind="restore", number=0)
         assert (state["box"], state["kept"]) == ("[true,false]", [{"text": "12", "title": "12"}])
         state = send(kind="prefix", text="[true;", client="me", seq=3)
-        send(kind="move", to="back", by="token")
+        state = send(kind="move", to="back", by="token")
+        assert (state["box"], state["rest"]) == ("[", "")
+        state = send(kind="move", to="last")
+        assert (state["box"], state["rest"]) == ("[true;", ";")
+        send(kind="text", text=",")
         state = send(kind="undo")
         assert (state["box"], state["rest"]) == ("[true;", ";")
         assert "; cannot come at byte 5" in str(state["status"])

@@ -280,6 +280,141 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         assert session.trace.generation.tokens == first.tokens[:3]
 
 
+def screen_of(explorer: Any) -> ScreenPanel:
+    panel = explorer.panels["screen"]
+    assert isinstance(panel, ScreenPanel)
+    return panel
+
+
+def state_of(explorer: Any) -> tuple[Any, ...]:
+    """All of a screen that a person would miss."""
+    session, views = explorer.session, explorer.views
+    bar = {name: views["screen"].bar[name] for name in ("entry", "prompt", "seed", "temperature", "tokenizer")}
+    hows = [(text, how) for text, how, *_ in views["screen"].text["tokens"]]
+    refused = views["screen"].text["refused"]
+    return session.document, session.steps, session.place, session.examples, bar, hows, refused
+
+
+ASKED = {"prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True}
+
+
+def do(panel: ScreenPanel, kind: str, **more: Any) -> None:
+    panel.received({"kind": kind, **more})
+    panel.wait()
+
+
+def test_a_branch_goes_on_with_what_was_wanted_and_one_undo_brings_all_back() -> None:
+    pytest.importorskip("torch")
+    with wb.explore() as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        assert not session.edits.can_undo
+        tokens = recorded(FIRST.name).tokens  # type: ignore[union-attr]
+        at = next(at for at, one in enumerate(tokens) if one.refused is not None)
+        session.examples = [("x", False)]
+        do(panel, "choose", model="demo")
+        session.goto(at)
+        before = state_of(explorer)
+        do(panel, "branch", **{**ASKED, "prompt": FIRST.prompt})
+        shown: Any = explorer.views["screen"].text["tokens"]  # type: ignore[attr-defined]
+        kept = b"".join(one.data for one in tokens[:at])
+        wish = tokens[at].refused
+        assert wish is not None
+        text = "".join(text for text, *_ in shown).encode()
+        assert text.startswith(kept + wish.data)
+        assert session.trace is not None
+        assert not session.trace.generation.constrained
+        assert shown[-1][1] == "refused"
+        assert "Ctrl+Z" in explorer.views["screen"].bar["note"]  # type: ignore[attr-defined]
+        after = state_of(explorer)
+        do(panel, "undo")
+        assert state_of(explorer) == before
+        assert session.trace is None
+        do(panel, "redo")
+        assert state_of(explorer) == after
+        do(panel, "undo")
+        assert state_of(explorer) == before
+
+
+def test_a_model_goes_on_from_what_a_person_typed() -> None:
+    pytest.importorskip("torch")
+    with wb.explore() as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        do(panel, "choose", model="demo")
+        do(panel, "prefix", text="I will look <tool_call>")
+        typed = state_of(explorer)
+        do(panel, "run", **ASKED)
+        assert b"".join(step.data for step in session.steps).startswith(b"I will look <tool_call>")
+        assert len(session.steps) > 5
+        assert explorer.views["screen"].bar["note"] == ""  # type: ignore[attr-defined]
+        do(panel, "run", **{**ASKED, "seed": 3})  # from the same beginning, drawn anew
+        assert b"".join(step.data for step in session.steps).startswith(b"I will look <tool_call>")
+        do(panel, "undo")
+        do(panel, "undo")
+        assert state_of(explorer) == typed
+        # What is refused is no beginning, and stays.
+        do(panel, "prefix", text="I will look <tool_call>?!")
+        typed = state_of(explorer)
+        do(panel, "run", **ASKED)
+        assert "the grammar refuses ?!" in explorer.views["screen"].bar["message"]  # type: ignore[attr-defined]
+        assert state_of(explorer) == typed
+        # A step in the midst takes the rest away, says so, and gives it back.
+        session.goto(2)
+        midst = state_of(explorer)
+        do(panel, "step", **ASKED)
+        assert len(session.steps) == 3
+        assert "Ctrl+Z" in explorer.views["screen"].bar["note"]  # type: ignore[attr-defined]
+        do(panel, "undo")
+        assert state_of(explorer) == midst
+
+
+def test_going_elsewhere_keeps_what_was_refused() -> None:
+    with wb.explore('root ::= "ab" [0-9]+ "."', BYTES) as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        do(panel, "prefix", text="ab1xyz")
+        view: Any = explorer.views["screen"]
+        assert "x cannot come at byte 3" in view.here["died"]
+        for index in (3, 0, 1, 3):
+            do(panel, "goto", index=index)
+            assert view.text["refused"] == "xyz"
+            assert ("x cannot come" in view.here["died"]) == (index == 3)
+        # Typing goes on from it, and what is taken back is there with it.
+        do(panel, "prefix", text="ab1xy")
+        do(panel, "goto", index=1)
+        do(panel, "undo")
+        assert (view.text["refused"], session.text) == ("xyz", b"ab1")
+        do(panel, "goto", index=2)
+        do(panel, "text", text="7")
+        assert (view.text["refused"], session.text) == ("", b"ab7")
+
+
+def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with wb.explore() as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        session.examples = [("x", False)]
+        session.goto(7)
+        before = state_of(explorer)
+        do(panel, "paste", text='root ::= "a"+ "b"')
+        bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
+        assert (session.steps, session.examples) == ((), ())
+        assert (bar["prompt"], bar["seed"], bar["entry"]) == ("", 1, "")
+        assert "Ctrl+Z" in bar["note"]
+        do(panel, "undo")
+        assert state_of(explorer) == before
+        for kind, more in (
+            ("open", {"name": "sql"}),
+            ("open", {"name": "recent-0"}),
+            ("paste", {"text": "root ::= (("}),
+        ):
+            do(panel, kind, **more)
+            assert session.examples == ()
+            do(panel, "undo")
+            assert state_of(explorer) == before
+            assert session.edits.draft is None
+
+
 def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> None:
     with wb.explore() as explorer:
         session = explorer.session

@@ -29,6 +29,7 @@ from workbench.screen.parts import Part
 from workbench.screen.recording import Option, Token
 from workbench.session import Session
 from workbench.session.history import Step
+from workbench.session.result import Reading
 
 __all__ = ["Here", "How", "Row", "Shown", "Text", "here_state", "how", "matched", "text_state"]
 
@@ -91,13 +92,14 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Here:
     """The place: how many tokens are read, what may come next, what the model wanted and was refused, what is still
-    required, and how much more may come than `next` lists."""
+    required, how much more may come than `next` lists, and why what was typed here is refused."""
 
     place: int
     next: tuple[Row, ...]
     wanted: tuple[Row, ...]
     end: str
     more: str = ""  # what `next` leaves out
+    died: str = ""  # why what was typed here is refused
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -215,10 +217,11 @@ def _named(option: Option) -> str:
 
 
 def here_state(
-    session: Session, tokens: Sequence[Token], *, asked: bool = True
+    session: Session, tokens: Sequence[Token], *, asked: bool = True, reading: Reading | None = None
 ) -> tuple[Here, tuple[SourcePlace, ...]]:
     """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
-    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time."""
+    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time.
+    `reading`: the fate of what was typed here."""
     index = session.index
     token = tokens[index] if not session.place.offset and index < len(tokens) else None
     if token is not None and matched(session.steps, tokens) < min(index, len(session.steps)):
@@ -236,7 +239,8 @@ def here_state(
         )
     else:
         rows, more = _outlook(session)
-    return Here(index, rows, wanted, _end(session), more), forbids
+    died = "" if reading is None or reading.ok else reading.verdict
+    return Here(index, rows, wanted, _end(session), more, died), forbids
 
 
 def _likely(token: Token) -> tuple[Row, ...]:

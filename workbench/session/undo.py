@@ -4,6 +4,9 @@ Moving through the history (`back`, `forward`, `goto`) changes no text and is no
 what the history holds: a text that was typed, a token that was taken, a generation.  Each can be taken back.  Where an
 edit drops steps that lay after the place, nobody sees them go: they are kept, and one can go back to them.
 
+What changes more than the text (another source is opened, a model brings its vocabulary) is one edit too: its version
+has the `Scene` of before.  A source that a person edits is not: the editor takes that back.
+
 Read on: `history.py` (the tape), `edits.py` (what a person does).
 """
 
@@ -12,13 +15,18 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from workbench.session.history import Place, Step
 
-__all__ = ["Undo", "Version"]
+if TYPE_CHECKING:
+    from workbench.languages import Draft, Source
+    from workbench.session.examples import Example
+    from workbench.tokenizers import Tokenizer
+
+__all__ = ["Scene", "Undo", "Version"]
 
 MAX_EDITS: Final = 200
 MAX_KEPT: Final = 8
@@ -28,13 +36,42 @@ PAUSE_SECONDS: Final = 0.8
 START: Final = Place()
 
 
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What a text stands in: source, vocabulary, examples, the trace of the generation that wrote it, and what panels
+    keep with it (`memo`)."""
+
+    document: Source
+    draft: Draft | None
+    tokenizer: Tokenizer
+    model_replaced: str
+    examples: tuple[Example, ...]
+    trace: object
+    memo: object = None
+
+    def same(self, other: Scene | None) -> bool:
+        """Whether `other` is of the same things, whatever panels keep."""
+        names = ("document", "draft", "tokenizer", "model_replaced", "examples", "trace")
+        return other is not None and all(getattr(self, name) is getattr(other, name) for name in names)
+
+
 @dataclass(frozen=True)
 class Version:
-    """What a session held: its history, the place in it, and what was typed at its end and refused."""
+    """What a session held: its history, the place in it, and what was typed at its end and refused.
+
+    `vocabulary` is the fingerprint of that which the tokens are of.  `scene`: what else the edit changed.
+    """
 
     steps: tuple[Step, ...] = ()
     place: Place = START
     rest: bytes = b""
+    vocabulary: str = ""
+    scene: Scene | None = None
+
+    def same(self, other: Version) -> bool:
+        """Whether nothing has changed from one to the other."""
+        scenes = self.scene is not None and self.scene.same(other.scene)
+        return scenes and (self.steps, self.place, self.rest) == (other.steps, other.place, other.rest)
 
     @cached_property
     def text(self) -> bytes:
@@ -57,10 +94,12 @@ class Undo:
         self._group: object = None
         self._last = 0.0
         self._seen = False
+        self._held = 0
 
-    def see(self) -> None:
-        """Somebody sees the text from now on: what was made unseen cannot be taken back.  Later calls do nothing."""
-        if not self._seen:
+    def see(self, *, afresh: bool = False) -> None:
+        """Somebody sees the text from now on: what was made unseen cannot be taken back.  Later calls do nothing, but
+        those `afresh`."""
+        if afresh or not self._seen:
             self._seen = True
             self._past.clear()
             self._future.clear()
@@ -70,6 +109,8 @@ class Undo:
 
         Edits of the same `group` are one, those of a group that is a text only while they follow each other quickly.
         """
+        if self._held:
+            return
         now = self._clock()
         quick = not isinstance(group, str) or now - self._last < PAUSE_SECONDS
         joined = group is not None and group == self._group and quick and self._past
@@ -77,6 +118,25 @@ class Undo:
         self._future.clear()
         if not joined:
             self._past.append(before)
+
+    def begin(self, before: Version) -> None:
+        """Until `end`, all edits are one; they may change the scene, which `before` has.
+
+        One that was begun where nothing has changed since is the same edit.
+        """
+        last = self._past[-1] if self._past else None
+        if not self._held and not (isinstance(last, Version) and last.same(before)):
+            self.note(before)
+        self._held += 1
+
+    def end(self) -> None:
+        """The edit that was begun is over."""
+        self._held -= 1
+        self._group = None
+
+    def join(self, group: object) -> None:
+        """Edits of `group` that follow belong to the last edit."""
+        self._group = group
 
     def keep(self, version: Version) -> None:
         """Keep a version with a continuation that would be lost; the newest comes first."""
@@ -100,17 +160,23 @@ class Undo:
         if not self._past:
             return None
         before = self._past.pop()
-        self._future.append(now)
         self._group = None
         if isinstance(before, int):
             steps = now.steps[:before]
-            return Version(steps, Place(len(steps)))
+            before = replace(now, steps=steps, place=Place(len(steps)), rest=b"", scene=None)
+        self._future.append(_beside(now, before))
         return before
 
     def redo(self, now: Version) -> Version | None:
         """The version that was taken back last; None where there is none."""
         if not self._future:
             return None
-        self._past.append(now)
+        after = self._future.pop()
+        self._past.append(_beside(now, after))
         self._group = None
-        return self._future.pop()
+        return after
+
+
+def _beside(now: Version, other: Version) -> Version:
+    """What to come back to from `other`: the scene only where that changes it."""
+    return now if other.scene is not None else replace(now, scene=None)
