@@ -555,7 +555,7 @@ function render({ model, el }) {
   for (const trait of ["picture", "key", "pictures", "marks", "active"]) view.on(`change:${trait}`, redraw);
   view.on("change:selected", select);
   for (const trait of ["rule", "waiting"]) view.on(`change:${trait}`, soon(chosenRule));
-  view.on("change:about", () => told.clear());
+  view.on("change:about", () => { told.clear(); foot(); });
   view.watch(["whole", "steps_around", "mode", "offline"], controls);
   view.watch(["focus"], trail);
   draw();

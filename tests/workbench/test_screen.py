@@ -280,6 +280,28 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         assert session.trace.generation.tokens == first.tokens[:3]
 
 
+def test_each_refused_token_has_its_reason() -> None:
+    tokens = run()
+    tokens[4] = token(b"c", Option(b"k", 0.6, 0.0, False), Option(b"_", 0.3, 0.0, False), mass=0.1)
+    session = session_of(tokens)
+    session.goto(4)
+    here, forbids = here_state(session, tokens)
+    assert [(row.shown, "enum" in row.keyword) for row in here.wanted] == [("k", True), ("_", True)]
+    assert [place.keyword for place in forbids] == ["enum"]
+
+
+def test_what_the_screen_lights_as_forbidding_is_lit_nowhere_else() -> None:
+    with wb.explore() as explorer:
+        tokens = recorded(FIRST.name).tokens  # type: ignore[union-attr]
+        explorer.session.goto(next(at for at, one in enumerate(tokens) if one.refused is not None))
+        source: Any = explorer.views["source"]
+        assert source.forbids
+        explorer.under_the_hood()
+        assert source.forbids == []
+        explorer.desk.show("screen")
+        assert source.forbids
+
+
 def screen_of(explorer: Any) -> ScreenPanel:
     panel = explorer.panels["screen"]
     assert isinstance(panel, ScreenPanel)

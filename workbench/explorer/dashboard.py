@@ -255,8 +255,11 @@ class Dashboard:
 
     def _update(self, names: set[str], change: Change | None) -> None:
         self._let_go()
+        before = self.forbids
         if "screen" not in names:
             self.forbids = ()
+            if before:
+                self._fresh -= {"screen", "source"}
         troubles = {name: text for name, text in self.host.troubles.items() if name not in names}
         for name, panel in self.panels.items():
             if name not in names or name in self._fresh:
@@ -270,6 +273,8 @@ class Dashboard:
                 self._stale.add(name)
                 continue
             self._fresh.add(name)
+            if name == "screen" and self.forbids != before:
+                self._fresh.discard("source")
         self._stale |= set(self.panels) - self._fresh
         self.host.troubles = troubles
         if names:  # a desk that nobody sees shows the place at which it was seen last
@@ -319,7 +324,8 @@ class Dashboard:
             for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
                 if self.host.has_trait(name):
                     setattr(self.host, name, value)
-            for name in sorted(self.in_sight() & self._fresh):
+            self._fresh &= self.in_sight()  # the others look at the selection when they come into sight
+            for name in sorted(self._fresh):
                 self.panels[name].chosen()
 
     def _let_go(self) -> None:

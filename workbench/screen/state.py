@@ -232,11 +232,12 @@ def here_state(
     if token is not None and not token.given:
         rows = _likely(token)
         refused = [option for option in token.options if not option.allowed][:2]
-        if asked and refused and refused[0].data:
-            forbids = forbidding(session.inspect, refused[0].data, budget_ms=FORBIDS_MS)
-        wanted = tuple(
-            _refused(session, option, forbids if not number else ()) for number, option in enumerate(refused)
-        )
+        blamed = [
+            forbidding(session.inspect, option.data, budget_ms=FORBIDS_MS) if asked and option.data else ()
+            for option in refused
+        ]
+        forbids = blamed[0] if blamed else ()
+        wanted = tuple(_refused(session, *both) for both in zip(refused, blamed, strict=True))
     else:
         rows, more = _outlook(session)
     died = "" if reading is None or reading.ok else reading.verdict
