@@ -9,7 +9,7 @@ import pytest
 
 from workbench.explorer import explore
 from workbench.languages import Source
-from workbench.languages.warnings import doubts, misspelt
+from workbench.languages.warnings import doubts, misspelt, outside
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -95,7 +95,7 @@ INITIAL = '%llguidance {"allow_initial_skip": true}\n'
 def test_what_is_ignored_at_the_ends_of_a_text_is_as_it_is_told(initial: bool, trailing: bool) -> None:
     text = (INITIAL if initial else "") + IGNORING
     session = Session(text, [bytes((value,)) for value in range(256)], language="lark", trailing_skip=trailing)
-    found = doubts(session.document, session.inspect.grammar)
+    found = list(outside(session.document))
     said = " ".join(one.message for one in found)
     assert len(found) == (not (initial and trailing))
     assert all(text[one.start : one.end] == "%ignore" for one in found)
@@ -105,4 +105,4 @@ def test_what_is_ignored_at_the_ends_of_a_text_is_as_it_is_told(initial: bool, t
 
 def test_nothing_is_told_of_a_comment_that_ignores() -> None:
     source = Source("lark", 'start: "a" // %ignore\n// %ignore WS\n')
-    assert doubts(source, source.grammar()) == ()
+    assert list(outside(source)) == []

@@ -23,7 +23,7 @@ from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.source import Source
 
-__all__ = ["doubts", "misspelt"]
+__all__ = ["doubts", "misspelt", "outside"]
 
 # Whoever imports this shows `doubts` to the person, who need not read the same on standard error.
 warnings.filterwarnings("ignore", category=GrammarWarning, module=r"workbench\.")
@@ -39,11 +39,11 @@ _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_
 
 def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
     """All warnings about `source`, of which `grammar` was made, in the order of the text, at most 100."""
-    found = [*misspelt(source), *_outside(source), *(_told(source, one) for one in grammar.warnings)]
+    found = [*misspelt(source), *(_told(source, one) for one in grammar.warnings)]
     return tuple(sorted(found, key=lambda one: one.start)[:MAX_MISTAKES])
 
 
-def _outside(source: Source) -> Iterator[Mistake]:
+def outside(source: Source) -> Iterator[Mistake]:
     """Where `%ignore` stands, if it says less than in Lark: nothing of the ends of a text."""
     at = _IGNORE.search(source.text) if source.language == "lark" else None
     if at is None:
