@@ -62,7 +62,7 @@ function render({ model, el, host }: any) {
   const seed = h("input", { type: "number", min: 0, step: 1, "aria-label": "seed", "data-testid": "seed" });
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
-  const run = button("▶ Run", "let the model write from the beginning", "run", () => ask("run"));
+  const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
   const ask = (kind: string) => send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked });

@@ -207,3 +207,45 @@ def test_what_a_cell_made_before_the_desk_opened_stays(session: Session) -> None
         assert (session.text, session.undo()) == (b"[true", None)
         view: Any = explorer.views["text"]
         assert not view.state["can_undo"]
+
+
+def test_another_vocabulary_is_one_edit_and_texts_of_before_are_cut_anew(session: Session) -> None:
+    patient(session)
+    session.read("[true,fa")
+    session.goto(1)
+    session.step("12")  # what came after is kept
+    before = session.steps, session.place, session.tokenizer
+    session.set_tokenizer([bytes((value,)) for value in range(256)])
+    assert len(session.steps) == len(session.text) == 3
+    assert kept(session) == [b"[true,fa"]
+    session.edits.restore()  # it was cut into tokens that there are no more
+    assert (session.text, len(session.steps)) == (b"[true,fa", 8)
+    session.undo()
+    session.undo()
+    assert (session.steps, session.place, session.tokenizer) == before
+    assert kept(session) == [b"[true,fa"]
+    session.redo()
+    assert len(session.steps) == len(session.text) == 3
+
+
+def test_all_that_is_done_as_one_is_taken_back_at_once(session: Session) -> None:
+    session.edits.memo = "before"
+    session.examples = [("1", True)]
+    session.read("[tr!")
+    document = session.document
+    for _ in range(20):
+        with session.edits.as_one():
+            session.edits.begin_anew()
+            session.set_grammar('root ::= "a"+')
+            session.edits.memo = "after"
+            session.step("a")
+            with session.edits.as_one():
+                session.step("aa")
+        session.undo()
+        assert (session.text, session.edits.refused, session.document) == (b"[tr", b"!", document)
+        assert (session.edits.memo, len(session.examples)) == ("before", 1)
+        session.redo()
+        assert (session.text, session.edits.refused, session.edits.memo) == (b"aaa", b"", "after")
+        assert session.examples == ()
+        session.undo()
+    assert session.document is document

@@ -256,9 +256,8 @@ class Core:
 
     def scene(self) -> Scene:
         """What its text stands in."""
-        return Scene(
-            self.document, self.draft, self.tokenizer, self.model_replaced, self.examples, self.trace, self.memo
-        )
+        told = (self.model_replaced, self.examples, self.trace, self.memo, self.undo.dropped)
+        return Scene(self.document, self.draft, self.tokenizer, *told)
 
     def replace(self, tape: Tape, rest: bytes = b"") -> None:
         """`arrive`, as an edit; `rest` was typed after `tape` and is refused."""

@@ -146,10 +146,10 @@ class Edits:
         self._core.tell("place")
 
     def begin_anew(self) -> None:
-        """Forget the text, its examples, and the trace of what wrote it."""
-        with self._core.lock:
-            self._core.examples, self._core.trace = (), None
+        """Forget the text, its other continuations, its examples, and the trace of what wrote it."""
         self.clear()
+        with self._core.lock:
+            self._core.examples, self._core.trace, self._core.undo.dropped = (), None, ()
 
     def _check(self, data: bytes) -> None:
         """`StepError` where `data` cannot be read here."""
@@ -333,4 +333,5 @@ class Edits:
             change = "tokenizer" if other else "grammar"
         core.draft, core.model_replaced = scene.draft, scene.model_replaced
         core.examples, core.trace, core.memo = scene.examples, scene.trace, scene.memo
+        core.undo.dropped = scene.dropped
         return change

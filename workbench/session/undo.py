@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -30,6 +30,7 @@ __all__ = ["Scene", "Undo", "Version"]
 
 MAX_EDITS: Final = 200
 MAX_KEPT: Final = 8
+MAX_TRACES: Final = 8
 PAUSE_SECONDS: Final = 0.8
 """Who goes on typing within this time makes one edit, not many."""
 
@@ -38,8 +39,8 @@ START: Final = Place()
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What a text stands in: source, vocabulary, examples, the trace of the generation that wrote it, and what panels
-    keep with it (`memo`)."""
+    """What a text stands in: source, vocabulary, examples, the trace of the generation that wrote it, what panels keep
+    with it (`memo`), and the continuations of it that were `dropped`."""
 
     document: Source
     draft: Draft | None
@@ -48,6 +49,7 @@ class Scene:
     examples: tuple[Example, ...]
     trace: object
     memo: object = None
+    dropped: tuple[Version, ...] = ()
 
     def same(self, other: Scene | None) -> bool:
         """Whether `other` is of the same things, whatever panels keep."""
@@ -127,7 +129,16 @@ class Undo:
         last = self._past[-1] if self._past else None
         if not self._held and not (isinstance(last, Version) and last.same(before)):
             self.note(before)
+            self._let_go_of_traces()
         self._held += 1
+
+    def _let_go_of_traces(self) -> None:
+        """A trace may be megabytes: those of the last edits stay."""
+        scenes = [n for n, one in enumerate(self._past) if isinstance(one, Version) and one.scene is not None]
+        for number in scenes[:-MAX_TRACES]:
+            one = self._past[number]
+            if isinstance(one, Version) and one.scene is not None and one.scene.trace is not None:
+                self._past[number] = replace(one, scene=replace(one.scene, trace=None))
 
     def end(self) -> None:
         """The edit that was begun is over."""
@@ -142,6 +153,15 @@ class Undo:
         """Keep a version with a continuation that would be lost; the newest comes first."""
         text = version.text
         self._kept = [version, *(one for one in self._kept if one.text != text)][:MAX_KEPT]
+
+    @property
+    def dropped(self) -> tuple[Version, ...]:
+        """All continuations that are kept."""
+        return tuple(self._kept)
+
+    @dropped.setter
+    def dropped(self, versions: Iterable[Version]) -> None:
+        self._kept = list(versions)
 
     def kept(self, now: bytes) -> tuple[Version, ...]:
         """The versions kept, but those that the text `now` contains or begins with anyway."""
