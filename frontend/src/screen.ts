@@ -200,7 +200,7 @@ function render({ model, el, host }: any) {
   let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is struck out" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
   };
   const bar_ = (share: number) => { const one = h("i", { class: "ms-gauge" }, h("i", {})); (one.firstChild as HTMLElement).style.width = `${100 * share}%`; return one; };
 

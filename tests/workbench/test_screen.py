@@ -346,6 +346,9 @@ def test_a_branch_goes_on_with_what_was_wanted_and_one_undo_brings_all_back() ->
         assert session.trace is not None
         assert not session.trace.generation.constrained
         assert shown[-1][1] == "refused"
+        do(panel, "goto", index=len(session.steps))
+        assert "cannot come at byte" in explorer.views["screen"].here["died"]  # type: ignore[attr-defined]
+        assert explorer.views["source"].forbids  # type: ignore[attr-defined]
         assert "Ctrl+Z" in explorer.views["screen"].bar["note"]  # type: ignore[attr-defined]
         after = state_of(explorer)
         do(panel, "undo")

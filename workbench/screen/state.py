@@ -240,6 +240,9 @@ def here_state(
         wanted = tuple(_refused(session, *both) for both in zip(refused, blamed, strict=True))
     else:
         rows, more = _outlook(session)
+    if asked and token is not None and token.data and index == len(session.steps):
+        reading = session.inspect.explain(token.data)  # what a model that was free went on with
+        forbids = forbids or forbidding(session.inspect, token.data, budget_ms=FORBIDS_MS)
     died = "" if reading is None or reading.ok else reading.verdict
     return Here(index, rows, wanted, _end(session), more, died), forbids
 
