@@ -8,9 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from kernels_core.errors import BudgetExceededError
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
+from workbench.languages import Source
 from workbench.session import Session
 from workbench.session.history import Place, Step
 from workbench.session.undo import PAUSE_SECONDS, Undo, Version
@@ -249,3 +251,21 @@ def test_all_that_is_done_as_one_is_taken_back_at_once(session: Session) -> None
         assert session.examples == ()
         session.undo()
     assert session.document is document
+
+
+def test_what_cannot_be_taken_back_stays_to_be_taken_back(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.read("[true")
+    with session.edits.as_one():
+        session.edits.begin_anew()
+        session.set_grammar('root ::= "a"+')
+    with monkeypatch.context() as patched:
+        patched.setattr(Source, "compile", fails)
+        with pytest.raises(BudgetExceededError):
+            session.undo()
+    assert (session.text, session.edits.can_redo) == (b"", False)
+    session.undo()
+    assert session.text == b"[true"
+
+
+def fails(*_arguments: object) -> None:
+    raise BudgetExceededError("milliseconds", 1, "compiling")

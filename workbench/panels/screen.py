@@ -293,6 +293,7 @@ class ScreenPanel(Panel):
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
             self._model = str(message["model"])
+            self._remember()
         if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
             self.session.set_tokenizer(message["tokenizer"])
 
@@ -324,7 +325,7 @@ class ScreenPanel(Panel):
         if session.model.is_running or self._busy:
             raise ValueError("wait until the run has ended, or stop it")
         with session.edits.as_one():  # the settings of before belong to the text of before
-            self._note = REPLACED if len(session.steps) > begin or session.edits.refused else ""
+            self._note = REPLACED if len(session.steps) > begin or session.edits.refused not in (b"", then) else ""
         self._settings = {
             "prompt": str(message.get("prompt") or ""),
             "seed": int(message.get("seed") or 0),

@@ -302,7 +302,11 @@ class Edits:
             version = take(core.version())
             if version is None:
                 return None
-            change: Change = "place" if version.scene is None else self._enter(version.scene)
+            try:
+                change: Change = "place" if version.scene is None else self._enter(version.scene)
+            except MaskscopeError:  # a limit of time, say
+                core.undo.refuse()
+                raise
             pieces: list[Piece] = [(step.data, step.token_id) for step in version.steps]
             ours = version.vocabulary == core.tokenizer.info.fingerprint
             if not ours:

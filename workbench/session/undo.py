@@ -97,6 +97,7 @@ class Undo:
         self._last = 0.0
         self._seen = False
         self._held = 0
+        self._refused: tuple[list[Version | int], list[Version]] = [], []
 
     def see(self, *, afresh: bool = False) -> None:
         """Somebody sees the text from now on: what was made unseen cannot be taken back.  Later calls do nothing, but
@@ -154,6 +155,11 @@ class Undo:
         text = version.text
         self._kept = [version, *(one for one in self._kept if one.text != text)][:MAX_KEPT]
 
+    def refuse(self) -> None:
+        """What was taken back last, or done again, could not be: all is as it was before."""
+        past, self._future = self._refused
+        self._past = deque(past, maxlen=MAX_EDITS)
+
     @property
     def dropped(self) -> tuple[Version, ...]:
         """All continuations that are kept."""
@@ -179,6 +185,7 @@ class Undo:
         """The version before the last edit; None where there is none."""
         if not self._past:
             return None
+        self._refused = list(self._past), list(self._future)
         before = self._past.pop()
         self._group = None
         if isinstance(before, int):
@@ -191,6 +198,7 @@ class Undo:
         """The version that was taken back last; None where there is none."""
         if not self._future:
             return None
+        self._refused = list(self._past), list(self._future)
         after = self._future.pop()
         self._past.append(_beside(now, after))
         self._group = None
