@@ -64,6 +64,7 @@ class AutomatonView(LiveView[Frontier]):
     active = synced(t.List(t.Int()))
     marks = synced(t.Dict())
     about = synced(t.Dict())
+    spelt_out = synced(t.List(t.Unicode()))
     steps_around = synced(t.Int(2))
     whole = synced(t.Bool(False))
     mode = synced(t.Unicode("characters"))

@@ -22,6 +22,7 @@ from visualizers.tables import card, table
 __all__ = ["TreeView", "tree_html"]
 
 TEXT: Final = 56
+NOT_APART: Final = "where a rule reads nothing is not told apart"
 
 
 class TreeView(LiveView[Derivation]):
@@ -60,6 +61,7 @@ class TreeView(LiveView[Derivation]):
             "complete": snapshot.complete,
             "ambiguous": len(snapshot.ambiguous),
             "readings": said_readings(snapshot.whole),
+            "apart": snapshot.apart,
         }
         nodes = pointed([_node(node, snapshot.text) for node in snapshot.nodes], self._pointers)
         return {"about": about, "nodes": nodes}
@@ -136,6 +138,8 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
     facts = [f"after {snapshot.position:,} bytes", state]
     if said_readings(snapshot.whole):
         facts.append(said_readings(snapshot.whole))
+    if not snapshot.apart and (snapshot.whole != 1 or snapshot.ambiguous):
+        facts.append(NOT_APART)
     first = int(snapshot.complete)
     count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"
     if state == "unfinished":

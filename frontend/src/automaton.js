@@ -148,10 +148,12 @@ function render({ model, el }) {
   let drawnPart = {};
   function foot() {
     const about = model.get("about") || {}, picture = drawnPart, meant = model.get("waiting");
+    const small = model.get("spelt_out") || [];
     const part = picture.all ? "drawn: all states" : picture.shown ? `drawn: ${many(picture.shown, "state")}` : "";
     const waits = about.waiting ? `; ${many(about.waiting, "more rule")} when predicted` : "";
     const made = `the engine has made ${many(about.states || 0, "state")} of ${many(about.rules || 0, "rule")}${waits}`;
     note.textContent = [!meant ? "" : meant[0] === "#" ? `no rule is made yet that reads ${meant}` : `the rule ${meant} is made when it is predicted; ${model.get("rule") || "a rule not made yet"} calls it`, part, made,
+      small.length ? `written into their callers: ${small.slice(0, 8).join(", ")}${small.length > 8 ? ` and ${small.length - 8} more` : ""}` : "",
       picture.note, trouble].filter(Boolean).join(" · ");
     note.title = `${note.textContent}\nthe engine's rules: it makes some of a schema, and writes small ones into their callers`;
   }
@@ -569,7 +571,8 @@ function render({ model, el }) {
   for (const trait of ["picture", "key", "pictures", "marks", "active"]) view.on(`change:${trait}`, redraw);
   view.on("change:selected", select);
   for (const trait of ["rule", "waiting"]) view.on(`change:${trait}`, soon(chosenRule));
-  view.on("change:about", () => told.clear());
+  view.on("change:about", () => { told.clear(); foot(); });
+  view.on("change:spelt_out", foot);
   view.watch(["whole", "steps_around", "mode", "offline"], controls);
   view.watch(["focus"], trail);
   draw();

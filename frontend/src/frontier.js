@@ -8,7 +8,7 @@ function render({ model, el }) {
   const body = h("tbody", {});
   const table = h("table", { class: "ms-table", role: "grid", "aria-label": "Earley items" },
     h("thead", {}, h("tr", {},
-      h("th", {}, "dotted rule"), h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"),
+      h("th", { title: "a rule as the parser has it: an alternative that is empty is written (…)? around the others" }, "dotted rule"), h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"),
       h("th", { class: "ms-num iteration", title: "iterations done of a counted rule; characters read, where a rule bounds those of its texts" }, "count"),
       h("th", { class: "ms-num" }, "state"))),
     body);

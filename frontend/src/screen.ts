@@ -2,7 +2,7 @@
 //
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
-//   here  { place, next: [row], wanted: [row], end }, a row { shown, text, before, after, taken, why, keyword }
+//   here  { place, next: [row], wanted: [row], end, more, died }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch", prompt, seed,
@@ -16,7 +16,7 @@ import { again, code, fill, h, keep, measured, mount, number, put, soon } from "
 import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
-interface Here { place: number; next: Row[]; wanted: Row[]; end: string }
+interface Here { place: number; next: Row[]; wanted: Row[]; end: string; more: string; died: string }
 
 const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
   ["ablate", "Ablate", "what each mechanism of the engine is worth on this grammar"],
@@ -32,7 +32,7 @@ const TOLD: Record<string, string> = {
 function render({ model, el, host }: any) {
   const view = mount({ model, el }, "first", "screen");
   const text = (): Text => ({ tokens: [], parts: [], refused: "", ...model.get("text") });
-  const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", ...model.get("here") });
+  const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", more: "", died: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
   const offline = () => Boolean(model.get("offline"));
   const send = (content: any) => { hold(); model.send(content); };
@@ -62,7 +62,7 @@ function render({ model, el, host }: any) {
   const seed = h("input", { type: "number", min: 0, step: 1, "aria-label": "seed", "data-testid": "seed" });
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
-  const run = button("▶ Run", "let the model write from the beginning", "run", () => ask("run"));
+  const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
   const ask = (kind: string) => send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked });
@@ -171,7 +171,7 @@ function render({ model, el, host }: any) {
     if (from < scrolled || to > scrolled + tall) paper.scrollTop = Math.max(0, to - tall + 8);
   }) as () => void);
   function drawHere() {
-    const { place: at, next: rows, wanted: refused, end: told } = here(), { tokens } = text();
+    const { place: at, next: rows, wanted: refused, end: told, more, died } = here(), { tokens } = text();
     chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
     columns.forEach((one, k) => one.classList.toggle("now", k === at));
     const mark = modes.querySelector(".ms-at") as HTMLElement | null;
@@ -179,31 +179,35 @@ function render({ model, el, host }: any) {
     modes.setAttribute("aria-valuenow", String(at));
     const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), h("span", { class: "ms-muted" }, "→"),
       h("span", { class: "ms-share" }, percent(row.after ?? 0)), bar_(row.after ?? 0)];
-    next.replaceChildren(...rows.slice(0, rows[0]?.before == null ? 8 : 4).map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
+    next.replaceChildren(...rows.map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
       title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), ...gauge(row))));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
-    if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
+    if (more) next.append(h("span", { class: "ms-muted" }, more));
+    else if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
     wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), h("span", { class: "ms-share" }, percent(row.before ?? 0)), h("span", { class: "ms-cross" }, "✗"),
       h("span", { class: "ms-keyword", title: row.keyword || row.why }, code(row.keyword || row.why)),
       ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; }),
-        button("branch", "let the model go on from here, drawing anew", "branch-here", () => ask("branch"))]))));
+        button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"))]))));
     if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, told_(tokens, at)));
     const first = refused[0];
-    reason.replaceChildren(...(first ? [code(`${first.shown} is refused: ${first.why}${first.keyword ? `; ${first.keyword}` : ""}`)] : []));
-    if (!first) reason.hidden = true;
+    reason.replaceChildren(...(died ? [code(died)] : first ? [code(`${first.shown} is refused: ${first.why}${first.keyword ? `; ${first.keyword}` : ""}`)] : []));
+    reason.classList.toggle("ms-died", Boolean(died));
+    if (died || !first || had) reason.hidden = !died;
+    had = Boolean(died);
     put(end, told);
     follow();
   }
+  let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is struck out" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
   };
   const bar_ = (share: number) => { const one = h("i", { class: "ms-gauge" }, h("i", {})); (one.firstChild as HTMLElement).style.width = `${100 * share}%`; return one; };
 
   const fillChoice = (node: any, options: [string, string][], value: string) => {
     const now = JSON.stringify(options);
     if (node.dataset.options !== now) { node.dataset.options = now; node.replaceChildren(...options.map(([name, title]) => h("option", { value: name }, title))); }
-    if (document.activeElement !== node) node.value = value;
+    if (node.value !== value) node.value = value;
   };
   let plays = 0;
   function drawBar() {
@@ -218,7 +222,8 @@ function render({ model, el, host }: any) {
     for (const node of [run, step, paste, share, gallery, tokenizer, speaker]) node.disabled = offline() || busy;
     stop.disabled = offline() || !now.running;
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
-    put(message, now.message || "");
+    put(message, now.message || now.note || "");
+    message.classList.toggle("ms-muted", !now.message);
     view.root.classList.toggle("ms-running", busy);
     if (now.plays > plays && !offline()) { plays = now.plays; start(); }
   }
@@ -232,12 +237,14 @@ function render({ model, el, host }: any) {
     clearTimeout(timer);
     timer = window.setTimeout(() => { view.root.classList.remove("ms-typing"); type(); }, 120);
   });
-  box.addEventListener("keydown", (event: KeyboardEvent) => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey || !"zy".includes(event.key.toLowerCase())) return;
+  const takeBack = (event: KeyboardEvent) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(event.key.toLowerCase())) return;
     event.preventDefault(); // the browser knows nothing of edits that were not typed
-    if (timer) { clearTimeout(timer); type(); }
+    event.stopPropagation();
+    if (timer) { clearTimeout(timer); view.root.classList.remove("ms-typing"); type(); }
     send({ kind: event.key.toLowerCase() === "y" || event.shiftKey ? "redo" : "undo" });
-  });
+  };
+  box.addEventListener("keydown", takeBack);
   box.addEventListener("click", () => {
     hold();
     if (box.selectionStart === box.selectionEnd) goto(tokenAt(text().tokens, box.selectionStart));
@@ -256,6 +263,7 @@ function render({ model, el, host }: any) {
   view.listen(view.root, "keydown", (event: KeyboardEvent) => {
     if (event.key === "Escape") { sheet.hidden = true; view.root.focus({ preventScroll: true }); return; }
     const target = event.target as HTMLElement;
+    if (!target.closest("textarea, input, [contenteditable=true]")) takeBack(event);
     if (target.closest("textarea, input, select, [contenteditable=true]") || event.ctrlKey || event.metaKey || event.altKey) return;
     const by = event.shiftKey ? "byte" : "token";
     const moves: Record<string, any> = { ArrowLeft: { to: "back", by }, ArrowRight: { to: "forward", by }, Home: { to: "first" }, End: { to: "last" } };

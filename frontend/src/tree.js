@@ -78,6 +78,7 @@ function render({ model, el }) {
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
         title: state === "complete" ? "a derivation of the whole text" : "a derivation in which rules have begun and not ended: they are open" }, state),
       about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of a way at each of its ambiguous nodes, those of other trees included", "data-testid": "tree-readings" }, `${state === "complete" ? about.readings.replace(" complete", "") : about.readings} of the text`) : null,
+      about.apart === false && (about.readings || about.ambiguous) ? h("span", { class: "ms-muted", "data-testid": "tree-apart", title: "some rule of this grammar can read nothing: ways that differ only in where such a rule stands and reads nothing are counted as one" }, "where a rule reads nothing is not told apart") : null,
       about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another reading of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
       h("span", { class: "ms-grow" }),
       offline ? null : h("button", { type: "button", "aria-pressed": String(pictured), "data-testid": "tree-picture", title: "draw it as a tree, or list it in rows", onclick: () => { pictured = !pictured; draw(); } }, "as a tree"),

@@ -14,7 +14,7 @@ Read on: `forest.py` (where all of this is read off), `stacks.py`, `trees.py` (h
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from kernels_core.display import Displayed
@@ -141,6 +141,8 @@ def _merged(forest: Forest, stacks: Stacks, position: int) -> CallStack:
     levels: list[StackLevel] = []
     known: dict[tuple[tuple[Level, int], ...], int] = {}
     listed = []
+    called: dict[int, list[str]] = {}  # by level: the rules that it calls
+    at: list[tuple[Level, int]] = []
     for stack in (_as_rules(forest, found) for found in stacks.listed):
         numbers: list[int] = []
         for depth, (_, begin) in enumerate(stack):
@@ -149,13 +151,20 @@ def _merged(forest: Forest, stacks: Stacks, position: int) -> CallStack:
             path = stack[: depth + 1]
             if path not in known:
                 known[path] = len(levels)
+                at.append(stack[depth])
                 parent = numbers[-1] if numbers else -1
                 end = stack[depth + 1][1] if depth + 1 < len(stack) else forest.last
                 omitted = depth - len(numbers) - sum(levels[number].omitted for number in numbers)
                 named = parent >= 0 and forest.offset[begin] > levels[parent].begin
                 levels.append(_level(forest, stack[depth], end, (parent, len(numbers), omitted), named))
             numbers.append(known[path])
+            if depth + 1 < len(stack):
+                below = forest.name(forest.table.rule_of[stack[depth + 1][0].item.state])
+                called.setdefault(known[path], []).append(below)
         listed.append(tuple(numbers))
+    for number, rules in called.items():
+        dots = forest.table.dots_before(at[number][0].item.state, rules)
+        levels[number] = replace(levels[number], dot="   ".join(dots[:_MAX_DOTS]))
     return CallStack(position, forest.text, tuple(levels), tuple(listed), stacks.total, stacks.exact)
 
 
@@ -208,7 +217,9 @@ class Derivation(Displayed, Table):
     `trees`: in how many ways the open rules can stand (or at least so many if not `exact`), one more if the text may
     end here; this is number `tree`, and number 0 is the finished one if `complete`.  Inside a tree nodes with several
     `readings` tell which one is shown.  `whole`: how many readings the whole text has, up to 1,000,000, 0 where it may
-    not end here, `counting.ENDLESS` where there is no end of them, None where that was too much to count.
+    not end here, `counting.ENDLESS` where there is no end of them, None where that was too much to count.  `apart`:
+    whether all readings are told apart; without it, some rule can read nothing, and readings that differ only in where
+    such a rule has read nothing are one, in `whole` and in the nodes.
     """
 
     position: int
@@ -219,6 +230,7 @@ class Derivation(Displayed, Table):
     exact: bool
     complete: bool
     whole: int | None = 0
+    apart: bool = True
 
     @property
     def ambiguous(self) -> tuple[TreeNode, ...]:
@@ -277,7 +289,8 @@ def derivation(
             nodes = builder.along(stacks.listed[tree - complete])
         else:
             nodes = ()
-        return Derivation(matcher.position, forest.text, nodes, tree, trees, stacks.exact, complete, whole)
+        apart = not forest.calls_nothing
+        return Derivation(matcher.position, forest.text, nodes, tree, trees, stacks.exact, complete, whole, apart)
 
 
 # -- chains ---------------------------------------------------------------------------------------------------------

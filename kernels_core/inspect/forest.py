@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
+from kernels_core.automata.tables import FIRST_STATE
 from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.grammar import Grammar
@@ -338,6 +340,16 @@ class Forest:
             else:
                 parts.append(Part(-1, link.column, end, after.state))
         return parts
+
+    @cached_property
+    def calls_nothing(self) -> bool:
+        """Whether some rule that is called can read nothing: an automaton goes on past it, and no link tells of it.
+
+        A counted repetition that may be left out is no rule of the grammar.
+        """
+        table = self.table
+        called = {rule for state in range(FIRST_STATE, len(table.accepting)) for rule, _ in table.call_edges[state]}
+        return any(table.repeat[rule] is None and table.accepting[table.start[rule]] for rule in called)
 
     # -- names ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ Read on: `classic.py` (the chart over a table), `dots.py` and `parts.py` (dotted
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from kernels_core.automata.inlining import LoweredRule
@@ -17,7 +17,20 @@ from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
 from kernels_core.grammar.compact_body import CompactBody, Listing
-from kernels_core.grammar.ir import Choice, DeferredRule, Literal, Node, Repeat, Rule, RuleRef, Seq, Unordered, walk
+from kernels_core.grammar.ir import (
+    Choice,
+    DeferredRule,
+    GrammarIR,
+    Literal,
+    Node,
+    Repeat,
+    Rule,
+    RuleRef,
+    Seq,
+    Unordered,
+    children,
+    walk,
+)
 from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule
 from kernels_core.inspect.parts import PartDots
@@ -234,6 +247,16 @@ class StateTable:
         """The dotted rules that `state` stands for."""
         return self._tell(state)[0]
 
+    def dots_before(self, state: int, called: Collection[str]) -> tuple[str, ...]:
+        """Those of `dots` in which a call of one of these rules comes next; all where it cannot be told."""
+        ir = self._lowering.ir
+        found = [
+            dotted_rule(ir, place)
+            for place in self._tables.positions(state)
+            if not place.offset and not isinstance(ir.rules[place.rule], DeferredRule) and _called(ir, place) in called
+        ]
+        return tuple(dict.fromkeys(found)) or self.dots(state)
+
     def source_rules(self, state: int) -> tuple[SourceRule, ...]:
         """The written rules that the dots of `state` stand in: small ones are spelt out in their caller."""
         return tuple(SourceRule(name, self._span(name)) for name in self._tell(state)[1])
@@ -398,3 +421,11 @@ def _first_text(node: Node) -> bytes:
             return b""
         case _:
             return print_node(node).encode()
+
+
+def _called(ir: GrammarIR, place: Position) -> str | None:
+    """The rule that is called at a place; None where none is."""
+    node = ir.expand(place.rule).body
+    for step in place.path:
+        node = children(node)[step]
+    return node.name if isinstance(node, RuleRef) else None

@@ -276,6 +276,14 @@ class Builder:
         reading = self._readings.get(key, 0) % ways
         return self._forest.parts(level.item, level.column, reading), ways, reading
 
+    def _dots(self, node: _Node) -> tuple[str, ...]:
+        """The dotted rules of an open node: those that call what is open in it, if something is."""
+        table, state = self._forest.table, node.stack[node.dotted].item.state
+        if node.dotted + 1 == len(node.stack):
+            return table.dots(state)
+        below = node.stack[node.dotted + 1].item
+        return table.dots_before(state, [self._name(table.rule_of[below.state])])
+
     # -- what is shown ----------------------------------------------------------------------------------------------
 
     def _fold(self, node: _Node, children: list[_Node]) -> list[_Node]:
@@ -324,7 +332,7 @@ class Builder:
             if node.rule >= 0:
                 span = forest.table.span(node.rule)
                 if node.stack:
-                    dot = "   ".join(forest.table.dots(node.stack[node.dotted].item.state)[:2])
+                    dot = "   ".join(self._dots(node)[:2])
             found.append(
                 TreeNode(
                     parent,

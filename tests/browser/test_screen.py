@@ -21,6 +21,11 @@ pytestmark = pytest.mark.browser
 
 SIZE = {"width": 1280, "height": 800}
 ALIVE_SECONDS = 10
+SOURCE = """import os, tempfile
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()  # what is opened here is nobody's
+import workbench as wb
+explorer = wb.explore()
+explorer"""
 CONTROLS = """() => [...document.querySelectorAll(
   ".ms-first :is(button, select, input, textarea, [role=slider], [contenteditable=true])")]
   .filter((one) => one.offsetParent).length"""
@@ -32,7 +37,7 @@ PLACE = "() => Number(document.querySelector('[data-testid=modes]').getAttribute
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, lab: Lab) -> Iterator[Page]:
-    write_notebook(lab, "screen.ipynb", "import workbench as wb\nexplorer = wb.explore()\nexplorer")
+    write_notebook(lab, "screen.ipynb", SOURCE)
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -107,7 +112,18 @@ def test_what_is_typed_is_read(page: Page) -> None:
     expect(page.get_by_test_id("modes")).to_contain_text("trigger")
     box.press("End")
     page.keyboard.type("x")
-    expect(page.locator(".ms-copy .ms-tok.refused")).to_have_text("x")
+    refused = page.locator(".ms-copy .ms-tok.refused")
+    expect(refused).to_have_text("x")
+    expect(page.get_by_test_id("why-line")).to_contain_text("x cannot come")
+    struck = refused.bounding_box()
+    assert struck
+    page.mouse.click(struck["x"] + 2, struck["y"] + 10)  # a click takes nothing away
+    page.mouse.click(struck["x"] - 40, struck["y"] + 10)
+    page.wait_for_function(f"() => ({PLACE})() < document.querySelectorAll('.ms-copy .ms-tok.typed').length")
+    expect(refused).to_have_text("x")
+    page.mouse.click(struck["x"] + 2, struck["y"] + 10)
+    expect(page.get_by_test_id("why-line")).to_contain_text("x cannot come")
+    box.press("End")
     box.press("Backspace")
     expect(page.locator(".ms-copy .ms-tok.refused")).to_have_count(0)
     written = box.input_value()
@@ -132,6 +148,26 @@ def test_another_entry_plays_and_the_source_can_be_edited(page: Page) -> None:
     expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_be_hidden()
 
 
+def test_the_gallery_names_what_is_open(page: Page) -> None:
+    gallery = page.get_by_test_id("gallery")
+    text = page.get_by_test_id("text").input_value()
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill('root ::= "a"')
+    page.get_by_test_id("paste-open").click()
+    expect(gallery).to_have_value("")
+    expect(page.get_by_test_id("text")).to_have_value("")
+    gallery.focus()
+    gallery.select_option("union")  # its own name leaves the list, and the list keeps the keyboard
+    expect(gallery).to_have_value("union")
+    expect(page.locator(".ms-first").get_by_test_id("grammar-editor")).to_contain_text("rectangle")
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("Control+z")
+    expect(gallery).to_have_value("")
+    page.keyboard.press("Control+z")
+    expect(gallery).to_have_value("strict_json")
+    expect(page.get_by_test_id("text")).to_have_value(text)
+
+
 def test_the_panels_are_under_the_hood(page: Page) -> None:
     page.get_by_test_id("hood").click()
     expect(page.get_by_test_id("explorer")).to_be_visible()
@@ -151,8 +187,13 @@ def test_a_model_is_run_from_the_screen(page: Page) -> None:
     page.get_by_test_id("run").click()
     speaker = page.get_by_test_id("speaker")
     expect(speaker).to_have_text("the demo model wrote this", timeout=60_000)
-    expect(page.get_by_test_id("screen-message")).to_have_text("")
     assert until(page, lambda: place(page) > 0)
+    expect(page.get_by_test_id("screen-message")).to_have_text("Ctrl+Z brings back the text before")
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("Control+z")
+    expect(speaker).to_contain_text("a recorded run of SmolLM2")
+    page.keyboard.press("Control+y")
+    expect(speaker).to_have_text("the demo model wrote this")
     page.screenshot(path=SHOTS / "screen-run.png")
 
 

@@ -332,6 +332,27 @@ class TestTree:
         assert node.dot == level.dot
         assert '"," " "? • I' in node.dot
 
+    def test_the_dot_is_in_front_of_what_is_open_below(self) -> None:
+        """One state stands before all alternatives: of its dots those count that call what is open."""
+        grammar = 'root ::= F\nF ::= N | C | L\nC ::= I "(" F\nN ::= [0-9]+\nI ::= [a-z]+\nL ::= "[" F'
+        found = derivation(matcher_of(grammar, b"f([ab"))
+        opened = {(node.label, node.begin): node.dot for node in found.nodes if node.open}
+        assert opened["F", 0] == "F ::= • C"
+        assert opened["F", 2] == "F ::= • L"
+        stack = call_stack(matcher_of(grammar, b"f([ab"))
+        told = {(level.rule, level.begin): level.dot for level in stack.levels if not level.waits}
+        assert told["F", 0] == "F ::= • C"
+        assert told["F", 2] == "F ::= • L"
+        # Where stacks part at a level, it shows both.
+        stack = call_stack(matcher_of('root ::= F\nF ::= A | B | C\nA ::= "xy"\nB ::= "xz"\nC ::= "y"', b"x"))
+        assert {level.dot for level in stack.levels if level.rule == "F"} == {"F ::= • A   F ::= • B"}
+
+    def test_it_says_where_a_rule_that_reads_nothing_is_not_told_apart(self) -> None:
+        assert not derivation(matcher_of('root ::= A\nA ::= A | A A | "x" | ""', b"xx")).apart
+        assert not derivation(matcher_of('root ::= A A\nA ::= "x"*', b"xx")).apart
+        for grammar in (SUMS, 'root ::= A{0,3} A\nA ::= "1" "2"?', 'root ::= "1"*'):
+            assert derivation(matcher_of(grammar, b"1")).apart
+
     def test_trees_are_numbered(self) -> None:
         matcher = matcher_of(SUMS, b"1+2")
         found = derivation(matcher)

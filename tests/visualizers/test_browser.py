@@ -189,6 +189,17 @@ class TestAutomaton:
         assert page.evaluate("window.kept === document.getElementById('s2')")
         assert page.get_by_test_id("active-states").inner_text() == "1 active: 6"
 
+    def test_the_foot_tells_of_the_automaton_that_is_there(self, bridged: Callable[..., Bridge]) -> None:
+        """Also where it is another one and its picture is to come."""
+        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        foot = bridge.page.get_by_test_id("automaton-note")
+        expect(foot).not_to_contain_text("48 states")
+        bridge.widget.about = {**bridge.widget.about, "states": 48, "rules": 9}
+        bridge.widget.spelt_out = ["name", "digits"]
+        bridge.push()
+        expect(foot).to_contain_text("48 states of 9 rules")
+        expect(foot).to_contain_text("written into their callers: name, digits")
+
     def test_a_literal_shows_how_far_it_is_read(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)))
         page = bridge.page

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from kernels_core.errors import BudgetExceededError
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
+from workbench.languages import Source
 from workbench.session import Session
 from workbench.session.history import Place, Step
 from workbench.session.undo import PAUSE_SECONDS, Undo, Version
@@ -95,7 +97,10 @@ def test_what_is_seen_while_typing_is_not_kept(session: Session) -> None:
     session.read("[truX,")  # refused, and still in the box
     assert kept(session) == []
     session.back()
-    assert kept(session) == [b"[truX,"]  # the box has let go of it
+    session.forward()
+    assert (kept(session), session.edits.refused) == ([], b"X,")  # going elsewhere lets go of nothing
+    session.step("e")
+    assert (kept(session), session.edits.refused) == ([b"[truX,"], b"")
     reading = session.undo()
     assert reading is not None
     assert (reading.text, reading.read, reading.died_at) == (b"[truX,", 4, 4)
@@ -180,7 +185,11 @@ def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
         state = send(kind="restore", number=0)
         assert (state["box"], state["kept"]) == ("[true,false]", [{"text": "12", "title": "12"}])
         state = send(kind="prefix", text="[true;", client="me", seq=3)
-        send(kind="move", to="back", by="token")
+        state = send(kind="move", to="back", by="token")
+        assert (state["box"], state["rest"]) == ("[", "")
+        state = send(kind="move", to="last")
+        assert (state["box"], state["rest"]) == ("[true;", ";")
+        send(kind="text", text=",")
         state = send(kind="undo")
         assert (state["box"], state["rest"]) == ("[true;", ";")
         assert "; cannot come at byte 5" in str(state["status"])
@@ -200,3 +209,63 @@ def test_what_a_cell_made_before_the_desk_opened_stays(session: Session) -> None
         assert (session.text, session.undo()) == (b"[true", None)
         view: Any = explorer.views["text"]
         assert not view.state["can_undo"]
+
+
+def test_another_vocabulary_is_one_edit_and_texts_of_before_are_cut_anew(session: Session) -> None:
+    patient(session)
+    session.read("[true,fa")
+    session.goto(1)
+    session.step("12")  # what came after is kept
+    before = session.steps, session.place, session.tokenizer
+    session.set_tokenizer([bytes((value,)) for value in range(256)])
+    assert len(session.steps) == len(session.text) == 3
+    assert kept(session) == [b"[true,fa"]
+    session.edits.restore()  # it was cut into tokens that there are no more
+    assert (session.text, len(session.steps)) == (b"[true,fa", 8)
+    session.undo()
+    session.undo()
+    assert (session.steps, session.place, session.tokenizer) == before
+    assert kept(session) == [b"[true,fa"]
+    session.redo()
+    assert len(session.steps) == len(session.text) == 3
+
+
+def test_all_that_is_done_as_one_is_taken_back_at_once(session: Session) -> None:
+    session.edits.memo = "before"
+    session.examples = [("1", True)]
+    session.read("[tr!")
+    document = session.document
+    for _ in range(20):
+        with session.edits.as_one():
+            session.edits.begin_anew()
+            session.set_grammar('root ::= "a"+')
+            session.edits.memo = "after"
+            session.step("a")
+            with session.edits.as_one():
+                session.step("aa")
+        session.undo()
+        assert (session.text, session.edits.refused, session.document) == (b"[tr", b"!", document)
+        assert (session.edits.memo, len(session.examples)) == ("before", 1)
+        session.redo()
+        assert (session.text, session.edits.refused, session.edits.memo) == (b"aaa", b"", "after")
+        assert session.examples == ()
+        session.undo()
+    assert session.document is document
+
+
+def test_what_cannot_be_taken_back_stays_to_be_taken_back(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.read("[true")
+    with session.edits.as_one():
+        session.edits.begin_anew()
+        session.set_grammar('root ::= "a"+')
+    with monkeypatch.context() as patched:
+        patched.setattr(Source, "compile", fails)
+        with pytest.raises(BudgetExceededError):
+            session.undo()
+    assert (session.text, session.edits.can_redo) == (b"", False)
+    session.undo()
+    assert session.text == b"[true"
+
+
+def fails(*_arguments: object) -> None:
+    raise BudgetExceededError("milliseconds", 1, "compiling")

@@ -106,6 +106,24 @@ def test_every_active_state_is_in_the_picture_wherever_one_steps() -> None:
             assert all(f"'{name}'" in shown or f'"{name}"' in shown for name in lit)
 
 
+def test_why_explains_the_token_that_is_chosen_and_lets_go_of_it_with_the_text(explorer: Explorer) -> None:
+    view: Any = explorer.views["why"]
+    explorer.bring("why")
+    explorer.bring("next")  # Why is out of sight, and up to date
+    explorer.desk.select(token=3)
+    explorer.bring("why")
+    assert view.why["subject"]["token"] == 3
+    explorer.desk.select(token=4)
+    assert view.why["subject"]["token"] == 4
+    explorer.bring("next")
+    explorer.desk.do("prefix", text="true")  # another text: nothing is chosen any more
+    explorer.bring("why")
+    assert not view.why
+    explorer.desk.select(token=4)
+    explorer.desk.do("prefix", text="[true")
+    assert not view.why
+
+
 def test_why_forgets_what_died_at_another_place(explorer: Explorer) -> None:
     explorer.bring("why")
     type_prefix(explorer, "{,")

@@ -443,3 +443,28 @@ def test_what_forbids_another_digit_is_named_beside_what_may_follow() -> None:
     (here,) = [reasons for group, reasons in zip(found.groups, found.reasons, strict=True) if group.read == b""]
     assert [place.keyword for place in here] == ["maximum", ""]
     assert here[0].label == "`maximum`: 50"
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('root ::= "[" list "]"\nlist ::= item ("," item)*\nitem ::= [a-z]+ | "(" item ")" | item "(" list ")"', "[x"),
+        ('root ::= sum\nsum ::= sum ("+" | "-") sum | "-"? [0-9]+ ("." [0-9]+)? | "(" sum ")" | [a-z]+', "2"),
+        ('root ::= sum\nsum ::= sum ("+" | "-") sum | "-"? [0-9]+ ("." [0-9]+)? | "(" sum ")" | [a-z]+', "2-"),
+    ],
+)
+def test_what_comes_at_once_tells_of_every_byte_that_may_come(source: str, text: str) -> None:
+    session = Session(source, [bytes((value,)) for value in range(256)]).seek(text)
+    found = [chip.continuation for group in session.inspect.next() for chip in group.chips]
+    here = {value for one in found if not one.lead for value in one.unit[:1] or one.members}
+    assert here == set(session.inspect.next_bytes())
+    # What stands behind a sign or a separator is content only where it can go on with all of its members.
+    for one in found:
+        for value in one.members:
+            assert session.inspect.shadow().accept_string(one.text + bytes((value,)))
+
+
+def test_a_minus_is_the_sign_of_a_number_only_where_nothing_else_may_come_behind_it() -> None:
+    tokens = [bytes((value,)) for value in range(256)]
+    assert labels(Session('root ::= "-" ([0-9] | "x" | "(" [a-z] ")")', tokens)) == {"signs": ["-"]}
+    assert labels(Session('root ::= "-" [0-9]+', tokens)) == {"values": ["-[0-9]"]}

@@ -132,6 +132,47 @@ def test_where_no_model_wrote_meanings_come_next() -> None:
     assert here.wanted == forbids == ()
 
 
+ARITHMETIC = """root ::= expr
+expr ::= term (("+" | "-") term)*
+term ::= factor (("*" | "/") factor)*
+factor ::= number | name | call | list | "(" expr ")"
+call ::= name "(" args? ")"
+list ::= "[" args? "]"
+args ::= expr ("," expr)*
+name ::= [a-z]+
+number ::= digits ("." digits)?
+digits ::= [0-9]+
+"""
+
+
+def test_what_may_come_at_once_stands_first_and_what_a_separator_leads_to_shows_it() -> None:
+    session = wb.Session(ARITHMETIC, BYTES)
+    session.read("sin(1,[x,2]")
+    rows = here_state(session, ())[0].next
+    assert [row.shown for row in rows[:6]] == [")", ",", "*", "+", "-", "/"]
+    assert all(row.text == row.shown for row in rows[:6])
+    assert [row.shown for row in rows[6:]] == [",(", ",["]
+    # Of more than fit, it says how many.
+    session = wb.Session(
+        "root ::= "
+        + " | ".join(
+            f'"{letter}{letter}."' for letter in "abcdefghijklmnopqrstuvwxyz" * 2 + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        ),
+        BYTES,
+    )
+    here, _ = here_state(session, ())
+    assert len(here.next) < 52
+    assert here.more == f"and {52 - len(here.next)} more"
+
+
+def test_what_the_model_took_is_listed_though_it_was_unlikely() -> None:
+    options = [Option(b"abcdefgh"[at : at + 1], 0.1, 0.1, True) for at in range(6)]
+    tokens = [token(b"z", *options)]
+    session = wb.Session("root ::= [a-z]", BYTES)
+    rows = here_state(session, tokens)[0].next
+    assert [(row.shown, row.taken) for row in rows] == [("a", False), ("b", False), ("c", False), ("z", True)]
+
+
 def test_parts_are_members_modes_and_marks_by_name() -> None:
     session = session_of(run())
     assert [(part.name, part.count) for part in parts_of(session)] == [("", 2), ("unit", 4)]
@@ -237,6 +278,168 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         panel.received({"kind": "step", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})
         panel.wait()
         assert session.trace.generation.tokens == first.tokens[:3]
+
+
+def test_each_refused_token_has_its_reason() -> None:
+    tokens = run()
+    tokens[4] = token(b"c", Option(b"k", 0.6, 0.0, False), Option(b"_", 0.3, 0.0, False), mass=0.1)
+    session = session_of(tokens)
+    session.goto(4)
+    here, forbids = here_state(session, tokens)
+    assert [(row.shown, "enum" in row.keyword) for row in here.wanted] == [("k", True), ("_", True)]
+    assert [place.keyword for place in forbids] == ["enum"]
+
+
+def test_what_the_screen_lights_as_forbidding_is_lit_nowhere_else() -> None:
+    with wb.explore() as explorer:
+        tokens = recorded(FIRST.name).tokens  # type: ignore[union-attr]
+        explorer.session.goto(next(at for at, one in enumerate(tokens) if one.refused is not None))
+        source: Any = explorer.views["source"]
+        assert source.forbids
+        explorer.under_the_hood()
+        assert source.forbids == []
+        explorer.desk.show("screen")
+        assert source.forbids
+
+
+def screen_of(explorer: Any) -> ScreenPanel:
+    panel = explorer.panels["screen"]
+    assert isinstance(panel, ScreenPanel)
+    return panel
+
+
+def state_of(explorer: Any) -> tuple[Any, ...]:
+    """All of a screen that a person would miss."""
+    session, views = explorer.session, explorer.views
+    bar = {name: views["screen"].bar[name] for name in ("entry", "prompt", "seed", "temperature", "tokenizer")}
+    hows = [(text, how) for text, how, *_ in views["screen"].text["tokens"]]
+    refused = views["screen"].text["refused"]
+    return session.document, session.steps, session.place, session.examples, bar, hows, refused
+
+
+ASKED = {"prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True}
+
+
+def do(panel: ScreenPanel, kind: str, **more: Any) -> None:
+    panel.received({"kind": kind, **more})
+    panel.wait()
+
+
+def test_a_branch_goes_on_with_what_was_wanted_and_one_undo_brings_all_back() -> None:
+    pytest.importorskip("torch")
+    with wb.explore() as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        assert not session.edits.can_undo
+        tokens = recorded(FIRST.name).tokens  # type: ignore[union-attr]
+        at = next(at for at, one in enumerate(tokens) if one.refused is not None)
+        session.examples = [("x", False)]
+        do(panel, "choose", model="demo")
+        session.goto(at)
+        before = state_of(explorer)
+        do(panel, "branch", **{**ASKED, "prompt": FIRST.prompt})
+        shown: Any = explorer.views["screen"].text["tokens"]  # type: ignore[attr-defined]
+        kept = b"".join(one.data for one in tokens[:at])
+        wish = tokens[at].refused
+        assert wish is not None
+        text = "".join(text for text, *_ in shown).encode()
+        assert text.startswith(kept + wish.data)
+        assert session.trace is not None
+        assert not session.trace.generation.constrained
+        assert shown[-1][1] == "refused"
+        do(panel, "goto", index=len(session.steps))
+        assert "cannot come at byte" in explorer.views["screen"].here["died"]  # type: ignore[attr-defined]
+        assert explorer.views["source"].forbids  # type: ignore[attr-defined]
+        assert "Ctrl+Z" in explorer.views["screen"].bar["note"]  # type: ignore[attr-defined]
+        after = state_of(explorer)
+        do(panel, "undo")
+        assert state_of(explorer) == before
+        assert session.trace is None
+        do(panel, "redo")
+        assert state_of(explorer) == after
+        do(panel, "undo")
+        assert state_of(explorer) == before
+
+
+def test_a_model_goes_on_from_what_a_person_typed() -> None:
+    pytest.importorskip("torch")
+    with wb.explore() as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        do(panel, "choose", model="demo")
+        do(panel, "prefix", text="I will look <tool_call>")
+        typed = state_of(explorer)
+        do(panel, "run", **ASKED)
+        assert b"".join(step.data for step in session.steps).startswith(b"I will look <tool_call>")
+        assert len(session.steps) > 5
+        assert explorer.views["screen"].bar["note"] == ""  # type: ignore[attr-defined]
+        do(panel, "run", **{**ASKED, "seed": 3})  # from the same beginning, drawn anew
+        assert b"".join(step.data for step in session.steps).startswith(b"I will look <tool_call>")
+        do(panel, "undo")
+        do(panel, "undo")
+        assert state_of(explorer) == typed
+        # What is refused is no beginning, and stays.
+        do(panel, "prefix", text="I will look <tool_call>?!")
+        typed = state_of(explorer)
+        do(panel, "run", **ASKED)
+        assert "the grammar refuses ?!" in explorer.views["screen"].bar["message"]  # type: ignore[attr-defined]
+        assert state_of(explorer) == typed
+        # A step in the midst takes the rest away, says so, and gives it back.
+        session.goto(2)
+        midst = state_of(explorer)
+        do(panel, "step", **ASKED)
+        assert session.trace is not None
+        assert session.text.startswith(b"I will")
+        assert [step.given for step in session.trace.steps].count(False) == 1
+        assert "Ctrl+Z" in explorer.views["screen"].bar["note"]  # type: ignore[attr-defined]
+        do(panel, "undo")
+        assert state_of(explorer) == midst
+
+
+def test_going_elsewhere_keeps_what_was_refused() -> None:
+    with wb.explore('root ::= "ab" [0-9]+ "."', BYTES) as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        do(panel, "prefix", text="ab1xyz")
+        view: Any = explorer.views["screen"]
+        assert "x cannot come at byte 3" in view.here["died"]
+        for index in (3, 0, 1, 3):
+            do(panel, "goto", index=index)
+            assert view.text["refused"] == "xyz"
+            assert ("x cannot come" in view.here["died"]) == (index == 3)
+        # Typing goes on from it, and what is taken back is there with it.
+        do(panel, "prefix", text="ab1xy")
+        do(panel, "goto", index=1)
+        do(panel, "undo")
+        assert (view.text["refused"], session.text) == ("xyz", b"ab1")
+        do(panel, "goto", index=2)
+        do(panel, "text", text="7")
+        assert (view.text["refused"], session.text) == ("", b"ab7")
+
+
+def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with wb.explore() as explorer:
+        panel, session = screen_of(explorer), explorer.session
+        session.examples = [("x", False)]
+        session.goto(7)
+        before = state_of(explorer)
+        do(panel, "paste", text='root ::= "a"+ "b"')
+        bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
+        assert (session.steps, session.examples, session.edits.kept) == ((), (), ())
+        assert (bar["prompt"], bar["seed"], bar["entry"]) == ("", 1, "")
+        assert "Ctrl+Z" in bar["note"]
+        do(panel, "undo")
+        assert state_of(explorer) == before
+        for kind, more in (
+            ("open", {"name": "sql"}),
+            ("open", {"name": "recent-0"}),
+            ("paste", {"text": "root ::= (("}),
+        ):
+            do(panel, kind, **more)
+            assert session.examples == ()
+            do(panel, "undo")
+            assert state_of(explorer) == before
+            assert session.edits.draft is None
 
 
 def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> None:

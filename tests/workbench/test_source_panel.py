@@ -76,7 +76,8 @@ def test_every_example_opens_without_a_mistake(opened: Explorer, language: str) 
     view = view_of(opened)
     assert view.document["language"] == language
     assert view.document["text"] == (Source.of(SCHEMA).text if language == "json_schema" else EXAMPLES[language])  # type: ignore[index]
-    assert (view.mistakes, opened.last_error, opened.desk.troubles) == ([], None, {})
+    mistakes = [one for one in view.mistakes if not one.get("warning")]
+    assert (mistakes, opened.last_error, opened.desk.troubles) == ([], None, {})
     assert view.places
 
 

@@ -15,7 +15,7 @@ from kernels_core import Grammar, GrammarWarning
 from kernels_core.compiler import told_elsewhere
 from workbench.explorer import explore
 from workbench.languages import Source
-from workbench.languages.warnings import doubts, misspelt
+from workbench.languages.warnings import doubts, misspelt, unread_ends
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -139,3 +139,25 @@ def test_a_word_is_a_name_that_leads_nowhere_and_no_pattern(word: str, tokenizer
     with pytest.raises(FileNotFoundError, match="there is no file"):
         Session(word, tokenizer)
     assert Session(word, tokenizer, language="regex").read(word.replace("\\", "")).ok
+
+
+IGNORING = 'start: NAME ";"\nNAME: /[a-z]+/\n%ignore " "\n'
+INITIAL = '%llguidance {"allow_initial_skip": true}\n'
+
+
+@pytest.mark.parametrize("initial", [False, True])
+@pytest.mark.parametrize("trailing", [False, True])
+def test_what_is_ignored_at_the_ends_of_a_text_is_as_it_is_told(initial: bool, trailing: bool) -> None:
+    text = (INITIAL if initial else "") + IGNORING
+    session = Session(text, [bytes((value,)) for value in range(256)], language="lark", trailing_skip=trailing)
+    found = list(unread_ends(session.document))
+    said = " ".join(one.message for one in found)
+    assert len(found) == (not (initial and trailing))
+    assert all(text[one.start : one.end] == "%ignore" for one in found)
+    assert session.read(" a;").ok == initial == ("in front of the first" not in said)
+    assert session.read("a ; ").ok == trailing == ("behind the last" not in said)
+
+
+def test_nothing_is_told_of_a_comment_that_ignores() -> None:
+    source = Source("lark", 'start: "a" // %ignore\n// %ignore WS\n')
+    assert list(unread_ends(source)) == []

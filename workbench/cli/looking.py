@@ -73,11 +73,11 @@ def check(
 
     Examples: check schema.json --text-file answer.json   ·   check 'root ::= "a"+' aab
     """
-    from workbench.languages.warnings import doubts
+    from workbench.languages.warnings import doubts, unread_ends
 
     with reporting(as_json):
         session = open_session(source, language, tokenizer, as_json=as_json)
-        warned = doubts(session.document, session.inspect.compiled.grammar)
+        warned = (*doubts(session.document, session.inspect.compiled.grammar), *unread_ends(session.document))
         given = read_texts(source, texts, text_file, exact=exact, as_json=as_json)
         results = [_checked(session, name, data, prefix) for name, data in given]
         console = output()

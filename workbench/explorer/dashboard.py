@@ -110,9 +110,10 @@ class Dashboard:
             "goto": lambda message: self._place(lambda: session.goto(int(message["index"]))),
             "token": lambda message: self._place(lambda: session.step(int(message["id"]))),
             "text": lambda message: self._place(lambda: session.edits.type(message["text"])),
-            "undo": lambda message: self._restored(session.undo()),
-            "redo": lambda message: self._restored(session.redo()),
-            "restore": lambda message: self._restored(session.edits.restore(int(message.get("number", 0)))),
+            "open": self._do_open,
+            "undo": lambda message: self._restored(session.undo),
+            "redo": lambda message: self._restored(session.redo),
+            "restore": lambda message: self._restored(lambda: session.edits.restore(int(message.get("number", 0)))),
             "stop": lambda message: session.model.stop(),
             "select": self._do_select,
         }
@@ -164,11 +165,15 @@ class Dashboard:
 
     @property
     def typed(self) -> str | None:
-        return self._typed
+        return self._typed if self._at_end() else None
 
     @property
     def reading(self) -> Reading | None:
-        return self._reading
+        return self._reading if self._at_end() else None
+
+    def _at_end(self) -> bool:
+        """Whether the session stands where the text ends that was typed."""
+        return self.session.index == len(self.session.steps)
 
     @property
     def trouble(self) -> str:
@@ -275,8 +280,11 @@ class Dashboard:
 
     def _update(self, names: set[str], change: Change | None) -> None:
         self._let_go()
+        before = self.forbids
         if "screen" not in names:
             self.forbids = ()
+            if before:
+                self._fresh -= {"screen", "source"}
         troubles = {name: text for name, text in self.host.troubles.items() if name not in names}
         for name, panel in self.panels.items():
             if name not in names or name in self._fresh:
@@ -290,6 +298,8 @@ class Dashboard:
                 self._stale.add(name)
                 continue
             self._fresh.add(name)
+            if name == "screen" and self.forbids != before:
+                self._fresh.discard("source")
         self._stale |= set(self.panels) - self._fresh
         self.host.troubles = troubles
         if names:  # a desk that nobody sees shows the place at which it was seen last
@@ -299,9 +309,9 @@ class Dashboard:
         """The place for the browser: its number and those around it, and which views show it."""
         session = self.session
         # With a refused text in the box, a remark, an error or a run, what is seen is not the place's alone.
-        reading = self._reading
+        reading = self.reading
         plain = reading is None or (reading.ok and not reading.note)
-        plain = plain and self._typed in (None, box_text(session.text))
+        plain = plain and self.typed in (None, box_text(session.text))
         plain = plain and self.last_error is None and not session.model.is_running
         number = self._places.number(session.place, session.steps)
         return {
@@ -339,7 +349,8 @@ class Dashboard:
             for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
                 if self.host.has_trait(name):
                     setattr(self.host, name, value)
-            for name in sorted(self.in_sight() & self._fresh):
+            self._fresh &= self.in_sight()  # the others look at the selection when they come into sight
+            for name in sorted(self._fresh):
                 self.panels[name].chosen()
         self._told(selection)
 
@@ -371,7 +382,7 @@ class Dashboard:
 
     def _do_source(self, message: dict[str, Any]) -> None:
         session, draft = self.session, self.session.edits.draft
-        wanted = box_text(session.text) if self._typed is None else self._typed
+        wanted = box_text(session.text) if self.typed is None else self.typed
         text, language = str(message["text"]), message.get("language")
         document = session.document if draft is None else draft.source
         options = message.get("options")
@@ -383,18 +394,31 @@ class Dashboard:
         if isinstance(reading, Draft):
             return
         self._renew()
-        if self._typed is not None:  # what died before may live now
+        if self.typed is not None:  # what died before may live now
             reading = self.session.read(box_bytes(wanted))
         self._typed, self._reading = wanted, reading
+
+    def _do_open(self, message: dict[str, Any]) -> None:
+        """Another source begins with an empty text and no examples; taken back, the former is there again."""
+        session = self.session
+        with session.edits.as_one():
+            session.edits.begin_anew()
+            session.edits.memo = message.get("memo")
+            self._typed = self._reading = None
+            self._do_source(message)
 
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._typed, self._reading = str(message["text"]), None
         self._reading = self.session.read(box_bytes(self._typed))
 
-    def _restored(self, reading: Reading | None) -> None:
-        """A text of before is there again, with what was refused of it."""
+    def _restored(self, restore: Callable[[], Reading | None]) -> None:
+        """A text of before is there again, with what was refused of it, and perhaps another source or vocabulary."""
+        compiled, draft = self.session.inspect.compiled, self.session.edits.draft
+        reading = restore()
         if reading is not None:
             self._typed, self._reading = (None, None) if reading.ok else (box_text(reading.text), reading)
+        if self.session.inspect.compiled is not compiled or self.session.edits.draft is not draft:
+            self._renew()
 
     def _do_move(self, message: dict[str, Any]) -> None:
         by: Unit = "byte" if message.get("by") == "byte" else "token"
@@ -407,9 +431,15 @@ class Dashboard:
         self._place(moves[message["to"]])
 
     def _place(self, move: Callable[[], Any]) -> None:
-        """Move within the history or step on: what was typed and died is gone from the box."""
+        """Move within the history, or step on in place of what was typed and died."""
         move()
-        self._typed = self._reading = None
+        self._forget_typed()
+
+    def _forget_typed(self) -> None:
+        """What is in the text box is the session's text, unless what was refused of it is still there."""
+        reading, refused = self._reading, self.session.edits.refused
+        if reading is None or not refused or reading.text[reading.read :] != refused:
+            self._typed = self._reading = None
 
     def _renew(self) -> None:
         """Another grammar or tokenizer: nothing of the old one is up to date."""
@@ -425,7 +455,7 @@ class Dashboard:
             self._selection = {**self._selection, "token": None}
             self._renew()
         if change != "run":
-            self._typed = self._reading = None
+            self._forget_typed()
         if change == "place" and self.session.model.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
             return  # beginning and end of a run are always drawn
         self.refresh(change)

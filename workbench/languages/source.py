@@ -72,7 +72,10 @@ CAPS: Final = {"maxLength": 64, "maxItems": 8, "maxProperties": 8}
 """Bounds for what a small model would repeat for ever, by a word: the option `caps` of schemas and tools."""
 OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
     "ebnf": (Option("root_rule_name", "text", "root", "the rule that a whole text matches"),),
-    "lark": (Option("start", "text", "start", "the rule that a whole text matches"),),
+    "lark": (
+        Option("start", "text", "start", "the rule that a whole text matches"),
+        Option("trailing_skip", "flag", False, "what %ignore names may stand behind the last terminal, too"),
+    ),
     "regex": (
         Option("flags", "text", "", "any of i (ignore case), m (^ and $ at line ends), s (. takes line ends), u"),
         Option("match", "choice", "full", "match the whole text, or find a match somewhere in it", ("full", "search")),

@@ -1,5 +1,6 @@
 """What a source says that its author hardly means, each at its place: keywords of schemas that look misspelt,
-`required` as a Boolean, and what the engine has to say about a grammar (`Grammar.warnings`).
+`required` as a Boolean, `%ignore` at the ends of a text, and what the engine has to say about a grammar
+(`Grammar.warnings`).
 
 By the standard an unknown keyword is a note and forbids nothing, and so the engine takes it.  `additionalProperites` is
 then without effect, which nobody who wrote it meant.  Only names close to a keyword are told: others are somebody's.
@@ -10,7 +11,10 @@ Read on: `mistakes.py` (what a source cannot be read with), `workbench/panels/so
 from __future__ import annotations
 
 import json
+import re
 import warnings
+from collections.abc import Iterator
+from typing import Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
 from kernels_core.compiler import TOLD, outside
@@ -19,7 +23,13 @@ from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.source import Source
 
-__all__ = ["doubts", "misspelt", "warn_of"]
+__all__ = ["doubts", "misspelt", "unread_ends", "warn_of"]
+
+_IGNORE: Final = re.compile(r"^\s*(%ignore)\b", re.MULTILINE)
+_INITIAL: Final = re.compile(
+    r'^\s*%(?:llguidance|grammar_options)\s*\{[^}]*"allow_initial_skip"\s*:\s*true', re.MULTILINE
+)
+_ALLOW: Final = ("", "allows it", "allow it")
 
 
 def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
@@ -35,6 +45,23 @@ def warn_of(source: Source, grammar: Grammar) -> None:
         notes = (_told(source, one) for one in grammar.told if isinstance(one, GrammarNote))
         for one in (*misspelt(source), *notes):
             warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=outside("workbench"))
+
+
+def unread_ends(source: Source) -> Iterator[Mistake]:
+    """Where `%ignore` stands, if it says less than in Lark: nothing of the ends of a text."""
+    at = _IGNORE.search(source.text) if source.language == "lark" else None
+    if at is None:
+        return
+    ends, cures = [], []
+    if not _INITIAL.search(source.text):
+        ends.append("in front of the first terminal")
+        cures.append('`%llguidance {"allow_initial_skip": true}`')
+    if not source.option("trailing_skip"):
+        ends.append("behind the last terminal")
+        cures.append("the option `trailing_skip`")
+    if ends:
+        said = f"what is ignored may stand between terminals, but not {' nor '.join(ends)}, where Lark allows it"
+        yield mistake_at(source.text, *at.span(1), said, f"{' and '.join(cures)} {_ALLOW[len(cures)]}")
 
 
 def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:

@@ -122,6 +122,7 @@ class _Explorer:
         self.result = Exploration()
         self._edges: dict[tuple[int, int], _Edges] = {}
         self._seen: set[tuple[Kind, bytes, bytes]] = set()
+        self._told: set[int] = set()  # first bytes of the things that were told at this place
 
     def run(self, matcher: GrammarMatcher, text: bytes) -> None:
         quote = open_end(text)
@@ -159,7 +160,7 @@ class _Explorer:
         folded = bytearray()
         digits = bytearray()
         begun: set[int] = set()
-        known = len(self.result.found)
+        self._told.clear()
         separators: list[tuple[bytes, GrammarMatcher]] = []
         for values, after in edges.small:
             chosen = _kept(values, only)
@@ -184,7 +185,7 @@ class _Explorer:
                 elif not quote and not lead and path.unit in (b",", b";", b":"):
                     separators.append((path.unit, path.at))
         finally:  # what is known already is told, also where the budget is gone
-            folded += bytes(begun - {one.unit[0] for one in self.result.found[known:] if one.unit})
+            folded += bytes(begun - self._told)
             for number, (values, _) in enumerate(content):
                 self._class(lead, {*values, *(folded if number == 0 else b"")}, before, quote)
             self._class(lead, {*digits}, before, quote)
@@ -210,6 +211,9 @@ class _Explorer:
             if path.beside is not None and not self._differs(path):
                 return unit if len(unit) == 1 else b""
             self._end(path, lead, quote, before)
+            return b""
+        if unit == b"-" and not quote and live_bytes(path.at).strip(b"0123456789."):
+            self._end(path, lead, quote, before)  # a sign between two things rather than the sign of a number
             return b""
         edges = self.edges(path.at)
         behind = path.behind | {state_key(path.at)} | edges.beyond
@@ -287,6 +291,7 @@ class _Explorer:
         self._add(Continuation(kind, lead + path.unit, len(lead), then=then))
 
     def _add(self, continuation: Continuation) -> None:
+        self._told |= set(continuation.unit[:1])
         key = (continuation.kind, continuation.unit, continuation.members)
         if key not in self._seen:
             self._seen.add(key)

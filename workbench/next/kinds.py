@@ -78,7 +78,7 @@ def kind_of(unit: bytes, members: bytes, before: bytes, quote: bytes) -> Kind:
         return "close"
     if first in (b",", b":", b";"):
         return "separator"
-    if first in (b".", b"e", b"E", b"-") and unit.lower() in (b".", b"e", b"-") and before.isdigit():
+    if unit.lower() in (b".", b"e") and before.isdigit():
         return "number"
     if first.isalnum() or first == b"_" or first >= b"\x80":
         return "word"

@@ -15,6 +15,7 @@ from visualizers.live import MAX_ITEMS, AutomatonView
 from visualizers.way import Column, Travelled, Way
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers, rule_place, rules_at
+from workbench.provenance.rules import spelt_out
 from workbench.session import Change, Session
 
 __all__ = ["AutomatonPanel", "WayOf"]
@@ -36,11 +37,15 @@ class AutomatonPanel(Panel):
         super().__init__(desk)
         self._way = WayOf(desk.session)
         self._choosing = False
+        self._told_of: Automaton | None = None
         self.view: AutomatonView = AutomatonView(desk.session.inspect.automaton())
         self.view.observe(self._picked, names=["selected", "rule"])
 
     def update(self, change: Change | None) -> None:
-        self.view.automaton = automaton = self.session.inspect.automaton()
+        automaton = self.session.inspect.automaton()
+        if automaton is not self._told_of:
+            self._told_of = self.view.automaton = automaton
+            self.view.spelt_out = list(spelt_out(self.session.inspect))
         self.view.show(self.session.inspect.frontier(), self._way.travelled(automaton))
         self.view.places = self._places()
         self.chosen()

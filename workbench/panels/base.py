@@ -57,6 +57,7 @@ class Desk(Protocol):
         """Perform a person's command and bring everything up to date; what goes wrong is shown, not raised.
 
         "prefix" text · "move" to="back"|"forward"|"first"|"last", by="token"|"byte" · "goto" index · "token" id ·
+        "open" (as "source", with an empty text and no examples; `memo` is what panels keep with it) ·
         "text" text (str or bytes) to read on with · "source" text, language (None: as it is), options (None: as
         they are, or none of another language) · "undo" and "redo" of the text · "restore" number (of the session's
         `kept`) · "stop" · "select" any keys of `selection`.

@@ -8,12 +8,11 @@ Read on: `workbench/screen/state.py` (what is shown), `visualizers/screen.py` (t
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from visualizers.glyphs import clip
+from visualizers.glyphs import clip, glyph
 from visualizers.screen import ScreenView
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
@@ -32,6 +31,9 @@ __all__ = ["ScreenPanel"]
 MAX_TOKENS: Final = 160
 NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
 TOKENIZERS: Final = ("tekken",)
+START: Final = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True}
+OPENED: Final = "Ctrl+Z brings back the source and the text before"
+REPLACED: Final = "Ctrl+Z brings back the text before"
 _models: dict[str, Any] = {}
 _loading = threading.Lock()
 
@@ -52,6 +54,15 @@ def _called(source: Source) -> str:
     return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
 
 
+def _cut(model: LanguageModel, pieces: Sequence[bytes]) -> list[int]:
+    """The model's tokens of a text: its pieces, where each is one, else those into which its tokenizer cuts it."""
+    vocab = model.tokenizer.info.decoded_vocab
+    cut = [list(model.tokenizer.encode(piece)) for piece in pieces]
+    if all(len(ids) == 1 and bytes(vocab[ids[0]]) == piece for ids, piece in zip(cut, pieces, strict=True)):
+        return [ids[0] for ids in cut]
+    return list(model.tokenizer.encode(b"".join(pieces)))
+
+
 class ScreenPanel(Panel):
     """The screen that an explorer opens with."""
 
@@ -66,33 +77,54 @@ class ScreenPanel(Panel):
         self._entry: Entry | None = None
         self._recording: Recording | None = None
         self._model = model_word()
-        self._settings: dict[str, Any] = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True}
+        self._settings: dict[str, Any] = dict(START)
         self._plays = 0
         self._message = ""
         self._busy = ""
         self._said: dict[str, Any] = {}  # the last conversion of a run's steps
+        self._note = ""  # what was done in place of what was there
+        self._memo: object = None
         self._parts: tuple[Any, tuple[Part, ...]] = (None, ())
         self._shown: Any = None  # what the text was drawn from
         self._here: tuple[Any, Any] = (None, None)
         self._recent = opened_last()
         self._thread: threading.Thread | None = None
+        if self.session.edits.memo is None:
+            self._remember()
+
+    def _remember(self) -> None:
+        """Have the session keep what is opened and set here with its text: an edit that is taken back brings both."""
+        kept = (self._entry, self._recording, self._model, dict(self._settings))
+        self._memo = self.session.edits.memo = kept
+
+    def _recall(self) -> None:
+        """Show what the session keeps, where an edit was taken back or another screen has opened something."""
+        memo: Any = self.session.edits.memo
+        if memo is self._memo or memo is None:
+            return
+        self._memo, self._note = memo, ""
+        self._entry, self._recording, self._model, settings = memo
+        self._settings = dict(settings)
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def update(self, change: Change | None) -> None:
-        session, reading = self.session, self.desk.reading
+        session = self.session
+        self._recall()
         tokens = self._tokens()
-        refused = b"" if reading is None or reading.ok else reading.text[reading.read :]
-        if session.trace is not None and session.trace.died is not None:
+        refused = session.edits.refused
+        trace = session.trace
+        if trace is not None and trace.died is not None and matched(session.steps, tokens) == trace.followed:
             refused = refused or b"?"
         parts = self._parts_now()
         key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document)
         if key != self._shown:
             self._shown = key
             self.view.text = text_state(session, tokens, parts, refused).plain()
-        where = (session.place, session.document, session.steps, len(tokens), self._recording)
+        where = (session.place, session.document, session.steps, len(tokens), self._recording, self.desk.reading)
         if where != self._here[0] or session.model.is_running:
-            self._here = where, here_state(session, tokens, asked=not session.model.is_running)
+            asked = not session.model.is_running
+            self._here = where, here_state(session, tokens, asked=asked, reading=self.desk.reading)
         here, self.desk.forbids = self._here[1]
         self.view.here = here.plain()
         self.view.bar = self._bar()
@@ -108,7 +140,27 @@ class ScreenPanel(Panel):
             found.append(self._convert(trace.generation.steps))
         if self._recording is not None:
             found.append(self._recording.tokens)
-        return max(found, key=lambda tokens: matched(session.steps, tokens), default=())
+        best = max(found, key=lambda tokens: matched(session.steps, tokens), default=())
+        for other in found:  # a run that goes on from another was given what the other wrote
+            same = 0
+            for one, given in zip(other, best, strict=False):
+                if one.data != given.data or not given.given:
+                    break
+                same += 1
+            if other is not best and same:
+                best = [*other[:same], *best[same:]]
+        return best
+
+    def _beginning(self) -> int:
+        """How many steps are a beginning that a person made, from which a model goes on: those up to the last one that
+        was typed, and all of a run of which the end was taken away; none of a text that a model wrote."""
+        session = self.session
+        steps, tokens = [step for step in session.steps if not step.stop], self._tokens()
+        same = matched(steps, tokens)
+        free = session.trace is not None and session.trace.died is not None
+        if same == len(steps) and not free and any(one.data for one in tokens[same:]):
+            return same
+        return max((n + 1 for n in range(len(steps)) if n >= same or tokens[n].given), default=0)
 
     def _convert(self, steps: Sequence[Step]) -> Sequence[Token]:
         """Steps as the screen shows them; those that were converted before are kept."""
@@ -158,6 +210,7 @@ class ScreenPanel(Panel):
             "running": session.model.is_running,
             "busy": self._busy,
             "message": self._message or self.desk.trouble,
+            "note": self._note,
             "plays": self._plays,
             "edited": session.edits.draft is not None,
         }
@@ -169,20 +222,19 @@ class ScreenPanel(Panel):
         actions: dict[str, Callable[[dict[str, Any]], None]] = {
             "open": lambda message: self.open(str(message.get("name"))),
             "paste": lambda message: self._paste(str(message.get("text") or "")),
-            "run": lambda message: self._run(message),
+            "run": self._go_on,
             "step": lambda message: self._run(message, begin=self.session.index, more=1),
-            "branch": lambda message: self._run(
-                {**message, "seed": secrets.randbelow(10_000)}, begin=self.session.index
-            ),
+            "branch": self._branch,
             "choose": lambda message: self._choose(message),
             "share": lambda message: self._share(),
         }
         action = actions.get(kind or "")
+        self._message = ""
         if action is None:
-            self._message = ""
+            if kind in ("prefix", "text", "undo", "redo"):
+                self._note = ""
             super().received(content)
             return
-        self._message = ""
         try:
             action(content)
         except Exception as error:  # shown where it was asked for
@@ -200,12 +252,17 @@ class ScreenPanel(Panel):
             raise ValueError(f"the gallery has no {name!r}: {', '.join(one.name for one in GALLERY)}")
         session = self.session
         session.model.stop()
-        self._entry, self._recording = entry, recorded(entry.name)
-        self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True}
-        with session.inspect.held(), self.view.hold_sync():  # one message for all
-            session.edits.clear()
+        first = not session.steps and not session.edits.can_undo
+        with session.inspect.held(), self.view.hold_sync(), session.edits.as_one():  # one message for all, and one edit
+            self._entry, self._recording = entry, recorded(entry.name)
+            self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True}
+            self._note = "" if first else OPENED
+            session.edits.begin_anew()
             session.set_grammar(entry.source)
             self.lay()
+            self._remember()
+        if first:  # there is nothing to come back to
+            session.edits.watch(afresh=True)
 
     def lay(self) -> None:
         """Put the recorded run into the session, at its beginning, and let it play."""
@@ -227,19 +284,48 @@ class ScreenPanel(Panel):
         note_opened(source)
         self._recent = opened_last()
         self._entry = self._recording = None
-        self.desk.do("source", text=source.text, language=source.language, options=dict(source.options))
+        self._settings |= START
+        self._note = OPENED
+        kept = (None, None, self._model, dict(self._settings))
+        self._memo = kept
+        self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=kept)
 
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
             self._model = str(message["model"])
+            self._remember()
         if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
             self.session.set_tokenizer(message["tokenizer"])
 
-    def _run(self, message: dict[str, Any], *, begin: int = 0, more: int = MAX_TOKENS) -> None:
-        """Let the model write, after the first `begin` steps of the text; in a thread, with the screen following."""
+    def _go_on(self, message: dict[str, Any]) -> None:
+        """Let the model write from the beginning, or from where a person's text ends."""
+        refused = self.session.edits.refused
+        if refused and message.get("grammar", True):
+            shown = clip(glyph(refused), 24)
+            raise ValueError(f"the grammar refuses {shown}: take it away, or let the model write without the grammar")
+        if refused:
+            self._run(message, begin=len(self.session.steps), then=refused)
+        else:
+            self._run(message, begin=self._beginning())
+
+    def _branch(self, message: dict[str, Any]) -> None:
+        """Let the model go on with what it wanted here and was refused, free of the grammar."""
+        tokens, index = self._tokens(), self.session.index
+        wish = next((one for one in tokens[index].options if not one.allowed), None) if index < len(tokens) else None
+        if wish is None:
+            raise ValueError("nothing was refused here")
+        self._run(message, begin=index, then=wish.data, free=True)
+
+    def _run(
+        self, message: dict[str, Any], *, begin: int = 0, more: int = MAX_TOKENS, then: bytes = b"", free: bool = False
+    ) -> None:
+        """Let the model write, after the first `begin` steps of the text and `then`; in a thread, with the screen
+        following.  `free`: without the grammar."""
         session = self.session
         if session.model.is_running or self._busy:
             raise ValueError("wait until the run has ended, or stop it")
+        with session.edits.as_one():  # the settings of before belong to the text of before
+            self._note = REPLACED if len(session.steps) > begin or session.edits.refused not in (b"", then) else ""
         self._settings = {
             "prompt": str(message.get("prompt") or ""),
             "seed": int(message.get("seed") or 0),
@@ -251,7 +337,8 @@ class ScreenPanel(Panel):
         known = () if trace is None else trace.generation.steps
         same = matched(session.steps[:begin], self._convert(known)) if known else 0
         chat = None if self._entry is None or self._entry.chat else False
-        settings, constrained = dict(self._settings), bool(self._settings["grammar"])
+        settings, constrained = dict(self._settings), bool(self._settings["grammar"]) and not free
+        self._remember()
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
 
         def work() -> None:
@@ -261,8 +348,8 @@ class ScreenPanel(Panel):
                 given: list[Any] = (
                     list(known[:begin])
                     if begin and same == begin and trace and trace.generation.model == model.name
-                    else list(model.tokenizer.encode(b"".join(kept)))
-                )
+                    else _cut(model, kept)
+                ) + _cut(model, [then])
                 session.run(
                     model,
                     settings["prompt"],

@@ -14,7 +14,7 @@ from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.keywords import KEYWORDS
-from workbench.languages.warnings import doubts, misspelt
+from workbench.languages.warnings import doubts, misspelt, outside
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import SourcePlace, forbidding, place_at, provenance
 from workbench.provenance.rules import spans_of_rules, written
@@ -180,6 +180,7 @@ class SourcePanel(Panel):
             self._shown = key
             view.document = {**document_state(session), **self._answer}
             found = doubts(source, session.inspect.compiled.grammar) if draft is None else misspelt(source)
+            found = (*found, *outside(source))
             warned = [{**mistake_state(one), "warning": True} for one in found]
             view.mistakes = [mistake_state(one) for one in (draft.mistakes if draft is not None else ())] + warned
             view.status = "" if draft is None else draft.status

@@ -35,7 +35,11 @@ class WhyPanel(Panel):
         self.view.answers("reasons", self._reasons)
 
     def update(self, change: Change | None) -> None:
-        reading = self.desk.reading
+        reading, token = self.desk.reading, self.desk.selection.get("token")
+        if token != self._token and (token is not None or self._subject == self._token):
+            # Another was chosen while nobody saw this, or the text has become another and none is chosen any more.
+            self._token = self._subject = token
+            self._asked = ""
         if reading is not None and not reading.ok:  # the text in the box went no further than this place
             self._explain(reading.text[reading.read :], lead=reading.text[: reading.read])
         elif self._subject is not None:

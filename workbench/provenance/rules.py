@@ -1,7 +1,8 @@
 """Places in grammars that are written as rules or as a pattern: the very nodes that may be read next.
 
 The engine's automata remember which dotted positions each state stands for, and nodes remember where they were
-written; so a state of the frontier leads to `[0-9]+` in the text, not only to its rule.
+written; so a state of the frontier leads to `[0-9]+` in the text, not only to its rule.  A small rule is spelt out in
+its callers and has no states of its own: what calls it on every way to such a node is being read as well.
 
 Read on: `workbench/provenance/__init__.py`.
 """
@@ -9,32 +10,41 @@ Read on: `workbench/provenance/__init__.py`.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from kernels_core.automata.lower import AFTER
-from kernels_core.grammar.ir import DeferredRule, GrammarIR, children
+from kernels_core.automata.tables import FIRST_STATE
+from kernels_core.grammar.ir import DeferredRule, GrammarIR, RuleRef, children, walk
 from workbench.provenance.places import SourcePlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernels_core import CompiledGrammar
+    from kernels_core.inspect.layout import StateTable
     from kernels_core.inspect.snapshots import EarleyItem
     from workbench.languages import Source
     from workbench.session.context import Context
 
-__all__ = ["rule_places", "spans_of_rules"]
+__all__ = ["rule_places", "spans_of_rules", "spelt_out"]
 
 MAX_ITEMS = 200
+MAX_SITES = 60  # calls of small rules within one rule that are told apart
+MAX_STATES = 20_000
 MAX_PLACES = 1_000  # far more than anybody looks at; a state of many optional parts stands in front of each
 
 
-def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[EarleyItem]) -> list[SourcePlace]:
-    """The nodes that the items of a frontier of `compiled` wait for, and the rules they stand in."""
+def rule_places(
+    source: Source, compiled: CompiledGrammar, waiting: Iterable[EarleyItem], *, calls: bool = True
+) -> list[SourcePlace]:
+    """The nodes that the items of a frontier of `compiled` wait for, and the rules they stand in; with the `calls` that
+    lead to such a node in a rule that is spelt out."""
     tables = compiled.machine.tables
     ir: GrammarIR = tables.lowering.ir
     if ir.source != source.text:  # a grammar that was built by hand has no text
         return []
     found: list[SourcePlace] = []
+    table, known_calls = compiled.state_table, _calls_of(compiled)
     items = [item for item in waiting if item.scannable][:MAX_ITEMS]
     for item in items:
         known = False
@@ -54,6 +64,12 @@ def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[Ear
             text = source.text[span.start : span.end]
             label = _clip(text) if source.language == "regex" else f"{position.rule}: {_clip(text)}"
             found.append(SourcePlace("here", label, (span.start, span.end), None, position.rule))
+            whose = table.source_name(table.rule_of[item.state])
+            between = known_calls.between(ir, whose, position.rule) if calls and whose != position.rule else ()
+            for caller, ref in between:
+                if ref.span is not None:
+                    at = (ref.span.start, ref.span.end)
+                    found.append(SourcePlace("here", f"{caller}: {ref.name}", at, None, caller))
             if rule.span is not None and source.language != "regex":
                 found.append(
                     SourcePlace("around", position.rule, (rule.span.start, rule.span.end), None, position.rule)
@@ -61,6 +77,83 @@ def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[Ear
         if not known and item.span is not None:
             found.append(SourcePlace("here", item.rule, item.span, None, item.rule))
     return found
+
+
+def spelt_out(context: Context) -> tuple[str, ...]:
+    """The rules of the source that the engine has written into their callers, as far as it has made those, in the order
+    of the source."""
+    if context.document.language not in ("ebnf", "lark"):
+        return ()
+    table, ir = context.compiled.state_table, context.compiled.machine.tables.lowering.ir
+    if table.state_count > MAX_STATES:
+        return ()
+    rows = (table.row(state) for state in range(FIRST_STATE, table.state_count))
+    made = {table.source_name(row.rule) for row in rows if row.made}
+    sites = _sites(ir, made, _own(table))
+    spans = {ref.name: ir.rules[ref.name].span for _, ref in sites}
+    return tuple(name for _, name in sorted((span.start, name) for name, span in spans.items() if span is not None))
+
+
+def _own(table: StateTable) -> frozenset[str]:
+    """The rules that have automata of their own."""
+    return frozenset(table.source_name(number) for number in range(table.rule_count))
+
+
+def _sites(ir: GrammarIR, begin: Iterable[str], own: frozenset[str]) -> list[tuple[str, RuleRef]]:
+    """The calls in these rules, and in what is spelt out in them, of rules that are spelt out."""
+    found: list[tuple[str, RuleRef]] = []
+    waiting = list(begin)
+    seen = set(waiting)
+    for caller in waiting:
+        rule = ir.rules[caller]
+        if isinstance(rule, DeferredRule):
+            continue
+        for node in walk(rule.body):
+            if isinstance(node, RuleRef) and node.name not in own:
+                found.append((caller, node))
+                if node.name not in seen:
+                    seen.add(node.name)
+                    waiting.append(node.name)
+    return found
+
+
+class _Calls:
+    """Calls of rules that are spelt out, kept while the engine names no other rule."""
+
+    def __init__(self, own: frozenset[str]) -> None:
+        self._own = own
+        self._known: dict[tuple[str, str], list[tuple[str, RuleRef]]] = {}
+
+    def between(self, ir: GrammarIR, begin: str, end: str) -> list[tuple[str, RuleRef]]:
+        """The calls that are on every way from the rule `begin` to `end`, which is spelt out in it."""
+        if (begin, end) not in self._known:
+            self._known[begin, end] = _between(_sites(ir, [begin], self._own), begin, end)
+        return self._known[begin, end]
+
+
+_KNOWN: WeakKeyDictionary[CompiledGrammar, tuple[int, _Calls]] = WeakKeyDictionary()
+
+
+def _calls_of(compiled: CompiledGrammar) -> _Calls:
+    count, known = compiled.state_table.rule_count, _KNOWN.get(compiled)
+    if known is None or known[0] != count:
+        known = _KNOWN[compiled] = count, _Calls(_own(compiled.state_table))
+    return known[1]
+
+
+def _between(sites: list[tuple[str, RuleRef]], begin: str, end: str) -> list[tuple[str, RuleRef]]:
+    if len(sites) > MAX_SITES:
+        return []
+
+    def reaches(without: int) -> bool:
+        seen, grown = {begin}, True
+        while grown:
+            new = {ref.name for n, (caller, ref) in enumerate(sites) if n != without and caller in seen} - seen
+            seen |= new
+            grown = bool(new)
+        return end in seen
+
+    return [site for number, site in enumerate(sites) if not reaches(number)]
 
 
 def spans_of_rules(context: Context) -> dict[str, tuple[int, int]]:

@@ -29,12 +29,17 @@ from workbench.screen.parts import Part
 from workbench.screen.recording import Option, Token
 from workbench.session import Session
 from workbench.session.history import Step
+from workbench.session.result import Reading
 
 __all__ = ["Here", "How", "Row", "Shown", "Text", "here_state", "how", "matched", "text_state"]
 
 How = Literal["agreed", "pushed", "overruled", "forced", "typed", "refused"]
 PUSHED: Final = 0.1
 ROWS: Final = 4
+CHIPS: Final = 32
+"""So many things that may come at once are listed."""
+FEW: Final = 8
+"""Where there are fewer, what a separator leads to is listed too."""
 FORBIDS_MS: Final = 60.0
 QUICK: Final = 0.03
 
@@ -86,13 +91,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The place: how many tokens are read, what may come next, what the model wanted and was refused, and what is
-    still required."""
+    """The place: how many tokens are read, what may come next, what the model wanted and was refused, what is still
+    required, how much more may come than `next` lists, and why what was typed here is refused."""
 
     place: int
     next: tuple[Row, ...]
     wanted: tuple[Row, ...]
     end: str
+    more: str = ""  # what `next` leaves out
+    died: str = ""  # why what was typed here is refused
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -210,31 +217,46 @@ def _named(option: Option) -> str:
 
 
 def here_state(
-    session: Session, tokens: Sequence[Token], *, asked: bool = True
+    session: Session, tokens: Sequence[Token], *, asked: bool = True, reading: Reading | None = None
 ) -> tuple[Here, tuple[SourcePlace, ...]]:
     """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
-    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time."""
+    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time.
+    `reading`: the fate of what was typed here."""
     index = session.index
     token = tokens[index] if not session.place.offset and index < len(tokens) else None
     if token is not None and matched(session.steps, tokens) < min(index, len(session.steps)):
         token = None
     forbids: tuple[SourcePlace, ...] = ()
     wanted: tuple[Row, ...] = ()
+    more = ""
     if token is not None and not token.given:
-        rows = tuple(_row(option, token) for option in token.options if option.allowed)[:ROWS]
+        rows = _likely(token)
         refused = [option for option in token.options if not option.allowed][:2]
-        if asked and refused and refused[0].data:
-            forbids = forbidding(session.inspect, refused[0].data, budget_ms=FORBIDS_MS)
-        wanted = tuple(
-            _refused(session, option, forbids if not number else ()) for number, option in enumerate(refused)
-        )
+        blamed = [
+            forbidding(session.inspect, option.data, budget_ms=FORBIDS_MS) if asked and option.data else ()
+            for option in refused
+        ]
+        forbids = blamed[0] if blamed else ()
+        wanted = tuple(_refused(session, *both) for both in zip(refused, blamed, strict=True))
     else:
-        rows = _outlook(session)
-    return Here(index, rows, wanted, _end(session)), forbids
+        rows, more = _outlook(session)
+    if asked and token is not None and token.data and index == len(session.steps):
+        reading = session.inspect.explain(token.data)  # what a model that was free went on with
+        forbids = forbids or forbidding(session.inspect, token.data, budget_ms=FORBIDS_MS)
+    died = "" if reading is None or reading.ok else reading.verdict
+    return Here(index, rows, wanted, _end(session), more, died), forbids
 
 
-def _row(option: Option, token: Token) -> Row:
-    return Row(_named(option), box_text(option.data), option.before, option.after, option.data == token.data)
+def _likely(token: Token) -> tuple[Row, ...]:
+    """What the model would have taken with the highest probabilities, and what it took, though that was unlikely."""
+    rows = [_row(option, option.data == token.data) for option in token.options if option.allowed][:ROWS]
+    if not any(row.taken for row in rows):
+        rows[ROWS - 1 :] = [_row(Option(token.data, token.p, _sure(token), True), True)]
+    return tuple(rows)
+
+
+def _row(option: Option, taken: bool) -> Row:
+    return Row(_named(option), box_text(option.data), option.before, option.after, taken)
 
 
 def _refused(session: Session, option: Option, forbids: Sequence[SourcePlace]) -> Row:
@@ -246,16 +268,24 @@ def _refused(session: Session, option: Option, forbids: Sequence[SourcePlace]) -
     return Row(_named(option), box_text(option.data), option.before, 0.0, why=why, keyword=keyword)
 
 
-def _outlook(session: Session) -> tuple[Row, ...]:
-    """What may come by meaning, where no model was asked."""
+def _outlook(session: Session) -> tuple[tuple[Row, ...], str]:
+    """What may come by meaning, where no model was asked, and what is left out.
+
+    What may come at once stands before what a separator or white space leads to, which is shown with it.
+    """
     if session.inspect.is_terminated:
-        return ()
+        return (), ""
     try:
         found = session.inspect.next(seconds=QUICK)
     except BudgetExceededError:
-        return ()
+        return (), "no search within the budget"
     chips = [chip for group in found for chip in group.chips]
-    return tuple(Row(clip(chip.label, 28), box_text(chip.text)) for chip in chips[: 2 * ROWS])
+    first = [chip for chip in chips if not chip.lead]
+    led = [chip for chip in chips if chip.lead]
+    shown = first[:CHIPS] + led[: max(0, FEW - len(first))]
+    rows = tuple(Row(clip(chip.lead + chip.label, 28), box_text(chip.text)) for chip in shown)
+    left = len(first) - len(first[:CHIPS]) + sum(group.more for group in found)
+    return rows, (f"and {left:,} more" if left else "") or ("" if found.complete else "and perhaps more")
 
 
 def _end(session: Session) -> str:

@@ -12,6 +12,7 @@ Read on: `history.py` (the tape), `masks.py`, `shadow.py`, `session.py` (what a 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, TypeVar, cast
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
@@ -25,7 +26,7 @@ from workbench.session.masks import MAX_ASKED, MAX_CONTINUATIONS, Fills, Known
 from workbench.session.matching import play, read_bytes
 from workbench.session.result import StepError
 from workbench.session.shadow import Shadow
-from workbench.session.undo import Undo, Version
+from workbench.session.undo import Scene, Undo, Version
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["Change", "Core", "Here"]
@@ -52,12 +53,14 @@ class Core:
         self.compiler = GrammarCompiler(tokenizer.info, options=options)
         self.tape = Tape()
         self.place = Place()
-        self.rest = b""  # typed after the text, and refused
+        self.rest = b""  # typed at the end of the tape, and refused
         self.undo = Undo()
         self.fills = Fills()
         self.continuations = Known(MAX_CONTINUATIONS)  # by parser state and end of the text; a megabyte each
         self.seen: dict[str, Any] = {}  # at this place
         self.run: object = None  # the generation that is stepping the session
+        self.trace: object = None  # of the last one
+        self.memo: object = None  # what panels keep with the text
         self.model_replaced = ""
         """The name of the vocabulary in whose place a model's came; "" where none did."""
         self._known = Known()  # by parser state
@@ -201,8 +204,6 @@ class Core:
         Takes the lock, and tells the observers without it.
         """
         with self.lock:
-            if self.rest:
-                self.drop()
             place = choose()
             if place is None or place == self.place:
                 return False
@@ -251,12 +252,17 @@ class Core:
 
     def version(self) -> Version:
         """What the session holds."""
-        return Version(self.tape.steps, self.place, self.rest)
+        return Version(self.tape.steps, self.place, self.rest, self.tokenizer.info.fingerprint, self.scene())
+
+    def scene(self) -> Scene:
+        """What its text stands in."""
+        told = (self.model_replaced, self.examples, self.trace, self.memo, self.undo.dropped)
+        return Scene(self.document, self.draft, self.tokenizer, *told)
 
     def replace(self, tape: Tape, rest: bytes = b"") -> None:
         """`arrive`, as an edit; `rest` was typed after `tape` and is refused."""
-        before = self.version()
-        old, new = self.text + self.rest, tape.data + rest
+        before = replace(self.version(), scene=None)
+        old, new = self.tape.data + self.rest if self.rest else self.text, tape.data + rest
         if old != new:
             group = None
             if abs(len(new) - len(old)) <= TYPED_AT_ONCE:
@@ -269,7 +275,7 @@ class Core:
 
     def drop(self, text: bytes = b"", run: object = None) -> None:
         """What is undone or refused is about to be lost to `text`: keep it."""
-        before = self.version()
+        before = replace(self.version(), scene=None)
         self.undo.note(before, run)
         if not text.startswith(before.text):
             self.undo.keep(before)

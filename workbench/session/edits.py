@@ -7,8 +7,8 @@ Read on: `core.py`, `undo.py` (versions), `session.py` (the shorter names of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +17,21 @@ import numpy as np
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Draft, Source
-from workbench.session.core import Core
+from workbench.session.core import Change, Core
 from workbench.session.history import Place, Step, Tape, Unit
 from workbench.session.inspector import Inspector
 from workbench.session.matching import (
+    Piece,
     as_unit,
     bytes_of,
     lay,
-    report,
     single_bytes,
     step_of_token,
     tokenise,
 )
 from workbench.session.result import Reading, StepError
 from workbench.session.shadow import Shadow
-from workbench.session.undo import Undo, Version
+from workbench.session.undo import Scene, Version
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
@@ -145,6 +145,12 @@ class Edits:
             self._core.replace(Tape())
         self._core.tell("place")
 
+    def begin_anew(self) -> None:
+        """Forget the text, its other continuations, its examples, and the trace of what wrote it."""
+        self.clear()
+        with self._core.lock:
+            self._core.examples, self._core.trace, self._core.undo.dropped = (), None, ()
+
     def _check(self, data: bytes) -> None:
         """`StepError` where `data` cannot be read here."""
         self._core.refuse_after_stop()
@@ -207,19 +213,48 @@ class Edits:
             compiled = core.document.compile(compiler)
             shadow = Shadow(compiled)
             tape, reading = lay(shadow, *tokenise(core.text, loaded))
-            core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
-            core.run_on(compiled, shadow, tape)
-            core.undo, core.rest = Undo(), reading.text[reading.read :]
+            with self.as_one():
+                core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
+                core.run_on(compiled, shadow, tape)
+                core.rest = reading.text[reading.read :]
             reading = self._inspect.told(reading, core.rest)
         core.tell("tokenizer")
         return reading
 
     # -- taken back --------------------------------------------------------------------------------------------------
 
-    def watch(self) -> None:
-        """A panel shows the text: what was made before its first opening stays, later edits can be taken back."""
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """All that is done within is one edit, and taking it back brings the source, the vocabulary, the examples, the
+        trace and the `memo` of before."""
+        core = self._core
+        with core.lock:
+            core.undo.begin(core.version())
+        try:
+            yield
+        finally:
+            with core.lock:
+                core.undo.end()
+
+    @property
+    def memo(self) -> object:
+        """What panels keep with the text, and what comes back with it."""
+        return self._core.memo
+
+    @memo.setter
+    def memo(self, memo: object) -> None:
+        self._core.memo = memo
+
+    @property
+    def refused(self) -> bytes:
+        """What was typed at the end of the text and is refused."""
+        return self._core.rest
+
+    def watch(self, *, afresh: bool = False) -> None:
+        """A panel shows the text: what was made before its first opening (`afresh`: before now) stays, later edits can
+        be taken back."""
         with self._core.lock:
-            self._core.undo.see()
+            self._core.undo.see(afresh=afresh)
 
     @property
     def can_undo(self) -> bool:
@@ -251,7 +286,7 @@ class Edits:
             kept = undo.kept(now.text)
             if not 0 <= number < len(kept):
                 raise IndexError(f"there is no continuation {number}: {len(kept)} are kept")
-            version = kept[number]
+            version, now = kept[number], replace(now, scene=None)
             undo.note(now)
             if not version.text.startswith(now.text):
                 undo.keep(now)
@@ -267,14 +302,40 @@ class Edits:
             version = take(core.version())
             if version is None:
                 return None
-            tape, _ = lay(core.shadow(), [(step.data, step.token_id) for step in version.steps])
-            whole = tape.steps == version.steps  # under another grammar the text may die earlier
-            core.arrive(tape)
-            if whole:
-                core.go(version.place)
+            try:
+                change: Change = "place" if version.scene is None else self._enter(version.scene)
+            except MaskscopeError:  # a limit of time, say
+                core.undo.refuse()
+                raise
+            pieces: list[Piece] = [(step.data, step.token_id) for step in version.steps]
+            ours = version.vocabulary == core.tokenizer.info.fingerprint
+            if not ours:
+                pieces = tokenise(b"".join(step.data for step in version.steps), core.tokenizer)[0]
+            tape, reading = lay(core.shadow(), pieces)
+            # Under another grammar the text may die earlier.
+            whole = tape.steps == version.steps if ours else reading.ok
             core.rest = version.rest if whole else version.text[len(tape.data) :]
-            text, shadow = core.text, core.shadow()
-            reading = report(text + core.rest, 0, len(text), shadow, shadow.fork())
+            if core.rest:
+                reading = lay(core.shadow(), [(tape.data, None), (core.rest, None)])[1]
+            core.arrive(tape)
             reading = self._inspect.told(reading, core.rest)
-        core.tell("place")
+            if whole and ours:
+                core.go(version.place)
+        core.tell(change)
         return reading
+
+    def _enter(self, scene: Scene) -> Change:
+        """Have what the text of a version stood in."""
+        core = self._core
+        other = scene.tokenizer is not core.tokenizer
+        change: Change = "tokenizer" if other else "place"
+        if other or scene.document is not core.document:
+            compiler = GrammarCompiler(scene.tokenizer.info, options=core.options) if other else core.compiler
+            compiled = scene.document.compile(compiler)
+            core.compiler, core.tokenizer, core.document = compiler, scene.tokenizer, scene.document
+            core.run_on(compiled, Shadow(compiled), Tape())
+            change = "tokenizer" if other else "grammar"
+        core.draft, core.model_replaced = scene.draft, scene.model_replaced
+        core.examples, core.trace, core.memo = scene.examples, scene.trace, scene.memo
+        core.undo.dropped = scene.dropped
+        return change

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kernels_core.errors import MaskscopeError
 from workbench.generation.step import Step
@@ -44,7 +44,6 @@ class ModelLoop:
         self._edits = edits
         self._session = session
         self._run: Run | None = None
-        self._trace: Trace | None = None
 
     async def generate(
         self, model: LanguageModel, prompt: object, *, constrained: bool = True, pace: float = 0.0, **options: Any
@@ -102,11 +101,11 @@ class ModelLoop:
     def trace(self) -> Trace | None:
         """The trace of the last generation, also of one that was interrupted or failed."""
         run = self._run
-        return self._trace if run is None else run.trace
+        return cast("Trace | None", self._core.trace) if run is None else run.trace
 
     def copy(self, other: ModelLoop) -> None:
         """Show what `other`, of a session with the same text, has to show."""
-        self._trace, self._core.model_replaced = other.trace, other.replaced
+        self._core.trace, self._core.model_replaced = other.trace, other.replaced
 
     @property
     def replaced(self) -> str:
@@ -124,14 +123,15 @@ class ModelLoop:
                 "a session follows whole tokens, and the first ones of a healed text are partly the prompt's: use "
                 "`wb.generate(..., healing=True)`"
             )
-        if core.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
-            before = core.model_replaced or core.tokenizer.name
-            edits.set_tokenizer(model.tokenizer)
-            core.model_replaced = "" if before == model.tokenizer.name else before
-        edits.clear()
-        written = core.document.for_a_model()
-        if constrained and written is not core.document:
-            edits.set_grammar(written)
+        with edits.as_one():
+            if core.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
+                before = core.model_replaced or core.tokenizer.name
+                edits.set_tokenizer(model.tokenizer)
+                core.model_replaced = "" if before == model.tokenizer.name else before
+            edits.clear()
+            written = core.document.for_a_model()
+            if constrained and written is not core.document:
+                edits.set_grammar(written)
         from workbench.generation import stream
 
         grammar = self._inspect.matcher if constrained else None
@@ -140,12 +140,13 @@ class ModelLoop:
         with core.lock:
             self._refuse_second()
             self._run = core.run = run
+            core.undo.join(run)  # taken back at once, with what made room for it
         try:
             core.tell("run")
             yield run
         finally:
             with core.lock:
-                self._trace, self._run, core.run = run.trace, None, None
+                core.trace, self._run, core.run = run.trace, None, None
                 core.log.listen(core.matcher)
             core.tell("run")
 

@@ -188,6 +188,7 @@ class Session(Here, Displayed):
     def undo(self) -> Reading | None:
         """Make the text what it was before the last edit, with what was refused then; None where there was none.
 
+        A generation or another tokenizer is one edit, and source, tokenizer and trace are then those of before, too.
         `back` only moves through the history.
         """
         return self.edits.undo()
