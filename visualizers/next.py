@@ -149,12 +149,12 @@ def rule_of(one: Mapping[str, Any]) -> str:
 
 def refused_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
     """The refused tokens by reason, as a table."""
-    heads = ("tokens", "after reading", "refused bytes", "expected", "forbidden by")
+    heads = ("tokens", "after reading", "refused bytes", "expected", "reason")
     rows = "".join(
         "<tr>"
         + "".join(
             f'<td style="{_CELL}">{html_escape(clip(str(cell), 120))}</td>'
-            for cell in (f"{row['count']:,}", row["read"] or "(here)", row["fatal"], row["expected"], row["by"])
+            for cell in (f"{row['count']:,}", row["read"] or "(nothing)", row["fatal"], row["expected"], row["by"])
         )
         + "</tr>"
         for row in state["rows"][:limit]

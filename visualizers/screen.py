@@ -57,10 +57,17 @@ class ScreenView(LiveView[Mapping[str, Any]]):
         place, spans, bars = here.get("place", 0), [], []
         for number, (text, how, mask, us, told, sure) in enumerate(tokens):
             style = f"background-color:rgba({TINTS[how]},0.22)" if how in TINTS else ""
-            style += ";text-decoration:line-through" if how == "refused" else ";opacity:0.5" if number >= place else ""
+            style += (
+                ";text-decoration:underline wavy #b3261e"
+                if how == "refused"
+                else ";opacity:0.5"
+                if number >= place
+                else ""
+            )
             if sure is not None:  # the less sure the model was of the leaf, the stronger
                 style += f";border-bottom:2px dotted rgba(128,128,128,{1 - sure:.2f})"
             mark = '<span style="color:#2357d8">▏</span>' if number == place else ""
+            mark += "✗" if how == "refused" and (not number or tokens[number - 1][1] != "refused") else ""
             spans.append(f'{mark}<span style="{style}" title="{html_escape(told)}">{html_escape(text)}</span>')
             if mask:
                 tall = BLOCKS[min(7, max(0, int((math.log10(max(us, 0.1)) + 1) * 8 / 5)))]

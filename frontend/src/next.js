@@ -105,7 +105,7 @@ function render({ model, el }) {
       if (asked !== state) python.ask({ type: "more" }, () => {});
       asked = state;
     } else if (!state.complete && state.groups) rows.push(h("div", { class: "ms-note warn" }, "the search ran out of time: there may be more than is listed"));
-    if (state.uncounted && !searching) rows.push(h("div", { class: "ms-note", "data-testid": "next-uncounted" }, `${many(state.uncounted, "allowed token")} begin something else`));
+    if (state.uncounted && !searching) rows.push(h("div", { class: "ms-note", "data-testid": "next-uncounted" }, `${many(state.uncounted, "more allowed token")} of no group above`));
     rows.push(...toTheEnd(state));
     return rows;
   }
@@ -211,9 +211,9 @@ function render({ model, el }) {
       asked = state;
       python.ask({ type: "reasons" }, () => {});
     }
-    const out = [table(["tokens", "after reading", "this cannot come", "expected", "forbidden by"], state.rows, (row, k) => [
+    const out = [table(["tokens", "after reading", "this cannot come", "expected", "reason"], state.rows, (row, k) => [
       h("td", { class: "ms-num" }, bar(row.count / state.total), number(row.count)),
-      h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing: here")),
+      h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing")),
       h("td", { class: "ms-mono no" }, row.fatal), h("td", { class: "ms-mono yes" }, row.expected), reason(row)], "refusal")];
     if (state.more) out.push(h("div", { class: "ms-note" }, `and ${many(state.more, "token")} in smaller groups`));
     if (state.control) out.push(h("div", { class: "ms-note", "data-testid": "next-control" }, `and ${many(state.control, "control token")}, which write no text`));

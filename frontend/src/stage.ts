@@ -6,6 +6,13 @@
 import { h } from "./common.js";
 import dock from "./dock.js";
 
+// What is opened is read from its top, which a page that scrolls may have out of sight.
+function fromTop(node: HTMLElement) {
+  let page = node.parentElement;
+  while (page && !/auto|scroll/.test(getComputedStyle(page).overflowY)) page = page.parentElement;
+  if (node.getBoundingClientRect().top < (page?.getBoundingClientRect().top ?? 0)) node.scrollIntoView({ block: "start" });
+}
+
 async function render({ model, host, root, parts, draw }: any) {
   const undo: (() => void)[] = [];
   const wire = "screen__face";
@@ -32,12 +39,15 @@ async function render({ model, host, root, parts, draw }: any) {
     undo.push(await dock.render({ model, host, root: hood, parts: parts.filter((part: any) => part.name !== "screen"), draw }));
     hood.querySelector(".ms-tools")!.prepend(back);
   }
+  let shown = false;
   async function face() {
     const below = host.get(wire) === "hood";
     screen.hidden = below;
     hood.hidden = !below;
     if (below) await (opened ??= open());
     host.look(below ? hood.querySelector(".ms-desk") : screen.firstElementChild);
+    if (below !== shown) fromTop(root);
+    shown = below;
   }
   for (const [event, handler] of [[wire, face], ["screen__pane", pane]] as const) {
     host.on(`change:${event}`, handler);

@@ -65,7 +65,7 @@ def test_it_is_alive_when_it_opens_and_nothing_is_typed(page: Page) -> None:
     assert re.fullmatch(r"\d+%", leaf.evaluate("node => node.style.getPropertyValue('--doubt')"))
     page.get_by_test_id("screen").focus()
     page.keyboard.press(" ")  # hold
-    expect(page.get_by_test_id("play")).to_have_text("▶")
+    expect(page.get_by_test_id("play")).to_have_text("↻")
 
 
 def test_it_is_one_screen_with_few_controls(page: Page) -> None:

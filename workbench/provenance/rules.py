@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.languages import Source
     from workbench.session.context import Context
 
-__all__ = ["rule_places", "spans_of_rules"]
+__all__ = ["called", "rule_places", "spans_of_rules"]
 
 MAX_ITEMS = 200
 MAX_PLACES = 1_000  # far more than anybody looks at; a state of many optional parts stands in front of each
@@ -52,15 +52,20 @@ def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[Ear
                 continue
             known = True
             text = source.text[span.start : span.end]
-            label = _clip(text) if source.language == "regex" else f"{position.rule}: {_clip(text)}"
+            label = _clip(text) if source.language == "regex" else f"{called(source, position.rule)}: {_clip(text)}"
             found.append(SourcePlace("here", label, (span.start, span.end), None, position.rule))
             if rule.span is not None and source.language != "regex":
-                found.append(
-                    SourcePlace("around", position.rule, (rule.span.start, rule.span.end), None, position.rule)
-                )
+                span_ = (rule.span.start, rule.span.end)
+                found.append(SourcePlace("around", called(source, position.rule), span_, None, position.rule))
         if not known and item.span is not None:
-            found.append(SourcePlace("here", item.rule, item.span, None, item.rule))
+            found.append(SourcePlace("here", called(source, item.rule), item.span, None, item.rule))
     return found
+
+
+def called(source: Source, rule: str) -> str:
+    """The name that a rule has in the source.  With `%ignore` the engine makes more rules of one of Lark's, whose names
+    have no dots."""
+    return rule.removesuffix(".first").removesuffix(".text") if source.language == "lark" else rule
 
 
 def spans_of_rules(context: Context) -> dict[str, tuple[int, int]]:

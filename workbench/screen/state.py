@@ -5,7 +5,7 @@ those that the grammar allowed.
 
 A token of the text was *agreed* (the model gave nearly all of its probability to what the grammar allows), *pushed*
 (the grammar took more than a tenth away), *overruled* (the model's favourite was refused), *forced* (the grammar left
-one choice), or *typed* (no model wrote it).
+one choice), *free* (the model wrote without the grammar), or *typed* (no model wrote it).
 
 Read on: `recording.py` (runs), `parts.py`, `workbench/panels/screen.py`, `frontend/src/screen.ts` (draws it).
 """
@@ -32,7 +32,7 @@ from workbench.session.history import Step
 
 __all__ = ["Here", "How", "Row", "Shown", "Text", "here_state", "how", "matched", "text_state"]
 
-How = Literal["agreed", "pushed", "overruled", "forced", "typed", "refused"]
+How = Literal["agreed", "pushed", "overruled", "forced", "free", "typed", "refused"]
 PUSHED: Final = 0.1
 ROWS: Final = 4
 FORBIDS_MS: Final = 60.0
@@ -104,6 +104,8 @@ def how(token: Token) -> How:
         return "forced"
     if token.refused is not None:
         return "overruled"
+    if not token.mask and token.mass == 1:  # no mask was asked for
+        return "free"
     return "pushed" if token.mass < 1 - PUSHED else "agreed"
 
 
@@ -193,9 +195,10 @@ def _texts(pieces: Sequence[bytes]) -> list[str]:
 
 def _told(number: int, token: Token) -> str:
     shown = STOP_TOKEN if token.stop else glyph(token.data)
-    told = (
-        f"step {number + 1}: {shown}, probability {_percent(token.p)}; the grammar removed {_percent(1 - token.mass)}"
-    )
+    told = f"step {number + 1}: {shown}, probability {_percent(token.p)}; "
+    if how(token) == "free":
+        return f"{told}written without the grammar"
+    told += f"the grammar removed {_percent(1 - token.mass)}"
     if token.refused is not None:
         told += f"; the model wanted {_named(token.refused)} ({_percent(token.refused.before)})"
     return f"{told}; mask {token.mask} in {token.us:g} µs" if token.mask else told
