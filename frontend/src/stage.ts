@@ -8,9 +8,10 @@ import dock from "./dock.js";
 
 // What is opened is read from its top, which a page that scrolls may have out of sight.
 function fromTop(node: HTMLElement) {
-  let page = node.parentElement;
-  while (page && !/auto|scroll/.test(getComputedStyle(page).overflowY)) page = page.parentElement;
-  if (node.getBoundingClientRect().top < (page?.getBoundingClientRect().top ?? 0)) node.scrollIntoView({ block: "start" });
+  const { top } = node.getBoundingClientRect();
+  let seen = 0;
+  for (let page = node.parentElement; page; page = page.parentElement) if (page.scrollHeight > page.clientHeight + 1 && getComputedStyle(page).overflowY !== "visible") seen = Math.max(seen, page.getBoundingClientRect().top);
+  if (top < seen) node.scrollIntoView({ block: "start" });
 }
 
 async function render({ model, host, root, parts, draw }: any) {

@@ -30,7 +30,8 @@ KEPT = """(told) => [...window.jupyterapp.shell.currentWidget.content.model.cell
 CUT = """() => {
   const screen = document.querySelector(".ms-first"), edge = screen.getBoundingClientRect().right;
   return [...screen.querySelectorAll("button, select, input, textarea, h1, label, span, code, td, th, div")]
-    .filter((one) => one.offsetParent && !one.closest(".cm-editor, .shared") && one.getBoundingClientRect().right > edge + 1)
+    .filter((one) => one.offsetParent && !one.closest(".cm-editor, .shared"))
+    .filter((one) => one.getBoundingClientRect().right > edge + 1)
     .map((one) => `${one.className}: ${one.textContent.slice(0, 30)}`);
 }"""
 LINES = """node => {
