@@ -40,7 +40,7 @@ class NextView(AskedView[Mapping[str, Any]]):
     """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
     each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
 
-    `tab` is the tab in front; `selection` is what all views share, of which this one sets `token`, `rule` and
+    `tab` is the tab in front; `json`: whether the source is of JSON, which alone has objects with members; `selection` is what all views share, of which this one sets `token`, `rule` and
     `pointer`.
     """
 
@@ -55,6 +55,7 @@ class NextView(AskedView[Mapping[str, Any]]):
     refused = synced(t.Dict())
     uncertain = synced(t.Dict())
     tab = synced(t.Enum(TABS, default_value="next"))
+    json = synced(t.Bool(True))
     selection = synced(t.Dict())
 
     def __init__(self) -> None:

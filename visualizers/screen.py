@@ -79,7 +79,7 @@ class ScreenView(LiveView[Mapping[str, Any]]):
         )
         legend = " ".join(f'<span style="background-color:rgba({TINTS[how]},0.22)">{how}</span>' for how in LEGEND)
         said = " · ".join(
-            html_escape(str(self.bar[key])) for key in ("title", "prompt", "speaker") if self.bar.get(key)
+            html_escape(str(self.bar[key])) for key in ("title", "prompt", "speaker", "look") if self.bar.get(key)
         )
         rows = [(row, "") for row in here.get("next", ())]
         rows += [(row, " ✗ " + str(row["keyword"] or row["why"]).replace("`", "")) for row in here.get("wanted", ())]

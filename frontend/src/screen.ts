@@ -172,7 +172,7 @@ function render({ model, el, host }: any) {
     fill(bars, columns);
     const count = Math.max(1, parts.reduce((all, [, , length]) => all + length, 0));
     modes.replaceChildren(...parts.map(([name, hue, length]) => {
-      const one = h("span", { class: `ms-hue-${hue}`, title: name }, name);
+      const one = h("span", { class: `ms-hue-${hue}`, title: name }, h("span", {}, name));
       one.style.flex = `${length} 1 0`;
       return one;
     }), h("i", { class: "ms-at" }));

@@ -239,6 +239,31 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         assert session.trace.generation.tokens == first.tokens[:3]
 
 
+def test_what_a_model_writes_without_the_grammar_agrees_with_nobody() -> None:
+    pytest.importorskip("torch")
+    with wb.explore() as explorer:
+        panel = explorer.panels["screen"]
+        assert isinstance(panel, ScreenPanel)
+        panel.received({"kind": "choose", "model": "demo"})
+        panel.received({"kind": "run", "prompt": "weather in Lund", "seed": 1, "temperature": 1.0, "grammar": False})
+        panel.wait()
+        view: Any = explorer.views["screen"]
+        told = {how for _, how, *_ in view.text["tokens"]}
+        assert "free" in told
+        assert told <= {"free", "refused"}
+        assert view.bar["speaker"] == "the demo model wrote this, without the grammar"
+        assert view.bar["look"] == ""
+
+
+def test_every_entry_says_what_to_look_at() -> None:
+    with wb.explore() as explorer:
+        panel = explorer.panels["screen"]
+        assert isinstance(panel, ScreenPanel)
+        for entry in GALLERY:
+            panel.received({"kind": "open", "name": entry.name})
+            assert explorer.views["screen"].bar["look"] == entry.look != ""  # type: ignore[attr-defined]
+
+
 def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> None:
     with wb.explore() as explorer:
         session = explorer.session

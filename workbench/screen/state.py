@@ -135,13 +135,14 @@ def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part],
         fill = fills[number] if number < len(fills) else None
         mask, us = ("", 0.0) if fill is None else (NAMES[fill.kind][0], round(fill.nanoseconds / 1e3, 1))
         if number < same and not tokens[number].given:
-            # What a mask cost here, rather than where the run was recorded.
-            token = tokens[number] if fill is None else replace(tokens[number], mask=mask, us=us)
+            # What a mask cost here, rather than where the run was recorded; a run without the grammar asked for none.
+            kind, token = how(tokens[number]), tokens[number]
+            token = token if fill is None or kind == "free" else replace(token, mask=mask, us=us)
             told, sure = _told(number, token), None
             if number in leaves:
                 name, sure = leaves[number]
                 told += f"; {name} is {_percent(sure)} sure"
-            shown.append(Shown(written, how(token), token.mask, token.us, told, sure))
+            shown.append(Shown(written, kind, token.mask, token.us, told, sure))
             continue
         shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {glyph(step.data)}, typed"))
     rest = tokens[same:] if same == len(steps) and refused else ()
