@@ -40,8 +40,8 @@ class NextView(AskedView[Mapping[str, Any]]):
     """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
     each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
 
-    `tab` is the tab in front; `json`: whether the source is of JSON, which alone has objects with members; `selection` is what all views share, of which this one sets `token`, `rule` and
-    `pointer`.
+    `tab` is the tab in front, `json` whether the source is of JSON, which alone has objects with members.  `selection`
+    is what all views share, of which this one sets `token`, `rule` and `pointer`.
     """
 
     _module = "next"

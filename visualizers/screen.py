@@ -21,7 +21,7 @@ from visualizers.live_base import LiveView, Traits, synced
 __all__ = ["ScreenView"]
 
 TINTS: Final = {
-    "agreed": "0,158,115", "pushed": "230,159,0", "overruled": "213,94,0", "refused": "213,94,0",
+    "agreed": "0,158,115", "pushed": "230,159,0", "overruled": "213,94,0", "refused": "179,38,30",
     "forced": "128,136,144",
 }  # fmt: skip
 LEGEND: Final = ("agreed", "pushed", "overruled", "forced")

@@ -171,9 +171,9 @@ STRING: /'[a-zA-Z ]{0,16}'/
 root ::= sum "."
 sum ::= sum " + " sum | sum " * " sum | [1-9]
 """,
-        "Write a sum such as 1 + 2 * 3 + 4.",
+        "Write a sum of four digits such as 1 + 2 * 3 + 4.",
         5,
-        "Look at Derivation, under the hood: the text has several parses.",
+        "Look at Derivation, under the hood: many parses. The form is guaranteed; the fifth digit is the model's.",
     ),
     Entry(
         "hostile",
