@@ -31,7 +31,9 @@ CUT = """() => {
   const screen = document.querySelector(".ms-first"), edge = screen.getBoundingClientRect().right;
   return [...screen.querySelectorAll("button, select, input, textarea, h1, label, span, code, td, th, div")]
     .filter((one) => one.offsetParent && !one.closest(".cm-editor, .shared"))
-    .filter((one) => one.getBoundingClientRect().right > edge + 1)
+    .filter((one) => one.getBoundingClientRect().right > edge + 1
+      || (one.matches("button, label, td, th, .ms-share, .ms-keyword")
+      && getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1))
     .map((one) => `${one.className}: ${one.textContent.slice(0, 30)}`);
 }"""
 READ = """() => document.querySelector(".ms-copy").textContent.replace("\\u200b", "")
