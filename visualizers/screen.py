@@ -57,13 +57,10 @@ class ScreenView(LiveView[Mapping[str, Any]]):
         place, spans, bars = here.get("place", 0), [], []
         for number, (text, how, mask, us, told, sure) in enumerate(tokens):
             style = f"background-color:rgba({TINTS[how]},0.22)" if how in TINTS else ""
-            style += (
-                ";text-decoration:underline wavy #b3261e"
-                if how == "refused"
-                else ";opacity:0.5"
-                if number >= place
-                else ""
-            )
+            if how == "refused":
+                style += ";text-decoration:underline wavy #b3261e"
+            elif number >= place:
+                style += ";opacity:0.5"
             if sure is not None:  # the less sure the model was of the leaf, the stronger
                 style += f";border-bottom:2px dotted rgba(128,128,128,{1 - sure:.2f})"
             mark = '<span style="color:#2357d8">▏</span>' if number == place else ""

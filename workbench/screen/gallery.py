@@ -184,7 +184,7 @@ root ::= [ab]* "a" [ab] [ab] [ab] [ab] [ab] [ab] [ab] [ab] [ab] [ab] "."
 """,
         "Write letters a and b: abababababab.",
         2,
-        "Look at the bars: an automaton would have 2,048 states; only those that the text meets are made.",
+        "Look at the bars: an automaton would have over 2,000 states; only those that the text meets are made.",
     ),
 )
 FIRST: Final = GALLERY[0]
