@@ -138,16 +138,20 @@ class CacheShot:
             words[NAMES[kind][0]] += count
         told = ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
         spent = sum(visit.event.nanoseconds for visit in record.visits)
-        left = len(record) + record.dropped - len(record.visits[-MAX_SHOWN:])
+        shown = record.visits[-MAX_SHOWN:]
+        left = len(record) + record.dropped - len(shown)
+        gone = 0 if self.present is None else _of_text(shown, self.present).count(False)
+        others = f"; {gone:,} of them for texts before this one" if gone else ""
+        others += f"; the first {left:,} are not drawn" if left else ""
         return (
             f"{_many(len(record), 'mask')} in {_time(spent)}{': ' if told else ''}{told}, at "
-            f"{_many(len(record.states()), 'parser state')}{f'; the first {left:,} are not drawn' if left else ''}"
+            f"{_many(len(record.states()), 'parser state')}{others}"
         )
 
     @property
     def shared(self) -> str:
         """What is shared, in a sentence."""
-        sets = [one for one in self.sets if self.current in (None, *one.grammars)]
+        sets = self.sets
         if not sets:
             return "no mask has needed a token set yet: all were found, or walked"
         several = [one for one in sets if len(one.parts) > 1]
@@ -158,9 +162,9 @@ class CacheShot:
 
     @property
     def sets(self) -> list[SharedSet]:
-        """The token sets, those that the grammar on screen uses first."""
+        """The token sets; of a grammar on screen, those that it uses."""
         found = () if self.sharing is None else self.sharing.sets
-        return sorted(found, key=lambda one: self.current is not None and self.current not in one.grammars)
+        return [one for one in found if self.current in (None, *one.grammars)]
 
 
 class CacheView(LiveView[CacheShot]):
@@ -294,7 +298,7 @@ def _sharing(shot: CacheShot) -> Traits:
         "parts": parts,
         "more_parts": len(count) - len(parts),
         "sets": [_set_row(one, parts, users[one.number]) for one in shot.sets[:MAX_SETS]],
-        "more_sets": max(0, len(found.sets) - MAX_SETS),
+        "more_sets": max(0, len(shot.sets) - MAX_SETS),
         "grammars": [
             f"grammar {share.number}: {share.about or share.root} · {_many(share.token_sets, 'token set')}, "
             f"{share.made:,} made, {share.found:,} found"

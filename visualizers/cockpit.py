@@ -280,7 +280,7 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
         colour = "210,70,60" if step.refused else colour
         text = STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT)
         told = f"p before the mask = {step.probability:.3g}, removed by the mask {removed_share(step.mass)}"
-        line = "text-decoration:line-through;" if step.refused else ""
+        line = "text-decoration:underline wavy;" if step.refused else ""
         tint = f"{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
         chips.append(f'<span title="{html_escape(told)}" style="{CHIP}{tint}">{html_escape(text)}</span>')
     more = len(run.steps) - MAX_STATIC

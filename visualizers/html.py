@@ -366,7 +366,7 @@ def _badge(text: str, kind: str) -> str:
 
 
 def _chip(text: str, kind: str, title: str, *, struck: bool) -> str:
-    line = "text-decoration:line-through;" if struck else ""
+    line = "text-decoration:underline wavy;" if struck else ""
     style = (
         f"{_MONO};font-size:12px;background-color:{_tint(kind, '0.15')};border:1px solid {_tint(kind, '0.45')};"
         f"border-radius:3px;padding:1px 4px;{line}white-space:pre"

@@ -40,8 +40,8 @@ class NextView(AskedView[Mapping[str, Any]]):
     """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
     each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
 
-    `tab` is the tab in front; `selection` is what all views share, of which this one sets `token`, `rule` and
-    `pointer`.
+    `tab` is the tab in front, `json` whether the source is of JSON, which alone has objects with members.  `selection`
+    is what all views share, of which this one sets `token`, `rule` and `pointer`.
     """
 
     _module = "next"
@@ -55,6 +55,7 @@ class NextView(AskedView[Mapping[str, Any]]):
     refused = synced(t.Dict())
     uncertain = synced(t.Dict())
     tab = synced(t.Enum(TABS, default_value="next"))
+    json = synced(t.Bool(True))
     selection = synced(t.Dict())
 
     def __init__(self) -> None:
@@ -149,12 +150,12 @@ def rule_of(one: Mapping[str, Any]) -> str:
 
 def refused_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
     """The refused tokens by reason, as a table."""
-    heads = ("tokens", "after reading", "refused bytes", "expected", "forbidden by")
+    heads = ("tokens", "after reading", "refused bytes", "expected", "reason")
     rows = "".join(
         "<tr>"
         + "".join(
             f'<td style="{_CELL}">{html_escape(clip(str(cell), 120))}</td>'
-            for cell in (f"{row['count']:,}", row["read"] or "(here)", row["fatal"], row["expected"], row["by"])
+            for cell in (f"{row['count']:,}", row["read"] or "(nothing)", row["fatal"], row["expected"], row["by"])
         )
         + "</tr>"
         for row in state["rows"][:limit]

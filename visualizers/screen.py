@@ -21,7 +21,7 @@ from visualizers.live_base import LiveView, Traits, synced
 __all__ = ["ScreenView"]
 
 TINTS: Final = {
-    "agreed": "0,158,115", "pushed": "230,159,0", "overruled": "213,94,0", "refused": "213,94,0",
+    "agreed": "0,158,115", "pushed": "230,159,0", "overruled": "213,94,0", "refused": "179,38,30",
     "forced": "128,136,144",
 }  # fmt: skip
 LEGEND: Final = ("agreed", "pushed", "overruled", "forced")
@@ -57,10 +57,14 @@ class ScreenView(LiveView[Mapping[str, Any]]):
         place, spans, bars = here.get("place", 0), [], []
         for number, (text, how, mask, us, told, sure) in enumerate(tokens):
             style = f"background-color:rgba({TINTS[how]},0.22)" if how in TINTS else ""
-            style += ";text-decoration:line-through" if how == "refused" else ";opacity:0.5" if number >= place else ""
+            if how == "refused":
+                style += ";text-decoration:underline wavy #b3261e"
+            elif number >= place:
+                style += ";opacity:0.5"
             if sure is not None:  # the less sure the model was of the leaf, the stronger
                 style += f";border-bottom:2px dotted rgba(128,128,128,{1 - sure:.2f})"
             mark = '<span style="color:#2357d8">▏</span>' if number == place else ""
+            mark += "✗" if how == "refused" and (not number or tokens[number - 1][1] != "refused") else ""
             spans.append(f'{mark}<span style="{style}" title="{html_escape(told)}">{html_escape(text)}</span>')
             if mask:
                 tall = BLOCKS[min(7, max(0, int((math.log10(max(us, 0.1)) + 1) * 8 / 5)))]
@@ -72,7 +76,7 @@ class ScreenView(LiveView[Mapping[str, Any]]):
         )
         legend = " ".join(f'<span style="background-color:rgba({TINTS[how]},0.22)">{how}</span>' for how in LEGEND)
         said = " · ".join(
-            html_escape(str(self.bar[key])) for key in ("title", "prompt", "speaker") if self.bar.get(key)
+            html_escape(str(self.bar[key])) for key in ("title", "prompt", "speaker", "look") if self.bar.get(key)
         )
         rows = [(row, "") for row in here.get("next", ())]
         rows += [(row, " ✗ " + str(row["keyword"] or row["why"]).replace("`", "")) for row in here.get("wanted", ())]

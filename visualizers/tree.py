@@ -76,11 +76,11 @@ class TreeView(LiveView[Derivation]):
 def said_readings(count: int | None) -> str:
     """How many readings the whole text has, for people; "" for one or none."""
     if count is None:
-        return "many complete readings"
+        return "many complete parses"
     if count == ENDLESS:
-        return "no end of complete readings"
+        return "no end of complete parses"
     more = " or more" if count >= MAX_WAYS else ""
-    return f"{count:,}{more} complete readings" if count > 1 else ""
+    return f"{count:,}{more} complete parses" if count > 1 else ""
 
 
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]')
@@ -126,7 +126,7 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
         sign = {"fold": "… ", "again": "↻ "}.get(node.kind, "◦ " if node.open else "")
         facts = []
         if node.readings > 1:
-            facts.append(f"ambiguous: way {node.reading + 1:,} of {node.readings:,}")
+            facts.append(f"ambiguous: parse {node.reading + 1:,} of {node.readings:,}")
         if node.levels > 1:
             facts.append(f"{node.levels:,} levels drawn flat")
         if node.open:

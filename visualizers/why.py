@@ -62,7 +62,7 @@ def why_html(state: Mapping[str, Any]) -> str:
             lines.append(_line("in the source", state["place"]))
         for reason in state["reasons"] or ():
             where = reason["pointer"] or reason["rule"] or ""
-            lines.append(_line("forbidden by", f"{reason['label']} {where}"))
+            lines.append(_line("reason", f"{reason['label']} {where}"))
         if not state["reasons"] and state["rules"]:
             lines.append(_line("waiting rules", ", ".join(state["rules"])))
     if state["suggestions"]:

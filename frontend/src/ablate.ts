@@ -59,7 +59,7 @@ function render({ model, el }: any) {
       prompts.hidden = !now.writer;
     }
     run.disabled = Boolean(now.running) || Boolean(model.get("offline"));
-    stop.disabled = !now.running;
+    stop.disabled = stop.hidden = !now.running;
     put(head, now.head || "What is each mechanism worth on this grammar?");
     bar.hidden = !now.running;
     bar.max = planned;

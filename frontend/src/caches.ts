@@ -22,7 +22,7 @@ function render({ model, el }: any) {
   const slowest = h("div", { class: "slowest" });
   const ways = h("div", {}), shared = h("div", { class: "shared" }), counted = h("div", {});
   const counters = h("details", { "data-testid": "counters", ontoggle: () => drawCounters() }, h("summary", {}, "the engine's counters"), counted);
-  const page = h("div", { class: "page", tabindex: "0", "data-testid": "cache-page" }, h("div", { class: "left" }, chart, detail, slowest), h("div", { class: "right" }, ways, shared, counters));
+  const page = h("div", { class: "page", tabindex: "0", "data-testid": "cache-page" }, h("div", { class: "left" }, chart, detail, slowest), h("div", { class: "right" }, ways, counters), shared);
   view.root.append(head, page);
   const visits = (): Visits | null => (model.get("visits")?.us?.length ? model.get("visits") : null);
   const mine = (v: Visits, step: number) => v.step.findLastIndex((at, k) => at === step && !v.other[k]);

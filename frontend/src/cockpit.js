@@ -206,7 +206,7 @@ function render({ model, el }) {
     const now = JSON.stringify([model.get("runs"), about.apart, about.cut, about.call]);
     if (now !== drawn) { drawn = now; drawStrips(); }
     const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
-    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} refused • · ${number(forced)} forced` : " · without a grammar") : "";
+    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.can_branch || model.get("offline");

@@ -59,7 +59,7 @@ async function render({ model, host, root, parts, draw }) {
   const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
   const tools = h("div", { class: "ms-tools" }, busy,
     button("?", "keys, clicks and colours (?)", "keys-button", () => showKeys()), button("▣", "the whole window (w)", "full", () => fill(!full)));
-  const keys = help(() => order().map((name) => ({ name, title: title[name] })), (name) => { showKeys(false); bring(name); });
+  const keys = help(() => order().map((name) => ({ name, title: title[name] })), (name) => { showKeys(false); bring(name); }, () => showKeys(false));
   const desk = h("div", { class: "ms-desk", tabindex: "0", role: "group", "aria-label": "Maskscope explorer", "data-testid": "explorer" },
     gone, h("div", { class: "ms-top" }, strip, tools), keys.node);
   desk.dataset.lmSuppressShortcuts = "true"; // JupyterLab leaves its own keys alone in here
@@ -157,6 +157,7 @@ async function render({ model, host, root, parts, draw }) {
   function maximise(dock) {
     const now = arrangement();
     commit({ ...now, maximised: now.maximised === dock ? null : dock });
+    if (!full) desk.scrollIntoView({ block: "start" });
   }
 
   let dragged = null;

@@ -100,7 +100,10 @@ export function codeEditor(parent, { label, testid, over, on }) {
         }),
         hoverTooltip(async (shown, at) => {
           const dom = await on.hover(at);
-          return dom ? { pos: at, above: true, create: () => ({ dom }) } : null;
+          if (!dom) return null;
+          // Beside the line, on the side where nobody writes.
+          const caret = shown.state.selection.main.head, line = shown.state.doc.lineAt(at);
+          return { pos: at, above: !shown.hasFocus || caret >= line.from, create: () => ({ dom }) };
         }, { hoverTime: 350, hideOnChange: true }),
       ],
     }),

@@ -16,7 +16,7 @@ function render({ model, el }: any) {
   const tools = h("div", { class: "tools" }, input, button("must", "add-must", "this text must be taken", () => add(true)), button("must not", "add-must-not", "this text must not be taken", () => add(false)));
   const also = h("div", { class: "tools" }, button("the text above must", "keep-text", "keep the text on the screen as an example", () => model.send({ kind: "keep", must: true })),
     button("save as a test", "save-test", "a module for pytest", () => keep("test_examples.py", model.get("code") || "", "text/x-python")));
-  view.root.append(head, list, tools, also);
+  view.root.append(head, tools, also, list); // the field stays where it is
   const line = again(({ row: [text, must, ok, taken, told], number }: { row: Row; number: number }) => h("div", { class: `row ${ok ? "ok" : "bad"}`, "data-testid": "example", "data-ok": String(ok) },
     h("span", { class: "mark", "aria-label": ok ? "as it must be" : "not as it must be" }, ok ? "✓" : "✗"),
     button(must ? "must" : "must not", "turn", "turn it round", () => model.send({ kind: "set", number, text, must: !must })),
@@ -25,7 +25,7 @@ function render({ model, el }: any) {
     button("×", "drop", "drop this example", () => model.send({ kind: "drop", number }))));
   function draw() {
     const all = rows(), good = all.filter(([, , ok]) => ok).length;
-    put(head, !all.length ? "Which texts must be taken, and which must not?" : `${good} of ${all.length} as they must be${model.get("draft") ? "; the source as it could be read last" : ""}`);
+    put(head, !all.length ? "Which texts must be taken, and which must not?" : `${good} of ${all.length} as they must be${model.get("draft") ? "; by the last source that compiled" : ""}`);
     fill(list, line(all.map((row, number) => ({ row, number }))));
     for (const one of view.root.querySelectorAll("button, textarea") as any) if (one.dataset.testid !== "save-test") one.disabled = offline();
   }

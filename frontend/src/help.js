@@ -4,13 +4,13 @@ import { h } from "./common.js";
 
 const KEYS = {
   "Anywhere": [
-    ["← →", "back, on one token"], ["shift ← →", "back, on one byte"], ["Home End", "to the beginning, to the end"],
-    ["ctrl Z, ctrl shift Z", "take back an edit of the text, do it again"], ["o", "to how the text went on otherwise (↩)"],
+    ["← →", "one token back, one token on"], ["shift ← →", "one byte back, one byte on"], ["Home End", "to the beginning, to the end"],
+    ["ctrl Z, ctrl shift Z", "take back an edit of the text, do it again"], ["o", "back to how the text went on before the last edit (↩)"],
     ["t", "into the text box"], ["e", "into the source"], ["/", "search the tokens"],
     ["[ ]", "previous, next tab of this dock"], ["m", "maximise this dock, and back"], ["w", "the whole window, and back"],
     ["Esc", "leave a field; close what is open"], ["?", "this list"],
   ],
-  "In the text box": [["alt ← →", "step while typing"], ["alt ↑", "to how the text went on otherwise"], ["ctrl Z, ctrl Y", "undo, redo"]],
+  "In the text box": [["alt ← →", "step while typing"], ["alt ↑", "back to how the text went on before the last edit"], ["ctrl Z, ctrl Y", "undo, redo"]],
   "In the tokens": [["↑ ↓", "choose the next token; rest on it and a card says why"], ["Enter", "take it"], ["/", "search"]],
   "In the automaton": [["n p", "next, previous active state"], ["Enter", "its card"], ["+ − 0", "zoom in, out, fit"], ["h j k l", "move"], ["f b", "follow; bytes"],
     ["Backspace", "leave the rule"]],
@@ -34,7 +34,7 @@ const COLOURS = [
   ["mx-refused", "refused", "typed, and cannot come"],
   ["ms-lit-here", "here", "source: is read now; the bar at the left marks its lines"],
   ["ms-lit-next", "next", "source: may come next"],
-  ["ms-lit-forbids", "forbids", "source: the reason why a text cannot come"],
+  ["ms-lit-forbids", "refuses", "source: the reason why a text cannot come"],
   ["ms-lit-mistake", "mistake", "source: cannot be used so"],
   ["ms-lit-chosen", "chosen", "source: what you chose, here or elsewhere"],
   ["ms-dot active", "", "state: active, it waits for the next byte"],
@@ -58,10 +58,11 @@ export function tabOf(event) {
 }
 
 // `tabs()` gives [{name, title}] in the order of their keys; `bring(name)` shows one.  { node, toggle(shown), shown }.
-export function help(tabs, bring) {
+export function help(tabs, bring, close) {
   const rows = (list) => h("dl", {}, ...list.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]));
   const node = h("div", { class: "ms-view ms-keys", role: "dialog", popover: "manual", tabindex: "-1", "aria-label": "keys, clicks and colours", "data-testid": "keys", hidden: true });
   const content = () => [
+    h("header", {}, h("b", {}, "Keys, clicks and colours"), h("button", { type: "button", title: "close (Esc)", "data-testid": "keys-close", onclick: () => close() }, "×")),
     h("section", {}, ...Object.entries(KEYS).flatMap(([title, list]) => [h("h4", {}, title), rows(list)])),
     h("section", {}, h("h4", {}, "Panels"), h("dl", {}, ...tabs().flatMap(({ name, title }, number) => [h("dt", {}, tabKey(number)),
       h("dd", {}, h("button", { type: "button", class: "ms-link", "data-testid": `help-${name}`, onclick: () => bring(name) }, title))])),

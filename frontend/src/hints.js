@@ -33,7 +33,7 @@ export function hints(view, ask) {
       h("div", { class: said.ok ? "ms-yes" : "ms-no" }, said.message),
       more ? h("div", { class: "ms-muted" }, more) : null,
       said.after ? line(said.ok ? "then" : "expected", h("span", { class: "ms-mono" }, said.after)) : null,
-      reasons.length ? line("forbidden by", ...reasons) : null,
+      reasons.length ? line("reason", ...reasons) : null,
       said.bytes ? line("bytes", h("span", { class: "ms-mono" }, said.bytes)) : null].filter(Boolean));
     card.hidden = false;
     node.setAttribute("aria-describedby", card.id);

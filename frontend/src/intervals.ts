@@ -35,6 +35,6 @@ export function intervals(metrics: [string, string][], effects: Effect[]): strin
         `<text x="${told}" y="${y + 4}" font-size="12">${times(ratio)}${sure ? `<tspan font-size="10" opacity="0.65"> ${to > 100 * from ? "unsure" : `${times(from).slice(2)}–${times(to).slice(2)}`}</tspan>` : ""}</text></g>`);
     }
   });
-  out.push(`<text x="${wide}" y="${bottom + 34}" text-anchor="end" font-size="11" opacity="0.7">times slower; filled: the interval of 95 % leaves 1 out</text>`);
+  out.push(`<text x="${wide}" y="${bottom + 34}" text-anchor="end" font-size="11" opacity="0.7">times slower than with everything; filled dot: the 95 % interval excludes 1</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${wide} ${bottom + FOOT}" width="${wide}" height="${bottom + FOOT}" font-family="system-ui, sans-serif" font-size="12" fill="currentColor" color="#1d2126">${out.join("")}</svg>`;
 }

@@ -11,6 +11,7 @@ const HINTS = {
   words: "words of the grammar", text: "characters of a text", closings: "what closes something", signs: "separators and other signs",
   "whole tokens": "tokens that the grammar names by id", "white space": "blanks, tabs, line ends", end: "the text may end here",
 };
+const CALLED = { closings: "closing", signs: "punctuation" };
 
 const REST = 0.25; // seconds of the second search, when the first gave up (workbench/panels/next.py)
 const COUNTS = new Set(["tokens", "taken", "refused"]); // columns of numbers
@@ -46,7 +47,8 @@ function render({ model, el }) {
     const tab = model.get("tab");
     const uncertain = model.get("uncertain") || {}, outlook = model.get("outlook") || {};
     const counts = { refused: outlook.size == null ? undefined : outlook.size - outlook.allowed, uncertain: uncertain.total };
-    fill(tabs, tabOf(TABS.map(([name, title, told]) => [name, title, told || "", counts[name], name === tab])));
+    const listed = TABS.filter(([name]) => name !== "members" || model.get("json") !== false || tab === name);
+    fill(tabs, tabOf(listed.map(([name, title, told]) => [name, title, told || "", counts[name], name === tab])));
     put(about, outlook.size ? `${number(outlook.allowed)} of ${many(outlook.size, "token")} allowed` : "");
   }
 
@@ -105,7 +107,7 @@ function render({ model, el }) {
       if (asked !== state) python.ask({ type: "more" }, () => {});
       asked = state;
     } else if (!state.complete && state.groups) rows.push(h("div", { class: "ms-note warn" }, "the search ran out of time: there may be more than is listed"));
-    if (state.uncounted && !searching) rows.push(h("div", { class: "ms-note", "data-testid": "next-uncounted" }, `${many(state.uncounted, "allowed token")} begin something else`));
+    if (state.uncounted && !searching) rows.push(h("div", { class: "ms-note", "data-testid": "next-uncounted" }, `${many(state.uncounted, "more allowed token")} of no group above`));
     rows.push(...toTheEnd(state));
     return rows;
   }
@@ -113,7 +115,7 @@ function render({ model, el }) {
   // One line for each meaning, of chips: the k-th chip of a meaning is one node, whatever it says.
   const chipsOf = again(() => [], (name) => name);
   const lineOf = again((name) => h("div", { class: "line", "data-testid": "next-group", "data-group": name, title: HINTS[name] || "" },
-    h("span", { class: "name" }, name), h("span", { class: "chips" }),
+    h("span", { class: "name" }, CALLED[name] || name), h("span", { class: "chips" }),
     h("span", { class: "ms-num", title: COUNTED })), (name) => name);
   function meanings(groups) {
     const names = groups.map((group) => group.name), lines = lineOf(names), drawn = chipsOf(names);
@@ -211,9 +213,9 @@ function render({ model, el }) {
       asked = state;
       python.ask({ type: "reasons" }, () => {});
     }
-    const out = [table(["tokens", "after reading", "this cannot come", "expected", "forbidden by"], state.rows, (row, k) => [
+    const out = [table(["tokens", "after reading", "this cannot come", "expected", "reason"], state.rows, (row, k) => [
       h("td", { class: "ms-num" }, bar(row.count / state.total), number(row.count)),
-      h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing: here")),
+      h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing")),
       h("td", { class: "ms-mono no" }, row.fatal), h("td", { class: "ms-mono yes" }, row.expected), reason(row)], "refusal")];
     if (state.more) out.push(h("div", { class: "ms-note" }, `and ${many(state.more, "token")} in smaller groups`));
     if (state.control) out.push(h("div", { class: "ms-note", "data-testid": "next-control" }, `and ${many(state.control, "control token")}, which write no text`));

@@ -36,10 +36,10 @@ export function costs(tokens: Token[]): { us: number; counts: number[] } {
 }
 
 export const percent = (share: number): string => (share >= 0.9995 ? "100 %" : share >= 0.1 ? `${Math.round(100 * share)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "<0.1 %");
-export const micros = (us: number): string => (us >= 1000 ? `${(us / 1000).toFixed(1)} ms` : us >= 10 ? `${Math.round(us)} µs` : `${us.toFixed(1)} µs`);
+export const micros = (us: number): string => (us >= 1000 ? `${(us / 1000).toFixed(1)} ms` : us >= 10 ? `${Math.round(us)} µs` : us > 0 && us < 0.05 ? "<0.1 µs" : `${us.toFixed(1)} µs`);
 
 // A run as a picture in a file: the text in lines, coloured, with the cost of each token below it.
-const INK: Record<string, string> = { agreed: "#009e73", pushed: "#e69f00", overruled: "#d55e00", forced: "#808890", typed: "#3b4250", refused: "#d55e00" };
+const INK: Record<string, string> = { agreed: "#009e73", pushed: "#e69f00", overruled: "#d55e00", forced: "#808890", free: "#3b4250", typed: "#3b4250", refused: "#b3261e" };
 const WIDTH = 88;
 export function figure({ tokens }: Text): string {
   const escape = (text: string) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);

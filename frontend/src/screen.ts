@@ -18,16 +18,32 @@ import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, to
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
 interface Here { place: number; next: Row[]; wanted: Row[]; end: string; more: string; died: string }
 
+const LINE = 29; // pixels: screen.css
 const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
   ["ablate", "Ablate", "what each mechanism of the engine is worth on this grammar"],
   ["examples", "Examples", "texts that must and must not be taken"]];
 
+const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
+const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
 const TOLD: Record<string, string> = {
   agreed: "the model gave nearly all of its probability to what the grammar allows",
-  pushed: "the grammar took more than a tenth of the model's probability away",
+  pushed: "the grammar took more than a tenth of the model's probability away, and left its favourite",
   overruled: "the model's favourite was refused",
   forced: "the grammar left one choice",
 };
+
+const ABOUT = [
+  ["Run", "A model answers the prompt. At each token the grammar takes away what would leave it."],
+  ["agreed", `Green: ${TOLD.agreed}.`],
+  ["pushed", `Yellow: ${TOLD.pushed}.`],
+  ["overruled", `Orange: ${TOLD.overruled}, and another token was written.`],
+  ["forced", `Grey, with a thin line: ${TOLD.forced}.`],
+  ["text", "Click a token to go there; type to write the text yourself. What the grammar refuses is red, with a wavy line."],
+  ["Next, Wanted", "Next is what may come, with its probability before and after the mask. Wanted is what the model would have written."],
+  ["bars", "The time of each mask: found (computed before), put together (from known parts), or made (computed now)."],
+  ["tabs", "Caches, Ablate and Examples say what masks cost, what each mechanism is worth, and which texts are taken."],
+  ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit."],
+];
 
 function render({ model, el, host }: any) {
   const view = mount({ model, el }, "first", "screen");
@@ -53,33 +69,37 @@ function render({ model, el, host }: any) {
     placeholder: "a JSON schema, tools, a structural tag, EBNF, Lark, a regular expression" });
   const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area,
     button("open", "open this source", "paste-open", () => { sheet.hidden = true; send({ kind: "paste", text: area.value }); }));
-  const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("span", { class: "ms-grow" }),
-    h("label", {}, "tokenizer ", tokenizer), h("label", {}, "model ", speaker), share, picture, sheet);
+  const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "tokenizer ", tokenizer), h("span", { class: "ms-grow" }),
+    share, picture, button("?", "what one sees here, and the keys", "first-help", () => about.showModal()), sheet);
+  const about = h("dialog", { class: "ms-view ms-about", "aria-label": "help", "data-testid": "about", onclick: (event: Event) => { if (event.target === about) about.close(); } },
+    h("div", { class: "ms-about-head" }, h("b", {}, "What one sees here"), button("×", "close (Esc)", "about-close", () => about.close())),
+    h("dl", {}, ...ABOUT.flatMap(([what, told]) => [h("dt", {}, what), h("dd", {}, told)])));
 
   // -- the run -------------------------------------------------------------------------------------------------------
-  const prompt = h("textarea", { rows: 1, class: "ms-prompt", spellcheck: "false", "aria-label": "prompt", "data-testid": "prompt", placeholder: "what the model is asked", title: "Enter runs, Shift+Enter begins a line",
+  const prompt = h("textarea", { rows: 3, class: "ms-prompt", spellcheck: "false", "aria-label": "prompt", "data-testid": "prompt", placeholder: "what the model is asked", title: "Enter runs, Shift+Enter begins a line",
     onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); ask("run"); } } });
-  const seed = h("input", { type: "number", min: 0, step: 1, "aria-label": "seed", "data-testid": "seed" });
+  const seed = h("input", { type: "number", min: 0, step: 1, class: "ms-seed", "aria-label": "seed", "data-testid": "seed" });
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
   const ask = (kind: string) => send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked });
-  const controls = h("div", { class: "ms-first-bar" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), run, step, stop,
-    h("label", {}, constrained, " grammar"), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth));
+  const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
+    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth)));
+  const look = h("span", { "data-testid": "look" });
 
   // -- the text ------------------------------------------------------------------------------------------------------
   const modes = h("div", { class: "ms-modes", role: "slider", tabindex: "0", "aria-label": "parts of the text", "aria-valuemin": 0, "data-testid": "modes" });
   const copy = h("div", { class: "ms-copy", "aria-hidden": "true" });
   const box = h("textarea", { class: "ms-typed", spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "the text", "data-testid": "text" });
   const paper = h("div", { class: "ms-paper" }, copy, box);
-  const play = button("▶", "play the run (space)", "play", () => (playing ? hold() : start()));
+  const play = button("↻", "replay the text (space)", "play", () => (playing ? hold() : start()));
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
-  const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, play, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)), said);
+  const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)));
   const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
   const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
-  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, ...MASKS.map((mask, at) => h("span", { class: `ms-key mask-${at}` }, mask)), sum));
+  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => h("span", { class: `ms-key mask-${at}`, title: COME_BY[at] }, mask)), sum));
 
   // -- the place -----------------------------------------------------------------------------------------------------
   const source = h("div", { class: "ms-first-source", "data-slot": "source" });
@@ -95,7 +115,8 @@ function render({ model, el, host }: any) {
   const hood = button("Under the hood ▸", "automaton, chart, derivation, triggers, tokens, mask, caches, comparison", "hood", () => { hold(); view.commit("face", "hood"); });
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
-  view.root.append(top, controls, modes, paper, legend, price, h("div", { class: "ms-first-foot" }, tabs, message, hood), h("div", { class: "ms-first-below" }, source, place, ...slots));
+  view.root.append(top, controls, h("div", { class: "ms-look" }, said, look), h("div", { class: "ms-player" }, play, modes), paper,
+    h("div", { class: "ms-first-foot" }, tabs, hood, legend), message, price, h("div", { class: "ms-first-below" }, source, place, ...slots), about);
 
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
@@ -112,12 +133,17 @@ function render({ model, el, host }: any) {
       tick(host.pending ? 60 : pause(tokens, at + 1));
     }, wait);
     put(play, "❚❚");
+    play.title = "hold (space)";
   }
   function hold() {
     clearTimeout(playing);
     playing = 0;
-    put(play, "▶");
+    put(play, "↻");
+    play.title = "replay the text (space)";
   }
+
+  // White space is seen, and takes the room that it takes in the box below.
+  const marked = (shown: string) => shown.split(/(\n|\t| )/).filter(Boolean).map((piece) => (SIGNS[piece] ? h("span", { class: "ws", "data-sign": SIGNS[piece] }, piece) : piece));
 
   // -- drawing -------------------------------------------------------------------------------------------------------
   const chip = again((item: { token: Token; at: number }) => {
@@ -127,11 +153,7 @@ function render({ model, el, host }: any) {
       made.classList.add("leaf");
       made.style.setProperty("--doubt", `${Math.round(100 * (1 - sure))}%`);
     }
-    for (const piece of shown.split(/(\n| )/)) {
-      if (piece === "\n") made.append(h("span", { class: "nl" }, "\n"));
-      else if (piece === " ") made.append(h("span", { class: "sp" }, " "));
-      else if (piece) made.append(piece);
-    }
+    made.append(...marked(shown));
     return made;
   });
   const cost = again((item: { token: Token; at: number }) => {
@@ -146,17 +168,17 @@ function render({ model, el, host }: any) {
     const items = tokens.map((token, at) => ({ token, at }));
     chips = chip(items);
     columns = cost(items);
-    fill(copy, [...chips, ...(refused ? [h("span", { class: "ms-tok refused" }, refused)] : []), h("span", {}, "\u200b")]);
+    fill(copy, [...chips, ...(refused ? [h("span", { class: "ms-tok refused", title: "the grammar refuses it" }, ...marked(refused))] : []), h("span", {}, "\u200b")]);
     fill(bars, columns);
     const count = Math.max(1, parts.reduce((all, [, , length]) => all + length, 0));
     modes.replaceChildren(...parts.map(([name, hue, length]) => {
-      const one = h("span", { class: `ms-hue-${hue}`, title: name }, name);
+      const one = h("span", { class: `ms-hue-${hue}`, title: name }, h("span", {}, name));
       one.style.flex = `${length} 1 0`;
       return one;
     }), h("i", { class: "ms-at" }));
     modes.setAttribute("aria-valuemax", String(count));
     const { us, counts } = costs(tokens);
-    put(sum, counts.some(Boolean) ? `${micros(us)} in all · ${counts.map((many, at) => `${number(many)} ${MASKS[at]}`).join(", ")}` : "");
+    put(sum, counts.some(Boolean) ? `these tokens: ${counts.map((many, at) => `${number(many)} ${MASKS[at]}`).join(", ")}, in ${micros(us)}` : "");
     const now = tokens.map(([piece]) => piece).join("") + refused;
     if (now !== written && timer === 0) { if (box.value !== now) box.value = now; written = now; }
     else written = now;
@@ -168,8 +190,10 @@ function render({ model, el, host }: any) {
   }, ((seen: [number, number, number, number] | null) => {
     if (!seen) return;
     const [from, to, scrolled, tall] = seen;
-    if (from < scrolled || to > scrolled + tall) paper.scrollTop = Math.max(0, to - tall + 8);
+    if (from < scrolled || to > scrolled + tall) paper.scrollTop = whole(Math.max(0, to - tall + 8));
   }) as () => void);
+  const whole = (top: number) => LINE * Math.ceil((top - 4) / LINE); // no line is cut
+  paper.addEventListener("scrollend", () => { const top = LINE * Math.round(paper.scrollTop / LINE); if (Math.abs(top - paper.scrollTop) > 1) paper.scrollTop = top; });
   function drawHere() {
     const { place: at, next: rows, wanted: refused, end: told, more, died } = here(), { tokens } = text();
     chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
@@ -185,7 +209,7 @@ function render({ model, el, host }: any) {
     if (more) next.append(h("span", { class: "ms-muted" }, more));
     else if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
     wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), h("span", { class: "ms-share" }, percent(row.before ?? 0)), h("span", { class: "ms-cross" }, "✗"),
-      h("span", { class: "ms-keyword", title: row.keyword || row.why }, code(row.keyword || row.why)),
+      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)),
       ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; }),
         button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"))]))));
     if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, told_(tokens, at)));
@@ -216,12 +240,14 @@ function render({ model, el, host }: any) {
     fillChoice(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
     fillChoice(speaker, now.models || [], now.model);
     for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature]] as const)
-      if (document.activeElement !== node && node.value !== String(value ?? "")) node.value = String(value ?? "");
+      if (document.activeElement !== node && node.value !== String(value ?? "")) { node.value = String(value ?? ""); node.scrollTop = node.scrollHeight; } // what is asked stands last
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
     const busy = Boolean(now.running || now.busy);
     for (const node of [run, step, paste, share, gallery, tokenizer, speaker]) node.disabled = offline() || busy;
     stop.disabled = offline() || !now.running;
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
+    put(look, now.look || "");
+    gallery.title = gallery.selectedOptions[0]?.textContent || "";
     put(message, now.message || now.note || "");
     message.classList.toggle("ms-muted", !now.message);
     view.root.classList.toggle("ms-running", busy);

@@ -90,7 +90,7 @@ async function render({ model, el }) {
   };
   // Where what hovers is put: nothing there cuts it off, and it takes no room.
   const over = h("div", { class: "ms-source-over" });
-  (el.closest(".ms-desk") || view.root).append(over);
+  (el.closest(".ms-desk, .ms-first") || view.root).append(over);
   view.defer(() => over.remove());
   const parts = { label: "the grammar's source", testid: "grammar-editor", over, on };
   const editor = (await editorPart()).codeEditor(page, parts);
@@ -217,6 +217,8 @@ async function render({ model, el }) {
     const mistakes = model.get("mistakes") || [];
     said.hidden = !mistakes.length && !model.get("status");
     const failed = mistakes.some((one) => !one.warning);
+    // On the first screen an error comes into sight; a desk has a height of its own and is seen whole.
+    if (failed && !view.root.classList.contains("ms-failed") && view.root.closest(".ms-first")) requestAnimationFrame(() => said.scrollIntoView({ block: "nearest" }));
     view.root.classList.toggle("ms-failed", failed);
     said.classList.toggle("ms-warns", !failed);
     const rows = mistakes.slice(0, 20).map((one) => h("button", {
@@ -231,7 +233,7 @@ async function render({ model, el }) {
       ...(list.length > CHIPS ? [h("span", { class: "ms-muted" }, `and ${number(list.length - CHIPS)} more`)] : [])] : [];
     const forbids = model.get("forbids") || [];
     const unique = (list) => list.filter((one, at) => list.findIndex((other) => other.label === one.label) === at);
-    here.replaceChildren(...group("forbidden by", forbids), ...group("here", unique(lit().filter((one) => one.role === "here"))),
+    here.replaceChildren(...group("refused:", forbids), ...group("here", unique(lit().filter((one) => one.role === "here"))),
       ...group("next", unique(lit().filter((one) => one.role === "next"))));
     if (failed) here.replaceChildren();
     all = false;

@@ -6,6 +6,14 @@
 import { h } from "./common.js";
 import dock from "./dock.js";
 
+// What is opened is read from its top, which a page that scrolls may have out of sight.
+function fromTop(node: HTMLElement) {
+  const { top } = node.getBoundingClientRect();
+  let seen = 0;
+  for (let page = node.parentElement; page; page = page.parentElement) if (page.scrollHeight > page.clientHeight + 1 && getComputedStyle(page).overflowY !== "visible") seen = Math.max(seen, page.getBoundingClientRect().top);
+  if (top < seen) node.scrollIntoView({ block: "start" });
+}
+
 async function render({ model, host, root, parts, draw }: any) {
   const undo: (() => void)[] = [];
   const wire = "screen__face";
@@ -34,12 +42,15 @@ async function render({ model, host, root, parts, draw }: any) {
     undo.push(await dock.render({ model, host, root: hood, parts: parts.filter((part: any) => !["screen", "kept"].includes(part.name)), draw }));
     hood.querySelector(".ms-tools")!.prepend(back);
   }
+  let shown = false;
   async function face() {
     const below = host.get(wire) === "hood";
     screen.hidden = below;
     hood.hidden = !below;
     if (below) await (opened ??= open());
     host.look(below ? hood.querySelector(".ms-desk") : screen.firstElementChild);
+    if (below !== shown) fromTop(root);
+    shown = below;
   }
   for (const [event, handler] of [[wire, face], ["screen__pane", pane]] as const) {
     host.on(`change:${event}`, handler);

@@ -191,9 +191,9 @@ function render({ model, el, host }) {
     const list = state.kept || [], said = JSON.stringify(list);
     if (said === listed) return;
     listed = said;
-    kept.replaceChildren(...(list.length ? [h("span", { class: "ms-muted" }, "how it went on is kept:"), ...list.slice(0, KEPT).map((one, number) => h("button", {
+    kept.replaceChildren(...(list.length ? [h("span", { class: "ms-muted" }, "before the edit:"), ...list.slice(0, KEPT).map((one, number) => h("button", {
       type: "button", "data-testid": "restore", onclick: () => edit({ kind: "restore", number }),
-      title: `The text went on otherwise and that is kept. Back to it${number ? "" : " (alt ↑ in the text box, o elsewhere)"}:\n…${one.title}`,
+      title: `go back to how the text went on before an edit${number ? "" : " (alt ↑ in the text box, o elsewhere)"}:\n…${one.title}`,
     }, `↩ …${one.text}`))] : []));
   }
 

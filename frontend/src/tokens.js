@@ -167,6 +167,7 @@ function render({ model, el }) {
         : `${number(total)} shown` + (held.length < all ? `; the first ${number(held.length)} of ${number(all)} are here, and only these are searched` : "");
     } else note.textContent = model.get("query") ? `${number(total)} match${total === 1 ? "es" : ""}` : many(total, "token");
     note.textContent += ` · mask allows ${number(counts.allowed || 0)} of ${number(counts.all || 0)}`;
+    if (["accepted", "uncertain", "rejected"].includes(model.get("tab"))) note.textContent += " · this list is what the rule says, before its callers decide";
   }
 
   const heads = TABS.map((tab) => [tab, h("button", { type: "button", role: "tab", title: MEANS[tab], "data-testid": `tab-${tab}`, onclick: () => choose(tab) },

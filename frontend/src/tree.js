@@ -79,13 +79,13 @@ function render({ model, el }) {
         title: state === "complete" ? "a derivation of the whole text" : "a derivation in which rules have begun and not ended: they are open" }, state),
       about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of a way at each of its ambiguous nodes, those of other trees included", "data-testid": "tree-readings" }, `${state === "complete" ? about.readings.replace(" complete", "") : about.readings} of the text`) : null,
       about.apart === false && (about.readings || about.ambiguous) ? h("span", { class: "ms-muted", "data-testid": "tree-apart", title: "some rule of this grammar can read nothing: ways that differ only in where such a rule stands and reads nothing are counted as one" }, "where a rule reads nothing is not told apart") : null,
-      about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another reading of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
+      about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another parse of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
       h("span", { class: "ms-grow" }),
       offline ? null : h("button", { type: "button", "aria-pressed": String(pictured), "data-testid": "tree-picture", title: "draw it as a tree, or list it in rows", onclick: () => { pictured = !pictured; draw(); } }, "as a tree"),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
       state === "complete" ? `if it goes on: ${openCount} unfinished` : "complete") : null,
-      state === "unfinished" && !first ? h("span", { class: "ms-muted", "data-testid": "tree-none" }, "no complete reading yet") : null,
+      state === "unfinished" && !first ? h("span", { class: "ms-muted", "data-testid": "tree-none" }, "no complete parse yet") : null,
       state === "unfinished" && open > 1 ? h("span", { class: "ms-group" },
         h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
         h("span", { class: "ms-muted", title: "one tree for each way in which rules can be open at the end of the text" }, `tree ${about.tree - first + 1} of ${openCount}`),
@@ -137,9 +137,9 @@ function render({ model, el }) {
       node.kind === "again" ? h("span", { class: "ms-badge uncertain", title: "over the same text, without end" }, "derives itself again") : null,
       node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
       node.readings ? h("span", { class: "ambiguous" },
-        h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
-        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do: the readings of the text are all choices together` }, `ambiguous: way ${number(node.reading + 1)} of ${number(node.readings)} of this node`),
-        h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
+        h("button", { type: "button", disabled: offline, title: "another parse of this node", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
+        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do; a parse of the text chooses one at each node` }, `ambiguous: parse ${number(node.reading + 1)} of ${number(node.readings)}`),
+        h("button", { type: "button", disabled: offline, title: "another parse of this node", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }
 

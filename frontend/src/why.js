@@ -48,7 +48,7 @@ function render({ model, el }) {
         h("span", { class: "fatal", "data-testid": "why-fatal", title: `byte ${why.at}` }, why.fatal || "∅"), h("span", { class: "ms-muted" }, why.rest)));
       rows.push(row("expected", h("span", { class: "ms-mono yes", "data-testid": "why-expected" }, [why.expected, why.ends ? "the end of the text" : ""].filter(Boolean).join(", or ") || "nothing")));
       if (why.place) rows.push(row("in the source", link(why.place, { pointer: why.place }, "why-place")));
-      rows.push(row("forbidden by", ...reasons(why)));
+      rows.push(row("reason", ...reasons(why)));
     }
     if (why.suggestions.length) rows.push(row(why.ok ? "or did you mean" : "did you mean", ...why.suggestions.map((text, k) => types("suggestion", k, text))));
     if (why.forced) rows.push(row("must follow", types("forced", 0, why.forced)));

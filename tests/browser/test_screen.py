@@ -32,6 +32,20 @@ CONTROLS = """() => [...document.querySelectorAll(
 KEPT = """(told) => [...window.jupyterapp.shell.currentWidget.content.model.cells]
   .flatMap((cell) => cell.sharedModel.outputs || []).map((output) => String((output.data || {})["text/html"] || ""))
   .some((html) => html.includes("ms-twin-") && html.split("Under the hood")[0].includes(told))"""
+CUT = """() => {
+  const screen = document.querySelector(".ms-first"), edge = screen.getBoundingClientRect().right;
+  return [...screen.querySelectorAll("button, select, input, textarea, h1, label, span, code, td, th, div")]
+    .filter((one) => one.offsetParent && !one.closest(".cm-editor, .shared"))
+    .filter((one) => one.getBoundingClientRect().right > edge + 1
+      || (one.matches("button, label, td, th, .ms-share, .ms-keyword")
+      && getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1))
+    .map((one) => `${one.className}: ${one.textContent.slice(0, 30)}`);
+}"""
+READ = """() => document.querySelector(".ms-copy").textContent.replace("\\u200b", "")
+  === document.querySelector("[data-testid=text]").value"""
+LINES = """node => {
+  return [(node.clientHeight - 8) / 29, node.scrollTop % 29];
+}"""
 PLACE = "() => Number(document.querySelector('[data-testid=modes]').getAttribute('aria-valuenow'))"
 
 
@@ -70,7 +84,7 @@ def test_it_is_alive_when_it_opens_and_nothing_is_typed(page: Page) -> None:
     assert re.fullmatch(r"\d+%", leaf.evaluate("node => node.style.getPropertyValue('--doubt')"))
     page.get_by_test_id("screen").focus()
     page.keyboard.press(" ")  # hold
-    expect(page.get_by_test_id("play")).to_have_text("▶")
+    expect(page.get_by_test_id("play")).to_have_text("↻")
 
 
 def test_it_is_one_screen_with_few_controls(page: Page) -> None:
@@ -81,6 +95,45 @@ def test_it_is_one_screen_with_few_controls(page: Page) -> None:
     assert page.locator(".ms-copy").evaluate("node => getComputedStyle(node).fontSize") == "18px"
     SHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SHOTS / "screen.png")
+
+
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_nothing_is_wider_than_the_screen_and_the_tabs_stay_where_they_are(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    for name, part in (("harmony", "analysis"), ("tool_call", "trigger")):
+        page.get_by_test_id("gallery").select_option(name)
+        expect(page.get_by_test_id("modes")).to_contain_text(part)
+        page.get_by_test_id("screen").focus()
+        page.keyboard.press("End")
+        places = set()
+        for pane in ("caches", "ablate", "examples", "place"):
+            tab = page.get_by_test_id(f"pane-{pane}")
+            tab.click()
+            expect(tab).to_have_attribute("aria-selected", "true")
+            places.add(tab.evaluate("node => node.offsetTop"))
+            assert page.evaluate(CUT) == []
+        assert len(places) == 1
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+
+
+def test_the_text_has_the_lines_that_it_needs_and_cuts_none(page: Page) -> None:
+    paper, box = page.locator(".ms-paper"), page.get_by_test_id("text")
+    seen = []
+    for count in (1, 5, 40):
+        box.fill("word " * 12 * count)
+        page.wait_for_function(READ)
+        lines, over = paper.evaluate(LINES)
+        assert (lines % 1, over) == (0, 0)
+        seen.append(lines)
+    assert seen[0] < seen[1] < seen[2] == 9
+    paper.evaluate("node => node.scrollTo({ top: 40 })")
+    page.wait_for_function("() => document.querySelector('.ms-paper').scrollTop % 29 === 0")
+    page.get_by_test_id("gallery").select_option("strict_json")
+    expect(page.get_by_test_id("modes")).to_contain_text("population")
+    page.get_by_test_id("gallery").select_option("tool_call")
+    expect(page.get_by_test_id("modes")).to_contain_text("get_weather")
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("End")
 
 
 def test_keys_step_and_a_click_in_the_text_goes_there(page: Page) -> None:
@@ -143,7 +196,18 @@ def test_another_entry_plays_and_the_source_can_be_edited(page: Page) -> None:
     editor.click()
     editor.press("Control+End")
     page.keyboard.type("x")
-    expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_contain_text("line")
+    said = page.locator(".ms-first").get_by_test_id("grammar-status")
+    expect(said).to_contain_text("line")
+    page.locator(".ms-first .ms-lit-mistake").first.hover()
+    card = page.locator(".ms-source-tip")
+    card.wait_for()
+    wide, em = card.evaluate("node => [node.offsetWidth, parseFloat(getComputedStyle(node).fontSize)]")
+    assert 16 * em <= wide <= 36 * em
+    row = said.locator(".ms-source-mistake").first
+    assert row.evaluate(
+        "node => node.scrollWidth <= node.clientWidth + 1 && node.scrollHeight <= node.clientHeight + 1"
+    )
+    page.mouse.move(0, 0)
     editor.press("Backspace")
     expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_be_hidden()
 
@@ -166,6 +230,16 @@ def test_the_gallery_names_what_is_open(page: Page) -> None:
     page.keyboard.press("Control+z")
     expect(gallery).to_have_value("strict_json")
     expect(page.get_by_test_id("text")).to_have_value(text)
+
+
+def test_help_says_what_one_sees_and_closes(page: Page) -> None:
+    page.get_by_test_id("first-help").click()
+    about = page.get_by_test_id("about")
+    expect(about).to_be_visible()
+    expect(about.locator("dt")).to_have_count(10)
+    assert about.evaluate("node => node.scrollHeight <= node.clientHeight")
+    page.get_by_test_id("about-close").click()
+    expect(about).to_be_hidden()
 
 
 def test_the_panels_are_under_the_hood(page: Page) -> None:

@@ -72,8 +72,8 @@ def test_for_people() -> None:
     assert [said_readings(count) for count in (0, 1, 2, MAX_WAYS)] == [
         "",
         "",
-        "2 complete readings",
-        "1,000,000 or more complete readings",
+        "2 complete parses",
+        "1,000,000 or more complete parses",
     ]
-    assert said_readings(None) == "many complete readings"
+    assert said_readings(None) == "many complete parses"
     assert "no end" in said_readings(ENDLESS)

@@ -105,11 +105,11 @@ class TestBrowser:
     def test_one_favourite_is_no_favourites(self, bridged: Callable[..., Bridge]) -> None:
         view = CockpitView(SHOT)
         bridge = bridged(view)
-        assert "1 refused •" in bridge.page.get_by_test_id("cockpit-summary").inner_text()
+        assert "1 overruled •" in bridge.page.get_by_test_id("cockpit-summary").inner_text()
         refused = step(2, b"a", 0.2, refused=EVIL)
         view.show(CockpitShot((CockpitRun("run", [refused, refused]),)))
         bridge.push()
-        assert "2 refused •" in bridge.page.get_by_test_id("cockpit-summary").inner_text()
+        assert "2 overruled •" in bridge.page.get_by_test_id("cockpit-summary").inner_text()
 
     def test_tokens_are_numbered_as_the_steps_of_the_text(self, bridged: Callable[..., Bridge]) -> None:
         view = CockpitView(SHOT)

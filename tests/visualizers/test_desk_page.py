@@ -498,7 +498,7 @@ def test_a_click_on_an_ambiguous_item_goes_to_the_derivation(page: Page) -> None
     expect(mark.first).to_have_text("ambiguous: 2 ways")
     mark.first.click()
     expect(opened.find("panel-tree")).to_be_visible()
-    expect(opened.find("tree-readings")).to_have_text("2 readings of the text")
+    expect(opened.find("tree-readings")).to_have_text("2 parses of the text")
     desk.close()
 
 

@@ -202,7 +202,7 @@ class TestBrowser:
         assert bridge.soon("wish", {"readings": {"E@0-5": 1}})
         view.show(derivation(matcher, readings=view.wish["readings"]))
         bridge.push()
-        expect(page.get_by_text("ambiguous: way 2 of 2 of this node")).to_be_visible()
+        expect(page.get_by_text("ambiguous: parse 2 of 2")).to_be_visible()
 
     def test_a_click_lights_one_node_and_another_panel_all_of_the_rule(
         self, page: Page, bridged: Callable[..., Bridge]

@@ -102,7 +102,7 @@ def test_an_interruption_returns_what_was_measured(monkeypatch: pytest.MonkeyPat
     assert not result.done
     assert 1 < len(result.trials) < 10
     assert " of 5 repeats" in result.headline
-    assert told[1].startswith("0 of 10: repeat 1 of 5, without nothing")
+    assert told[1].startswith("0 of 10: repeat 1 of 5, with everything")
 
 
 def test_a_model_writes_the_texts() -> None:

@@ -478,7 +478,7 @@ def test_a_generation_says_that_it_brings_its_own_vocabulary(explorer: Explorer,
     assert session.inspect.vocabulary == stepper(explorer)["vocabulary"] == before
     for _ in range(2):
         session.run(model, "weather in Lund", seed=1, max_tokens=2)
-        told = f"{model.name}, the model's (before: {before})"
+        told = f"{model.name} (the model's; {before} before the run)"
         assert session.inspect.vocabulary == stepper(explorer)["vocabulary"] == told
         assert explorer.views["source"].document["summary"].endswith(f"vocabulary {told}")
         assert told in repr(session)

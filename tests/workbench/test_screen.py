@@ -442,6 +442,31 @@ def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
             assert session.edits.draft is None
 
 
+def test_what_a_model_writes_without_the_grammar_agrees_with_nobody() -> None:
+    pytest.importorskip("torch")
+    with wb.explore() as explorer:
+        panel = explorer.panels["screen"]
+        assert isinstance(panel, ScreenPanel)
+        panel.received({"kind": "choose", "model": "demo"})
+        panel.received({"kind": "run", "prompt": "weather in Lund", "seed": 1, "temperature": 1.0, "grammar": False})
+        panel.wait()
+        view: Any = explorer.views["screen"]
+        told = {how for _, how, *_ in view.text["tokens"]}
+        assert "free" in told
+        assert told <= {"free", "refused"}
+        assert view.bar["speaker"] == "the demo model wrote this, without the grammar"
+        assert view.bar["look"] == ""
+
+
+def test_every_entry_says_what_to_look_at() -> None:
+    with wb.explore() as explorer:
+        panel = explorer.panels["screen"]
+        assert isinstance(panel, ScreenPanel)
+        for entry in GALLERY:
+            panel.received({"kind": "open", "name": entry.name})
+            assert explorer.views["screen"].bar["look"] == entry.look != ""  # type: ignore[attr-defined]
+
+
 def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> None:
     with wb.explore() as explorer:
         session = explorer.session

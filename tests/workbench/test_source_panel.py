@@ -222,3 +222,17 @@ def test_a_source_with_a_mistake_says_in_the_strip_that_nothing_is_read_and_show
         assert source.mistakes == []
         assert source.document["summary"].endswith("JSON Schema")
         assert strip.state["status"]["kind"] == "ok"
+
+
+def test_rules_of_lark_go_by_the_names_that_were_written() -> None:
+    """With `%ignore` the engine makes `atom.first` of `?atom`: what is lit is the name in the source."""
+    source = Source("lark", 'start: atom ("+" atom)*\n?atom: NUMBER | "(" start ")"\nNUMBER: /[0-9]+/\n%ignore " "\n')
+    with explore(source, INFO).under_the_hood() as explorer:
+        text = source.text
+        labels = [place["label"] for place in view_of(explorer).places]
+        assert labels
+        assert not [label for label in labels if ".first" in label or ".text" in label]
+        for rule in {place["rule"] for place in view_of(explorer).places if "atom" in place.get("rule", "")}:
+            explorer.desk.select(rule=rule)
+            chosen = view_of(explorer).selected
+            assert text[chosen["from"] : chosen["to"]] == "?atom"

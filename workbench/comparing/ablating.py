@@ -339,7 +339,8 @@ def ablating(
     for repeat in range(repeats):
         turn = repeat % len(found.variants)
         for without in (*found.variants[turn:], *found.variants[:turn]):
-            yield replace(found, doing=f"repeat {repeat + 1} of {repeats}, without {without}")
+            left = "with everything" if without == NONE else f"without {without}"
+            yield replace(found, doing=f"repeat {repeat + 1} of {repeats}, {left}")
             trial, masks = _trial(source, words, _options(without, chosen), tokens, without, repeat)
             if not trial.refused and digest not in (None, masks):
                 raise RuntimeError(

@@ -51,6 +51,7 @@ class NextPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         with self.view.hold_sync():
+            self.view.json = self.session.document.is_json
             self.view.show(self.session.inspect.next(seconds=QUICK).state())
             self.view.show_members(self.session.inspect.members().state())
             self.view.refused, self.view.uncertain = {}, {}

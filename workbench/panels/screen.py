@@ -185,15 +185,18 @@ class ScreenPanel(Panel):
         return self._parts[1]
 
     def _bar(self) -> dict[str, Any]:
-        session, trace, run = self.session, self.session.trace, self.session.model.current
+        session, trace, run, reading = self.session, self.session.trace, self.session.model.current, self.desk.reading
+        look = ""
         if run is not None or (trace is not None and matched(session.steps, self._convert(trace.generation.steps))):
             speaker = (
                 f"{NAMES.get(self._model, self._model)} speaks"
                 if run is not None
                 else f"{NAMES.get(self._model, self._model)} wrote this"
+                f"{'' if trace is None or trace.generation.constrained else ', without the grammar'}"
             )
         elif self._recording is not None and matched(session.steps, self._recording.tokens):
             speaker = f"a recorded run of {NAMES.get(self._recording.model, self._recording.model)}"
+            look = "" if self._entry is None else self._entry.look
         else:
             speaker = ""
         return {
@@ -206,6 +209,7 @@ class ScreenPanel(Panel):
             "tokenizers": list(dict.fromkeys((session.tokenizer.name, *TOKENIZERS))),
             "tokenizer": session.tokenizer.name,
             "speaker": speaker,
+            "look": look,
             **self._settings,
             "running": session.model.is_running,
             "busy": self._busy,

@@ -7,8 +7,9 @@ Read on: `visualizers/source.py` (the view), `workbench/provenance` (the places)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
@@ -17,7 +18,7 @@ from workbench.languages.keywords import KEYWORDS
 from workbench.languages.warnings import doubts, misspelt, outside
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import SourcePlace, forbidding, place_at, provenance
-from workbench.provenance.rules import spans_of_rules, written
+from workbench.provenance.rules import called, spans_of_rules, written
 from workbench.session import Change, Session
 from workbench.session.result import describe_bytes
 
@@ -101,6 +102,10 @@ def mistake_state(mistake: Mistake) -> State:
     }
 
 
+RULE_NAME: Final = re.compile(r"[?!]?[\w.-]+")
+"""A rule's name where it is defined, which may be called otherwise within the engine."""
+
+
 def selected_span(session: Session, selection: Mapping[str, Any]) -> State | None:
     """The range of the pointer or the rule that is chosen; None where it is not in this source."""
     source = session.document
@@ -120,7 +125,8 @@ def selected_span(session: Session, selection: Mapping[str, Any]) -> State | Non
         found = spans.get(rule) or spans.get(rule.rpartition("_")[0])
         if found is not None:
             start, end = found
-            return {"start": start, "end": end, "from": start, "to": start + len(rule) if rule in spans else end}
+            name = RULE_NAME.match(source.text, start, end) if rule in spans else None
+            return {"start": start, "end": end, "from": start, "to": name.end() if name else end}
     return None
 
 
@@ -131,7 +137,7 @@ def hover_lines(session: Session, offset: int, places: tuple[SourcePlace, ...]) 
         return []
     lit = [one for one in places if one.span is not None and one.span[0] <= offset < one.span[1]]
     lit.sort(key=lambda one: (one.span[1] - one.span[0] if one.span else 0, one.role != "here"))
-    lines = [place.pointer or f"rule {place.rule}"]
+    lines = [place.pointer or f"rule {called(session.document, place.rule or '')}"]
     if place.pointer is not None:
         lines += _keyword_lines(session.document, place.pointer)
     if place.rule is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.languages import Source
     from workbench.session.context import Context
 
-__all__ = ["rule_places", "spans_of_rules", "spelt_out"]
+__all__ = ["called", "rule_places", "spans_of_rules", "spelt_out"]
 
 MAX_ITEMS = 200
 MAX_SITES = 60  # calls of small rules within one rule that are told apart
@@ -62,7 +62,7 @@ def rule_places(
                 continue
             known = True
             text = source.text[span.start : span.end]
-            label = _clip(text) if source.language == "regex" else f"{position.rule}: {_clip(text)}"
+            label = _clip(text) if source.language == "regex" else f"{called(source, position.rule)}: {_clip(text)}"
             found.append(SourcePlace("here", label, (span.start, span.end), None, position.rule))
             whose = table.source_name(table.rule_of[item.state])
             between = known_calls.between(ir, whose, position.rule) if calls and whose != position.rule else ()
@@ -71,12 +71,17 @@ def rule_places(
                     at = (ref.span.start, ref.span.end)
                     found.append(SourcePlace("here", f"{caller}: {ref.name}", at, None, caller))
             if rule.span is not None and source.language != "regex":
-                found.append(
-                    SourcePlace("around", position.rule, (rule.span.start, rule.span.end), None, position.rule)
-                )
+                span_ = (rule.span.start, rule.span.end)
+                found.append(SourcePlace("around", called(source, position.rule), span_, None, position.rule))
         if not known and item.span is not None:
-            found.append(SourcePlace("here", item.rule, item.span, None, item.rule))
+            found.append(SourcePlace("here", called(source, item.rule), item.span, None, item.rule))
     return found
+
+
+def called(source: Source, rule: str) -> str:
+    """The name that a rule has in the source.  With `%ignore` the engine makes more rules of one of Lark's, whose names
+    have no dots."""
+    return rule.removesuffix(".first").removesuffix(".text") if source.language == "lark" else rule
 
 
 def spelt_out(context: Context) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def _push_colour(mass: float) -> str:
 
 
 def _chip(text: str, colour: str, title: str, *, struck: bool = False) -> str:
-    line = "text-decoration:line-through;" if struck else ""
+    line = "text-decoration:underline wavy;" if struck else ""
     style = f"{CHIP}{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
     return f'<span title="{html_escape(title)}" style="{style}">{html_escape(clip(text, MAX_GLYPH))}</span>'
 

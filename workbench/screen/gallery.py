@@ -17,7 +17,7 @@ __all__ = ["FIRST", "GALLERY", "Entry"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An output: its source, a prompt that asks a model for it, and the seed of the recorded run."""
+    """An output: its source, a prompt that asks a model for it, the seed of the recorded run, what to look at in it."""
 
     name: str
     title: str
@@ -25,6 +25,7 @@ class Entry:
     text: str
     prompt: str
     seed: int
+    look: str
     options: Mapping[str, Any] = field(default_factory=dict)
     until: str = ""  # a text with which the recorded run ends, where the model would go on
     chat: bool = True  # whether the prompt is said to the model as a chat, or is the beginning of a text
@@ -71,6 +72,7 @@ GALLERY: Final = (
         '{"name": "get_weather", "arguments": {"city": "Oslo", "unit": "kelvin"}}\n</tool_call>\n'
         "User: How warm is it in Lund?\nAssistant:",
         3,
+        "Look at celsius: the model wanted kelvin, which is no value of the enum.",
         until="</tool_call>",
         chat=False,
     ),
@@ -93,6 +95,7 @@ GALLERY: Final = (
         ),
         "Describe the city of Stockholm as JSON with city, country, population and coastal.",
         1,
+        "Look at coastal, which is wrong: the form is guaranteed, the content is the model's.",
         {"any_whitespace": False},
     ),
     Entry(
@@ -104,6 +107,7 @@ GALLERY: Final = (
         "<|start|>assistant<|channel|>commentary to=functions.get_weather<|constrain|>json<|message|>"
         '{"city": "Oslo", "unit": "kelvin"}<|call|>\nUser: How warm is it in Lund?\nAssistant:',
         4,
+        "Look at the parts: reasoning, then a call; kelvin, the model's favourite, is no value of the enum.",
         until="<|call|>",
         chat=False,
     ),
@@ -136,6 +140,7 @@ GALLERY: Final = (
         'A rectangle that is 3 wide and 4 high, as JSON: {"kind": "rectangle", "width": 3, "height": 4}. Now a '
         "rectangle that is 5 wide and 2 high:",
         1,
+        "Look at Next after the value of kind, which decides what members may follow.",
     ),
     Entry(
         "sql",
@@ -156,6 +161,7 @@ STRING: /'[a-zA-Z ]{0,16}'/
 """,
         "Write one SQL query that selects name and age from users older than 30, ordered by age.",
         4,
+        "Look for ORDER BY, which is missing: the form is guaranteed, the content is the model's.",
     ),
     Entry(
         "ambiguous",
@@ -167,6 +173,7 @@ sum ::= sum " + " sum | sum " * " sum | [1-9]
 """,
         "Write a sum of four digits such as 1 + 2 * 3 + 4.",
         5,
+        "Look at Derivation, under the hood: many parses. The form is guaranteed; the fifth digit is the model's.",
     ),
     Entry(
         "hostile",
@@ -177,6 +184,7 @@ root ::= [ab]* "a" [ab] [ab] [ab] [ab] [ab] [ab] [ab] [ab] [ab] [ab] "."
 """,
         "Write letters a and b: abababababab.",
         2,
+        "Look at the bars: an automaton would have over 2,000 states; only those that the text meets are made.",
     ),
 )
 FIRST: Final = GALLERY[0]

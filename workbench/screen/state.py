@@ -5,7 +5,7 @@ those that the grammar allowed.
 
 A token of the text was *agreed* (the model gave nearly all of its probability to what the grammar allows), *pushed*
 (the grammar took more than a tenth away), *overruled* (the model's favourite was refused), *forced* (the grammar left
-one choice), or *typed* (no model wrote it).
+one choice), *free* (the model wrote without the grammar), or *typed* (no model wrote it).
 
 Read on: `recording.py` (runs), `parts.py`, `workbench/panels/screen.py`, `frontend/src/screen.ts` (draws it).
 """
@@ -33,7 +33,7 @@ from workbench.session.result import Reading
 
 __all__ = ["Here", "How", "Row", "Shown", "Text", "here_state", "how", "matched", "text_state"]
 
-How = Literal["agreed", "pushed", "overruled", "forced", "typed", "refused"]
+How = Literal["agreed", "pushed", "overruled", "forced", "free", "typed", "refused"]
 PUSHED: Final = 0.1
 ROWS: Final = 4
 CHIPS: Final = 32
@@ -111,6 +111,8 @@ def how(token: Token) -> How:
         return "forced"
     if token.refused is not None:
         return "overruled"
+    if not token.mask and token.mass == 1:  # no mask was asked for
+        return "free"
     return "pushed" if token.mass < 1 - PUSHED else "agreed"
 
 
@@ -140,13 +142,14 @@ def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part],
         fill = fills[number] if number < len(fills) else None
         mask, us = ("", 0.0) if fill is None else (NAMES[fill.kind][0], round(fill.nanoseconds / 1e3, 1))
         if number < same and not tokens[number].given:
-            # What a mask cost here, rather than where the run was recorded.
-            token = tokens[number] if fill is None else replace(tokens[number], mask=mask, us=us)
+            # What a mask cost here, rather than where the run was recorded; a run without the grammar asked for none.
+            kind, token = how(tokens[number]), tokens[number]
+            token = token if fill is None or kind == "free" else replace(token, mask=mask, us=us)
             told, sure = _told(number, token), None
             if number in leaves:
                 name, sure = leaves[number]
                 told += f"; {name} is {_percent(sure)} sure"
-            shown.append(Shown(written, how(token), token.mask, token.us, told, sure))
+            shown.append(Shown(written, kind, token.mask, token.us, told, sure))
             continue
         shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {glyph(step.data)}, typed"))
     rest = tokens[same:] if same == len(steps) and refused else ()
@@ -200,9 +203,10 @@ def _texts(pieces: Sequence[bytes]) -> list[str]:
 
 def _told(number: int, token: Token) -> str:
     shown = STOP_TOKEN if token.stop else glyph(token.data)
-    told = (
-        f"step {number + 1}: {shown}, probability {_percent(token.p)}; the grammar removed {_percent(1 - token.mass)}"
-    )
+    told = f"step {number + 1}: {shown}, probability {_percent(token.p)}; "
+    if how(token) == "free":
+        return f"{told}written without the grammar"
+    told += f"the grammar removed {_percent(1 - token.mass)}"
     if token.refused is not None:
         told += f"; the model wanted {_named(token.refused)} ({_percent(token.refused.before)})"
     return f"{told}; mask {token.mask} in {token.us:g} µs" if token.mask else told

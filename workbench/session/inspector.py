@@ -165,7 +165,7 @@ class Inspector(Here):
     def vocabulary(self) -> str:
         """The vocabulary in use by its name, and in place of which one a generation has put it: that of the model."""
         name, before = self._core.tokenizer.name, self._core.model_replaced
-        return f"{name}, the model's (before: {before})" if before else name
+        return f"{name} (the model's; {before} before the run)" if before else name
 
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""
