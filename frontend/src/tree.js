@@ -107,7 +107,7 @@ function render({ model, el }) {
       node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
       node.readings ? h("span", { class: "ambiguous" },
         h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
-        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do: the readings of the text are all choices together` }, `ambiguous: way ${number(node.reading + 1)} of ${number(node.readings)} of this node`),
+        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do: the readings of the text are all choices together` }, `ambiguous: way ${number(node.reading + 1)} of ${(model.get("about") || {}).apart === false ? "at least " : ""}${number(node.readings)} of this node`),
         h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }
