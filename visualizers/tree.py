@@ -60,7 +60,7 @@ class TreeView(LiveView[Derivation]):
             "exact": snapshot.exact,
             "complete": snapshot.complete,
             "ambiguous": len(snapshot.ambiguous),
-            "readings": said_readings(snapshot.whole),
+            "readings": said_readings(snapshot.whole, apart=snapshot.apart),
             "apart": snapshot.apart,
         }
         nodes = pointed([_node(node, snapshot.text) for node in snapshot.nodes], self._pointers)
@@ -73,13 +73,13 @@ class TreeView(LiveView[Derivation]):
         return f"TreeView({self._shown!r})" if self._shown is not None else "TreeView(empty)"
 
 
-def said_readings(count: int | None) -> str:
-    """How many readings the whole text has, for people; "" for one or none."""
+def said_readings(count: int | None, *, apart: bool = True) -> str:
+    """How many readings the whole text has, for people; "" for one or none.  `apart`: whether all are told apart."""
     if count is None:
         return "many complete parses"
     if count == ENDLESS:
         return "no end of complete parses"
-    more = " or more" if count >= MAX_WAYS else ""
+    more = " or more" if count >= MAX_WAYS or not apart else ""
     return f"{count:,}{more} complete parses" if count > 1 else ""
 
 
@@ -126,7 +126,8 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
         sign = {"fold": "… ", "again": "↻ "}.get(node.kind, "◦ " if node.open else "")
         facts = []
         if node.readings > 1:
-            facts.append(f"ambiguous: parse {node.reading + 1:,} of {node.readings:,}")
+            least = "" if snapshot.apart else "at least "
+            facts.append(f"ambiguous: parse {node.reading + 1:,} of {least}{node.readings:,}")
         if node.levels > 1:
             facts.append(f"{node.levels:,} levels drawn flat")
         if node.open:
@@ -136,9 +137,10 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
         rows.append(["&nbsp;" * (2 * node.depth) + label, shown, f"{node.begin:,}–{node.end:,}", ", ".join(facts)])
     state = "complete" if snapshot.complete and snapshot.tree == 0 else "unfinished"
     facts = [f"after {snapshot.position:,} bytes", state]
-    if said_readings(snapshot.whole):
-        facts.append(said_readings(snapshot.whole))
-    if not snapshot.apart and (snapshot.whole != 1 or snapshot.ambiguous):
+    readings = said_readings(snapshot.whole, apart=snapshot.apart)
+    if readings:
+        facts.append(readings)
+    if not snapshot.apart and (readings or snapshot.ambiguous):
         facts.append(NOT_APART)
     first = int(snapshot.complete)
     count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"

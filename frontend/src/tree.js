@@ -138,7 +138,7 @@ function render({ model, el }) {
       node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
       node.readings ? h("span", { class: "ambiguous" },
         h("button", { type: "button", disabled: offline, title: "another parse of this node", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
-        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do; a parse of the text chooses one at each node` }, `ambiguous: parse ${number(node.reading + 1)} of ${number(node.readings)}`),
+        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do; a parse of the text chooses one at each node` }, `ambiguous: parse ${number(node.reading + 1)} of ${(model.get("about") || {}).apart === false ? "at least " : ""}${number(node.readings)}`),
         h("button", { type: "button", disabled: offline, title: "another parse of this node", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }

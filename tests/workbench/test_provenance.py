@@ -428,8 +428,9 @@ def test_calls_of_rules_that_are_spelt_out_are_lit_where_no_other_call_leads_the
     # `digits` is called twice in `number`, and which call this is nobody knows: neither is lit.
     assert {"factor: number", 'number: "."'} <= lit("1")
     assert not {"number: digits", "factor: name"} & lit("1.5")
-    assert spelt_out(session.inspect) == ("name", "number", "digits")
+    assert spelt_out(session.inspect, session.inspect.automaton()) == ("name", "number", "digits")
     with explore(session) as explorer:
         explorer.bring("automaton")
         assert explorer.views["automaton"].spelt_out == ["name", "number", "digits"]  # type: ignore[attr-defined]
-    assert spelt_out(Session({"type": "integer"}, [b"1"]).inspect) == ()
+    schema = Session({"type": "integer"}, [b"1"]).inspect
+    assert spelt_out(schema, schema.automaton()) == ()

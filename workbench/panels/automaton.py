@@ -37,15 +37,17 @@ class AutomatonPanel(Panel):
         super().__init__(desk)
         self._way = WayOf(desk.session)
         self._choosing = False
-        self._told_of: Automaton | None = None
+        self._told_of: tuple[object, int] | None = None
         self.view: AutomatonView = AutomatonView(desk.session.inspect.automaton())
         self.view.observe(self._picked, names=["selected", "rule"])
 
     def update(self, change: Change | None) -> None:
         automaton = self.session.inspect.automaton()
-        if automaton is not self._told_of:
-            self._told_of = self.view.automaton = automaton
-            self.view.spelt_out = list(spelt_out(self.session.inspect))
+        self.view.automaton = automaton
+        told_of = (self.session.inspect.compiled, len(automaton.rules))
+        if told_of != self._told_of:
+            self._told_of = told_of
+            self.view.spelt_out = list(spelt_out(self.session.inspect, automaton))
         self.view.show(self.session.inspect.frontier(), self._way.travelled(automaton))
         self.view.places = self._places()
         self.chosen()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from kernels_core.automata.lower import AFTER
-from kernels_core.automata.tables import FIRST_STATE
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, RuleRef, children, walk
 from workbench.provenance.places import SourcePlace
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from kernels_core import CompiledGrammar
     from kernels_core.inspect.layout import StateTable
-    from kernels_core.inspect.snapshots import EarleyItem
+    from kernels_core.inspect.snapshots import Automaton, EarleyItem
     from workbench.languages import Source
     from workbench.session.context import Context
 
@@ -30,7 +29,6 @@ __all__ = ["called", "rule_places", "spans_of_rules", "spelt_out"]
 
 MAX_ITEMS = 200
 MAX_SITES = 60  # calls of small rules within one rule that are told apart
-MAX_STATES = 20_000
 MAX_PLACES = 1_000  # far more than anybody looks at; a state of many optional parts stands in front of each
 
 
@@ -48,6 +46,7 @@ def rule_places(
     items = [item for item in waiting if item.scannable][:MAX_ITEMS]
     for item in items:
         known = False
+        whose = table.source_name(table.rule_of[item.state])
         for position in tables.positions(item.state):
             if len(found) >= MAX_PLACES:
                 return found
@@ -64,7 +63,6 @@ def rule_places(
             text = source.text[span.start : span.end]
             label = _clip(text) if source.language == "regex" else f"{called(source, position.rule)}: {_clip(text)}"
             found.append(SourcePlace("here", label, (span.start, span.end), None, position.rule))
-            whose = table.source_name(table.rule_of[item.state])
             between = known_calls.between(ir, whose, position.rule) if calls and whose != position.rule else ()
             for caller, ref in between:
                 if ref.span is not None:
@@ -84,16 +82,14 @@ def called(source: Source, rule: str) -> str:
     return rule.removesuffix(".first").removesuffix(".text") if source.language == "lark" else rule
 
 
-def spelt_out(context: Context) -> tuple[str, ...]:
-    """The rules of the source that the engine has written into their callers, as far as it has made those, in the order
-    of the source."""
+def spelt_out(context: Context, automaton: Automaton) -> tuple[str, ...]:
+    """The rules of the source that the engine has written into their callers, as far as `automaton` has those, in the
+    order of the source."""
     if context.document.language not in ("ebnf", "lark"):
         return ()
     table, ir = context.compiled.state_table, context.compiled.machine.tables.lowering.ir
-    if table.state_count > MAX_STATES:
-        return ()
-    rows = (table.row(state) for state in range(FIRST_STATE, table.state_count))
-    made = {table.source_name(row.rule) for row in rows if row.made}
+    names = {rule.rule for rule in automaton.rules}
+    made = {rule.source for rule in map(table.rule, range(table.rule_count)) if rule.name in names}
     sites = _sites(ir, made, _own(table))
     spans = {ref.name: ir.rules[ref.name].span for _, ref in sites}
     return tuple(name for _, name in sorted((span.start, name) for name, span in spans.items() if span is not None))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from .keywords import KEYWORDS, NOTES, schemas_in
 from .problems import child
 
-__all__ = ["meant_by", "misspelt_in", "said_of"]
+__all__ = ["meant_by", "misspelt_in", "said_of", "schemas_of"]
 
 MAX_SCHEMAS: Final = 20_000
 _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
@@ -55,16 +55,22 @@ def misspelt_in(value: object, *, is_schema: bool) -> Iterator[tuple[str, str, s
 
     `value`: a schema, or what holds schemas, such as a structural tag or a list of tools.
     """
-    waiting = [("#", value)] if is_schema else list(_schemas_inside(value))
+    for pointer, schema in schemas_of([("#", value)] if is_schema else list(_schemas_inside(value))):
+        for name, inner in schema.items():
+            meant = name if name == "required" and inner is True else meant_by(name)
+            if meant:
+                yield pointer, name, meant
+
+
+def schemas_of(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The schemas in documents, each with its pointer, 20,000 at most; `waiting`: those to begin with."""
     for pointer, schema in waiting:
         if len(waiting) > MAX_SCHEMAS:
             return
         if not isinstance(schema, Mapping):
             continue
+        yield pointer, schema
         for name, inner in schema.items():
-            meant = name if name == "required" and inner is True else meant_by(name)
-            if meant:
-                yield pointer, name, meant
             entry = KEYWORDS.get(name)
             if entry is not None:
                 waiting += [(child(pointer, name, *keys), one) for keys, one in schemas_in(entry, inner)]
