@@ -22,10 +22,10 @@ function render({ model, el }: any) {
   const figure = h("div", { class: "figure", "data-testid": "ablate-figure" });
   const note = h("div", { class: "ms-muted" });
   const copied = h("span", { class: "ms-muted", role: "status" });
-  const copy = (text: string) => navigator.clipboard.writeText(text).then(() => put(copied, "copied"), () => put(copied, text));
-  const tools = h("div", { class: "tools" }, button("copy table", "copy-table", "the summary, with tabs between columns", () => copy(state().table)),
-    button("copy code", "copy-code", "the line that measures this in a cell", () => copy(state().code)),
-    button("save SVG", "save-svg", "the figure as a file", () => keep("ablation.svg", drawn(), "image/svg+xml")), copied);
+  const copy = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => put(copied, `copied: ${what}`), () => put(copied, text));
+  const tools = h("div", { class: "tools" }, button("copy table", "copy-table", "the summary, with tabs between columns", () => copy(state().table, "the table")),
+    button("copy code", "copy-code", "the line that measures this in a cell", () => copy(state().code, "the line for a cell")),
+    button("save SVG", "save-svg", "the figure as a file", () => copied.replaceChildren(keep("ablation.svg", drawn(), "image/svg+xml"))), copied);
   view.root.append(h("div", { class: "ask" }, h("div", { class: "ms-cap" }, "Leave out"), first, more, h("label", {}, "repeats ", repeats), h("label", {}, "texts ", writer), prompts, h("label", {}, "vocabulary ", vocabulary), h("div", { class: "tools" }, run, stop)),
     h("div", { class: "told", tabindex: "0" }, head, h("div", { class: "under-way" }, bar, doing), figure, tools, note));
   const boxes = (): HTMLInputElement[] => [...view.root.querySelectorAll("input[type=checkbox]")] as HTMLInputElement[];

@@ -5,18 +5,18 @@
 //   here  { place, next: [row], wanted: [row], end }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
-// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch", prompt, seed,
-// temperature, grammar}, {kind: "choose", model | tokenizer}, {kind: "share"}, and the desk's own: goto, move, prefix, text, stop.
-// Python to browser: {save: name, text}, a file to keep.
+// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
+// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
+// Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard.
 //
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
 import { again, code, fill, h, keep, measured, mount, number, put, soon } from "./common.js";
-import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
+import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
-interface Here { place: number; next: Row[]; wanted: Row[]; end: string }
+interface Here { place: number; next: Row[]; wanted: Row[]; end: string; note?: string }
 
 const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
   ["ablate", "Ablate", "what each mechanism of the engine is worth on this grammar"],
@@ -35,7 +35,7 @@ function render({ model, el, host }: any) {
   const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
   const offline = () => Boolean(model.get("offline"));
-  const send = (content: any) => { hold(); model.send(content); };
+  const send = (content: any) => { hold(); show(""); model.send(content); };
   const goto = (place: number) => model.send({ kind: "goto", index: Math.max(0, Math.min(text().tokens.length, place)) });
 
   // -- the top: what is opened ---------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ function render({ model, el, host }: any) {
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
   const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; if (!sheet.hidden) area.focus(); });
   const share = button("share", "keep this as a page that needs no Python", "share", () => send({ kind: "share" }));
-  const picture = button("figure", "keep the text as a picture (SVG)", "figure", () => keep("maskscope.svg", figure(text()), "image/svg+xml"));
+  const picture = button("figure", "keep the text as a picture (SVG)", "figure", () => show(keep("maskscope.svg", figure(text()), "image/svg+xml")));
   const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": "source to open", "data-testid": "paste-text",
     placeholder: "a JSON schema, tools, a structural tag, EBNF, Lark, a regular expression" });
   const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area,
@@ -61,13 +61,16 @@ function render({ model, el, host }: any) {
     onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); ask("run"); } } });
   const seed = h("input", { type: "number", min: 0, step: 1, "aria-label": "seed", "data-testid": "seed" });
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
+  const limit = h("input", { type: "number", min: 1, step: 16, "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
+  const manner = choice("how the prompt is given", "chat", () => {});
+  manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write from the beginning", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
-  const ask = (kind: string) => send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked });
-  const controls = h("div", { class: "ms-first-bar" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), run, step, stop,
-    h("label", {}, constrained, " grammar"), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth));
+  const ask = (kind: string) => { if (timer) { clearTimeout(timer); view.root.classList.remove("ms-typing"); type(); } send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
+  const controls = h("div", { class: "ms-first-bar" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), manner, run, step, stop,
+    h("label", {}, constrained, " grammar"), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit));
 
   // -- the text ------------------------------------------------------------------------------------------------------
   const modes = h("div", { class: "ms-modes", role: "slider", tabindex: "0", "aria-label": "parts of the text", "aria-valuemin": 0, "data-testid": "modes" });
@@ -76,7 +79,12 @@ function render({ model, el, host }: any) {
   const paper = h("div", { class: "ms-paper" }, copy, box);
   const play = button("▶", "play the run (space)", "play", () => (playing ? hold() : start()));
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
-  const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, play, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)), said);
+  const ended = h("span", { class: "ms-outcome", role: "status", "data-testid": "outcome" });
+  const more = button("continue", "let the model go on from the end", "continue", () => ask("continue"));
+  const clip = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => show(`copied: ${what}`), () => show(`this page may not write to the clipboard: ${text}`));
+  const whole = button("copy text", "the whole text", "copy-text", () => clip(box.value, "the text"));
+  const python = button("copy code", "the Python that makes this run", "copy-code", () => send({ kind: "copy" }));
+  const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, play, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)), ended, more, said, whole, python);
   const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
   const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
   const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, ...MASKS.map((mask, at) => h("span", { class: `ms-key mask-${at}` }, mask)), sum));
@@ -89,13 +97,23 @@ function render({ model, el, host }: any) {
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
   const slots = PANES.slice(1).map(([name]) => h("div", { class: "ms-first-pane", "data-slot": name }));
+  // What was done here, until something else is; what Python has to say comes first.
+  let shown: Node | string = "";
+  const show = (node: Node | string) => { shown = node; tell(); };
+  const tell = () => {
+    const now = bar().message;
+    message.classList.toggle("ms-done", !now);
+    message.replaceChildren(...(now ? [now] : shown ? [shown] : []));
+    message.title = message.textContent || "";
+  };
   const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
   const tabs = h("div", { class: "ms-panes", role: "tablist" }, ...PANES.map(([name, label, told]) => h("button", { type: "button", role: "tab", title: told, "data-testid": `pane-${name}`, "data-pane": name,
     onclick: () => view.commit("pane", name) }, label)));
   const hood = button("Under the hood ▸", "automaton, chart, derivation, triggers, tokens, mask, caches, comparison", "hood", () => { hold(); view.commit("face", "hood"); });
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
-  view.root.append(top, controls, modes, paper, legend, price, h("div", { class: "ms-first-foot" }, tabs, message, hood), h("div", { class: "ms-first-below" }, source, place, ...slots));
+  const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
+  view.root.append(gone, top, controls, modes, paper, legend, price, h("div", { class: "ms-first-foot" }, tabs, message, hood), h("div", { class: "ms-first-below" }, source, place, ...slots));
 
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
@@ -148,7 +166,7 @@ function render({ model, el, host }: any) {
     columns = cost(items);
     fill(copy, [...chips, ...(refused ? [h("span", { class: "ms-tok refused" }, refused)] : []), h("span", {}, "\u200b")]);
     fill(bars, columns);
-    const count = Math.max(1, parts.reduce((all, [, , length]) => all + length, 0));
+    const count = counted(parts);
     modes.replaceChildren(...parts.map(([name, hue, length]) => {
       const one = h("span", { class: `ms-hue-${hue}`, title: name }, name);
       one.style.flex = `${length} 1 0`;
@@ -175,10 +193,10 @@ function render({ model, el, host }: any) {
     chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
     columns.forEach((one, k) => one.classList.toggle("now", k === at));
     const mark = modes.querySelector(".ms-at") as HTMLElement | null;
-    if (mark) mark.style.left = `${(100 * at) / Math.max(1, tokens.length)}%`;
+    if (mark) mark.style.left = `${Math.min(100, (100 * at) / counted(text().parts))}%`;
     modes.setAttribute("aria-valuenow", String(at));
-    const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), h("span", { class: "ms-muted" }, "→"),
-      h("span", { class: "ms-share" }, percent(row.after ?? 0)), bar_(row.after ?? 0)];
+    const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), ...(row.after == null ? [] : [h("span", { class: "ms-muted" }, "→"),
+      h("span", { class: "ms-share" }, percent(row.after)), bar_(row.after)])];
     next.replaceChildren(...rows.slice(0, rows[0]?.before == null ? 8 : 4).map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
       title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), ...gauge(row))));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
@@ -187,7 +205,8 @@ function render({ model, el, host }: any) {
       h("span", { class: "ms-keyword", title: row.keyword || row.why }, code(row.keyword || row.why)),
       ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; }),
         button("branch", "let the model go on from here, drawing anew", "branch-here", () => ask("branch"))]))));
-    if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, told_(tokens, at)));
+    for (const one of wanted.querySelectorAll("[data-testid=branch-here]") as any) one.disabled = offline();
+    if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, here().note || told_(tokens, at)));
     const first = refused[0];
     reason.replaceChildren(...(first ? [code(`${first.shown} is refused: ${first.why}${first.keyword ? `; ${first.keyword}` : ""}`)] : []));
     if (!first) reason.hidden = true;
@@ -211,14 +230,22 @@ function render({ model, el, host }: any) {
     fillChoice(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])] as [string, string][], now.entry || "");
     fillChoice(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
     fillChoice(speaker, now.models || [], now.model);
-    for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature]] as const)
+    for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
       if (document.activeElement !== node && node.value !== String(value ?? "")) node.value = String(value ?? "");
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
     const busy = Boolean(now.running || now.busy);
     for (const node of [run, step, paste, share, gallery, tokenizer, speaker]) node.disabled = offline() || busy;
     stop.disabled = offline() || !now.running;
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
-    put(message, now.message || "");
+    tell();
+    const end = now.outcome;
+    put(ended, end ? `${end.kind === "complete" ? "✓ " : ""}${end.told}` : "");
+    ended.dataset.kind = end?.kind || "";
+    ended.title = end?.told || "";
+    more.hidden = !end?.goes_on;
+    more.disabled = offline() || busy;
+    python.disabled = offline() || !end;
+    manner.title = now.told ? `the model read: ${now.told}` : "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
     view.root.classList.toggle("ms-running", busy);
     if (now.plays > plays && !offline()) { plays = now.plays; start(); }
   }
@@ -250,7 +277,7 @@ function render({ model, el, host }: any) {
     if (event.type === "pointermove" && !(event.buttons & 1)) return;
     hold();
     const { left, width } = track.getBoundingClientRect();
-    goto(placeAt(text().tokens.length, (event.clientX - left) / width));
+    goto(placeAt(track === modes ? counted(text().parts) : text().tokens.length, (event.clientX - left) / width));
   };
   for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
   view.listen(view.root, "keydown", (event: KeyboardEvent) => {
@@ -263,7 +290,10 @@ function render({ model, el, host }: any) {
     event.preventDefault();
     event.stopPropagation();
   });
-  view.on("msg:custom", (sent: any) => { if (sent.save) keep(sent.save, sent.text, "text/html"); });
+  view.on("msg:custom", (sent: any) => {
+    if (sent.save) show(keep(sent.save, sent.text, "text/html"));
+    if (sent.copy) void clip(sent.copy, sent.said);
+  });
   view.on("change:text", soon(drawText));
   view.on("change:here", soon(drawHere));
   view.on("change:bar", soon(drawBar));
@@ -272,7 +302,9 @@ function render({ model, el, host }: any) {
     for (const tab of tabs.children as any) tab.setAttribute("aria-selected", String(tab.dataset.pane === now));
     view.root.dataset.pane = now;
   });
-  view.watch(["offline"], () => { box.readOnly = offline(); drawBar(); });
+  const lost = () => { gone.hidden = !host?.gone; };
+  host?.on("gone", lost);
+  view.watch(["offline"], () => { box.readOnly = offline(); lost(); drawBar(); drawHere(); });
   view.defer(hold);
   drawText();
   drawBar();

@@ -95,6 +95,8 @@ async function render({ model, el }) {
   const parts = { label: "the grammar's source", testid: "grammar-editor", over, on };
   const editor = (await editorPart()).codeEditor(page, parts);
 
+  // Who goes on to a button means what is typed, however short ago that was.
+  page.addEventListener("focusout", () => { if (timer !== null) send(); });
   function send() {
     clearTimeout(timer);
     timer = null;

@@ -358,7 +358,7 @@ class Dashboard:
 
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._typed, self._reading = str(message["text"]), None
-        self._reading = self.session.read(box_bytes(self._typed))
+        self._reading = self.session.edits.read(box_bytes(self._typed), as_written=True)
 
     def _restored(self, reading: Reading | None) -> None:
         """A text of before is there again, with what was refused of it."""

@@ -145,6 +145,8 @@ class AblatePanel(Panel):
         session = self.session
         if self._thread is not None and self._thread.is_alive():
             raise ValueError("wait until the last trial has ended")
+        if session.edits.draft is not None:
+            session.edits.draft.refuse()
         writer = str(asked.get("writer") or "")
         if writer and writer not in NAMES:
             raise ValueError(f"no model {writer!r} writes here")

@@ -8,6 +8,7 @@ Read on: `workbench/screen/state.py` (what is shown), `visualizers/screen.py` (t
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from visualizers.screen import ScreenView
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
 from workbench.screen.gallery import GALLERY, Entry
+from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
 from workbench.screen.parts import Part, parts_of
 from workbench.screen.recent import note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ScreenPanel"]
 
-MAX_TOKENS: Final = 160
+MAX_TOKENS: Final = 256
+MOST_TOKENS: Final = 100_000
+TURN: Final = re.compile(r"^(\w+):", re.M)
+WITH_FREE_TEXT: Final = ("tools", "structural_tag")
 NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
 TOKENIZERS: Final = ("tekken",)
 _models: dict[str, Any] = {}
@@ -45,6 +50,13 @@ def load(word: str) -> LanguageModel:
             _models[word] = read_model(word, "auto", None)
         model: LanguageModel = _models[word]
         return model
+
+
+def _turns(prompt: str) -> tuple[str, ...]:
+    """Where a model that goes on a transcript would speak for another: the turns of all but the last speaker."""
+    speakers = list(dict.fromkeys(TURN.findall(prompt)))
+    last = TURN.findall(prompt)[-1:]
+    return tuple(f"\n{name}:" for name in speakers if [name] != last)
 
 
 def _called(source: Source) -> str:
@@ -66,7 +78,10 @@ class ScreenPanel(Panel):
         self._entry: Entry | None = None
         self._recording: Recording | None = None
         self._model = model_word()
-        self._settings: dict[str, Any] = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True}
+        self._settings: dict[str, Any] = {
+            "prompt": "", "seed": 1, "temperature": 1.0, "grammar": True, "limit": MAX_TOKENS, "chat": True,
+        }  # fmt: skip
+        self._ran: dict[str, Any] = {}  # what the last run was begun with, and how it ended
         self._plays = 0
         self._message = ""
         self._busy = ""
@@ -81,34 +96,39 @@ class ScreenPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         session, reading = self.session, self.desk.reading
-        tokens = self._tokens()
+        tokens, judged = self._tokens()
         refused = b"" if reading is None or reading.ok else reading.text[reading.read :]
         if session.trace is not None and session.trace.died is not None:
             refused = refused or b"?"
         parts = self._parts_now()
-        key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document)
+        key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document, judged)
         if key != self._shown:
             self._shown = key
-            self.view.text = text_state(session, tokens, parts, refused).plain()
-        where = (session.place, session.document, session.steps, len(tokens), self._recording)
+            self.view.text = text_state(session, tokens, parts, refused, judged=judged).plain()
+        where = (session.place, session.document, session.steps, len(tokens), self._recording, judged)
         if where != self._here[0] or session.model.is_running:
-            self._here = where, here_state(session, tokens, asked=not session.model.is_running)
+            self._here = where, here_state(session, tokens, asked=not session.model.is_running, judged=judged)
         here, self.desk.forbids = self._here[1]
         self.view.here = here.plain()
         self.view.bar = self._bar()
 
-    def _tokens(self) -> Sequence[Token]:
-        """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it."""
+    def _tokens(self) -> tuple[Sequence[Token], bool]:
+        """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it; and
+        whether it was judged by the source in use, rather than by another or by none."""
         session = self.session
-        run, trace = session.model.current, session.trace
-        found: list[Sequence[Token]] = []
+        run, trace, here = session.model.current, session.trace, session.document.text
+        found: list[tuple[Sequence[Token], bool]] = []
         if run is not None:
-            found.append(self._convert(run.stream.steps))
+            found.append((self._convert(run.stream.steps), run.constrained))
         elif trace is not None:
-            found.append(self._convert(trace.generation.steps))
-        if self._recording is not None:
-            found.append(self._recording.tokens)
-        return max(found, key=lambda tokens: matched(session.steps, tokens), default=())
+            made, length, count = trace.generation, 0, 0
+            while count < len(made.steps) and length <= len(made.text_bytes):  # up to a stop string
+                length += 0 if made.steps[count].is_special else len(made.steps[count].token)
+                count += length <= len(made.text_bytes)
+            found.append((self._convert(made.steps[:count]), made.constrained and trace.source == here))
+        if self._recording is not None and self._entry is not None:
+            found.append((self._recording.tokens, self._entry.text == here))
+        return max(found, key=lambda one: matched(session.steps, one[0]), default=((), True))
 
     def _convert(self, steps: Sequence[Step]) -> Sequence[Token]:
         """Steps as the screen shows them; those that were converted before are kept."""
@@ -160,7 +180,44 @@ class ScreenPanel(Panel):
             "message": self._message or self.desk.trouble,
             "plays": self._plays,
             "edited": session.edits.draft is not None,
+            "outcome": None if (ended := self._outcome()) is None else ended.plain(),
+            "told": self._ran.get("told", ""),
         }
+
+    def _outcome(self) -> Outcome | None:
+        """How the run ended that wrote the text; None where it still writes, or somebody else wrote the text."""
+        trace = self.session.trace
+        if trace is None or self.session.model.current is not None or not self._writes_all():
+            return None
+        if trace.generation.constrained and trace.source != self.session.document.text:
+            return None  # whether it is whole is said of the source in use
+        return outcome(trace.generation, early=self._ran.get("early"), trouble=self._ran.get("trouble", ""))
+
+    def _writes_all(self) -> bool:
+        """Whether the last run wrote the text that is shown, and nothing else is in it."""
+        trace, reading = self.session.trace, self.desk.reading
+        if trace is None or (reading is not None and not reading.ok):
+            return False
+        shown, written = b"".join(step.data for step in self.session.steps), trace.generation.text_bytes
+        return shown == written or (trace.died is not None and written.startswith(shown))
+
+    def text(self) -> bytes:
+        """The whole text that is shown: also behind the place, and what a run wrote that the grammar refuses."""
+        trace = self.session.trace
+        if trace is not None and self._writes_all():
+            return trace.generation.text_bytes
+        reading = self.desk.reading
+        refused = b"" if reading is None or reading.ok else reading.text[reading.read :]
+        return b"".join(step.data for step in self.session.steps) + refused
+
+    def code(self) -> str:
+        """The Python that makes the run that is shown; `ValueError` where no run of a model is."""
+        trace, ran = self.session.trace, self._ran
+        if trace is None or "source" not in ran or not self._writes_all():
+            raise ValueError("there is no run of a model to make again: press Run first")
+        return python_of(
+            ran["source"], trace.generation, ran["word"], ran["prompt"], chat=ran["chat"], begin=ran["begin"]
+        )
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
@@ -174,8 +231,10 @@ class ScreenPanel(Panel):
             "branch": lambda message: self._run(
                 {**message, "seed": secrets.randbelow(10_000)}, begin=self.session.index
             ),
+            "continue": lambda message: self._continue(message),
             "choose": lambda message: self._choose(message),
             "share": lambda message: self._share(),
+            "copy": lambda message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
         }
         action = actions.get(kind or "")
         if action is None:
@@ -201,7 +260,7 @@ class ScreenPanel(Panel):
         session = self.session
         session.model.stop()
         self._entry, self._recording = entry, recorded(entry.name)
-        self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True}
+        self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True, "chat": entry.chat}
         with session.inspect.held(), self.view.hold_sync():  # one message for all
             session.edits.clear()
             session.set_grammar(entry.source)
@@ -215,6 +274,7 @@ class ScreenPanel(Panel):
         for token in self._recording.tokens:
             if token.data:
                 session.step(token.data)
+        session.edits.remember()
         self._parts_now()
         session.goto(0)
         self._plays += 1
@@ -235,52 +295,93 @@ class ScreenPanel(Panel):
         if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
             self.session.set_tokenizer(message["tokenizer"])
 
-    def _run(self, message: dict[str, Any], *, begin: int = 0, more: int = MAX_TOKENS) -> None:
-        """Let the model write, after the first `begin` steps of the text; in a thread, with the screen following."""
+    def _continue(self, message: dict[str, Any]) -> None:
+        """Let the run that was cut go on from where it is, for as many tokens again."""
+        ended = self._outcome()
+        if ended is None or not ended.goes_on:
+            raise ValueError("there is no run to go on with: press Run")
+        trace = self.session.trace
+        assert trace is not None
+        self._run(message, begin=[step for step in trace.generation.steps if not step.is_stop])
+
+    def _run(self, message: dict[str, Any], *, begin: int | Sequence[Step] = 0, more: int | None = None) -> None:
+        """Let the model write, after the first `begin` steps of the text, or after steps of the run that wrote it; in a
+        thread, with the screen following.
+
+        Under a grammar the text is whole within the limit, but for `more`, so many tokens.
+        """
         session = self.session
         if session.model.is_running or self._busy:
             raise ValueError("wait until the run has ended, or stop it")
-        self._settings = {
+        limit = int(message.get("limit") or MAX_TOKENS)
+        self._settings |= {
             "prompt": str(message.get("prompt") or ""),
             "seed": int(message.get("seed") or 0),
             "temperature": float(message.get("temperature") or 0.0),
             "grammar": bool(message.get("grammar", True)),
+            "limit": max(1, min(MOST_TOKENS, limit)),
+            "chat": bool(message.get("chat", self._settings["chat"])),
         }
-        word, kept = self._model, [step.data for step in session.steps[:begin] if not step.stop]
-        trace = session.trace
-        known = () if trace is None else trace.generation.steps
-        same = matched(session.steps[:begin], self._convert(known)) if known else 0
-        chat = None if self._entry is None or self._entry.chat else False
         settings, constrained = dict(self._settings), bool(self._settings["grammar"])
+        if constrained and session.edits.draft is not None:
+            session.edits.draft.refuse()
+        word, trace = self._model, session.trace
+        known = () if trace is None else trace.generation.steps
+        given = self._beginning(begin, known)
+        chat = None if settings["chat"] else False
+        stop = _turns(settings["prompt"]) if chat is False else ()
+        if constrained and session.document.language not in WITH_FREE_TEXT:
+            stop = ()
+        wrote = "" if trace is None else trace.generation.model
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+        self._ran = {"word": word, "prompt": settings["prompt"], "chat": chat}
 
         def work() -> None:
             try:
                 model = load(word)
                 self._busy = ""
-                given: list[Any] = (
-                    list(known[:begin])
-                    if begin and same == begin and trace and trace.generation.model == model.name
-                    else list(model.tokenizer.encode(b"".join(kept)))
-                )
-                session.run(
+                first = given
+                if not all(isinstance(one, bytes) for one in given) and wrote != model.name:
+                    first = [one if isinstance(one, bytes) else one.token for one in given]
+                if first and all(isinstance(one, bytes) for one in first):
+                    first = list(model.tokenizer.encode(b"".join(first)))
+                self._ran |= {
+                    "source": session.document.for_a_model(),
+                    "begin": [one if isinstance(one, int) else one.token_id for one in first],
+                }
+                made = session.run(
                     model,
                     settings["prompt"],
                     constrained=constrained,
                     seed=settings["seed"],
                     temperature=settings["temperature"],
-                    max_tokens=len(given) + more,
-                    begin=given,
+                    max_tokens=len(first) + (more or settings["limit"]),
+                    begin=first,
                     chat=chat,
-                )
+                    stop=stop,
+                    complete=constrained and more is None,
+                ).generation
+                self._ran["told"] = made.prompt
+                if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
+                    session.edits.shorten(len(made.text_bytes))
+                self._ran["early"] = ended_early(made, len(first))
             except Exception as error:
-                self._message = str(error) or type(error).__name__
+                self._message = self._ran["trouble"] = str(error) or type(error).__name__
             finally:
                 self._busy = ""
             self.desk.do("select")
 
         self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)
         self._thread.start()
+
+    def _beginning(self, begin: int | Sequence[Step], known: Sequence[Step]) -> list[Any]:
+        """What a run begins with: steps of the run that wrote the text, else the bytes of the text."""
+        if not isinstance(begin, int):
+            return list(begin)
+        steps = self.session.steps[:begin]
+        if begin and known and matched(steps, self._convert(known)) == begin:
+            return list(known[:begin])
+        return [step.data for step in steps if not step.stop]
 
     def wait(self) -> None:
         """Wait until the run that was begun last has ended."""

@@ -37,6 +37,7 @@ PUSHED: Final = 0.1
 ROWS: Final = 4
 FORBIDS_MS: Final = 60.0
 QUICK: Final = 0.03
+UNJUDGED: Final = "the model wrote it without the grammar, or under another"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Here:
     next: tuple[Row, ...]
     wanted: tuple[Row, ...]
     end: str
+    note: str = ""  # what is said where nothing was wanted
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -117,8 +119,10 @@ def matched(steps: Sequence[Step], tokens: Sequence[Token]) -> int:
     return count
 
 
-def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part], refused: bytes = b"") -> Text:
-    """The session's text, with what `tokens` (a run that may have written it) tell of it.
+def text_state(
+    session: Session, tokens: Sequence[Token], parts: Sequence[Part], refused: bytes = b"", *, judged: bool = True
+) -> Text:
+    """The session's text, with what `tokens` (a run that may have written it) tell of it; judged: by the source in use.
 
     A run without a grammar goes on after the token that the grammar refused: these tokens are shown as refused.
     """
@@ -132,6 +136,10 @@ def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part],
         written = "" if step.stop else text  # it adds nothing to the text
         fill = fills[number] if number < len(fills) else None
         mask, us = ("", 0.0) if fill is None else (NAMES[fill.kind][0], round(fill.nanoseconds / 1e3, 1))
+        if number < same and not tokens[number].given and not judged:
+            told = f"step {number + 1}: {glyph(step.data)}, probability {_percent(tokens[number].p)}; {UNJUDGED}"
+            shown.append(Shown(written, "typed", mask, us, told))
+            continue
         if number < same and not tokens[number].given:
             # What a mask cost here, rather than where the run was recorded.
             token = tokens[number] if fill is None else replace(tokens[number], mask=mask, us=us)
@@ -210,16 +218,19 @@ def _named(option: Option) -> str:
 
 
 def here_state(
-    session: Session, tokens: Sequence[Token], *, asked: bool = True
+    session: Session, tokens: Sequence[Token], *, asked: bool = True, judged: bool = True
 ) -> tuple[Here, tuple[SourcePlace, ...]]:
     """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
-    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time."""
+    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time; `judged`: whether the
+    source in use judged the run, else it is asked here what it says of the tokens that were likely."""
     index = session.index
     token = tokens[index] if not session.place.offset and index < len(tokens) else None
     if token is not None and matched(session.steps, tokens) < min(index, len(session.steps)):
         token = None
     forbids: tuple[SourcePlace, ...] = ()
     wanted: tuple[Row, ...] = ()
+    if token is not None and not judged:
+        token = _judged(session, token)
     if token is not None and not token.given:
         rows = tuple(_row(option, token) for option in token.options if option.allowed)[:ROWS]
         refused = [option for option in token.options if not option.allowed][:2]
@@ -230,7 +241,25 @@ def here_state(
         )
     else:
         rows = _outlook(session)
-    return Here(index, rows, wanted, _end(session)), forbids
+    note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
+    return Here(index, rows, wanted, _end(session), note), forbids
+
+
+def _judged(session: Session, token: Token) -> Token:
+    """A token of a run that another grammar judged, or none, with what the source in use says of what was likely.
+
+    Of these tokens alone is it known what they are, so nothing is said of their probabilities after the mask.  The one
+    that was taken comes first.
+    """
+    taken = [Option(token.data, token.p, 0.0, True)] if token.data and not token.stop else []
+    options = {one.data: one for one in (*taken, *token.options)}
+
+    def allowed(data: bytes) -> bool:
+        return session.inspect.explain(data).ok if data else session.is_completed
+
+    return replace(
+        token, options=tuple(replace(one, after=None, allowed=allowed(one.data)) for one in options.values())
+    )
 
 
 def _row(option: Option, token: Token) -> Row:

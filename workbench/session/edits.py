@@ -126,13 +126,20 @@ class Edits:
             core.replace(tape)
         core.tell("place")
 
-    def read(self, text: str | bytes, by: Unit = "token") -> Reading:
-        """`Session.read`."""
+    def read(self, text: str | bytes, by: Unit = "token", *, as_written: bool = False) -> Reading:
+        """`Session.read`; as_written: what a model wrote last stays cut as it was, as far as `text` begins with it."""
         core, data = self._core, bytes_of(text)
         with core.lock:
             pieces, note = single_bytes(data), ""
             if as_unit(by) == "token":
-                pieces, note = tokenise(data, core.tokenizer)
+                kept, past = [], 0
+                for step in core.written if as_written else ():
+                    if not data.startswith(step.data, past):
+                        break
+                    kept.append((step.data, step.token_id))
+                    past += len(step.data)
+                pieces, note = tokenise(data[past:], core.tokenizer)
+                pieces = kept + pieces
             tape, reading = lay(core.shadow(), pieces, note)
             core.replace(tape, data[reading.read :])
             reading = self._inspect.told(reading, core.rest)
@@ -144,6 +151,25 @@ class Edits:
         with self._core.lock:
             self._core.replace(Tape())
         self._core.tell("place")
+
+    def remember(self) -> None:
+        """A model wrote the text that there is now: a person who comes back to it has it as it was (`read`)."""
+        with self._core.lock:
+            self._core.written = self._core.tape.steps
+
+    def shorten(self, length: int) -> None:
+        """End the text after `length` bytes of it, as a part of the edit that wrote it: a run at its stop string."""
+        core = self._core
+        with core.lock:
+            steps, kept = core.tape.steps, 0
+            while kept < len(steps) and core.tape.position(Place(kept + 1)) <= length:
+                kept += 1
+            pieces: list[tuple[bytes, int | None]] = [(step.data, step.token_id) for step in steps[:kept]]
+            rest = core.tape.data[core.tape.position(Place(kept)) : length]
+            tape, _ = lay(core.shadow(), [*pieces, (rest, None)] if rest else pieces)
+            core.arrive(tape)
+            core.rest, core.written = b"", tape.steps
+        core.tell("place")
 
     def _check(self, data: bytes) -> None:
         """`StepError` where `data` cannot be read here."""
@@ -209,6 +235,7 @@ class Edits:
             tape, reading = lay(shadow, *tokenise(core.text, loaded))
             core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
             core.run_on(compiled, shadow, tape)
+            core.written = ()
             core.undo, core.rest = Undo(), reading.text[reading.read :]
             reading = self._inspect.told(reading, core.rest)
         core.tell("tokenizer")
