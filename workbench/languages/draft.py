@@ -25,12 +25,13 @@ class DraftError(MaskscopeError, ValueError):
 @dataclass(frozen=True)
 class Draft:
     """What was typed and cannot be used.  `error` is the engine's, `mistakes` its places in the text (at least one);
-    `in_use` is the source that the parser follows meanwhile."""
+    `in_use` is the source that the parser follows meanwhile, `offer` one that was probably meant."""
 
     source: Source
     mistakes: tuple[Mistake, ...]
     error: Exception = field(repr=False)
     in_use: Source
+    offer: Source | None = None
 
     @property
     def status(self) -> str:

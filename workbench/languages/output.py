@@ -19,7 +19,8 @@ def compile_output(
     anything: object, compiler: GrammarCompiler, language: str | None = None, *, for_a_model: bool = False
 ) -> CompiledGrammar:
     """Whatever describes an output (`Source.of`), compiled by `compiler`; for_a_model: as `Source.for_a_model` has it,
-    with a `GrammarWarning` for each keyword that looks misspelt, and for each note of the engine.
+    with a `GrammarWarning` for an example in place of a schema, each keyword that looks misspelt, and
+    each note of the engine.
 
     A `Grammar` stays as it was made.  A `CompiledGrammar` is handed back; `TokenizerError` where it was compiled for
     another vocabulary.
@@ -38,11 +39,12 @@ def compile_output(
     if not for_a_model:
         return source.compile(compiler)
     # Importing it keeps quiet what the engine says to this package: it is said to the caller here.
+    from workbench.languages.sample import example_given
     from workbench.languages.warnings import misspelt
 
     made = source.for_a_model().compile(compiler)
     notes = [one for one in made.grammar.warnings if isinstance(one, GrammarNote)]
-    for one in (*misspelt(source), *notes):
+    for one in (*filter(None, [example_given(source)]), *misspelt(source), *notes):
         warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=_outside())
     return made
 

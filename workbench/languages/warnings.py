@@ -19,20 +19,29 @@ from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
 from kernels_core.grammar.json_schema.misspelt import meant_by
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
+from workbench.languages.sample import example_given
 from workbench.languages.source import Source
 
-__all__ = ["doubts", "misspelt"]
+__all__ = ["doubts", "misspelt", "open_objects"]
 
 # Whoever imports this shows `doubts` to the person, who need not read the same on standard error.
 warnings.filterwarnings("ignore", category=GrammarWarning, module=r"workbench\.")
 
 MAX_SCHEMAS: Final = 20_000
+CLOSING: Final = frozenset(
+    ("additionalProperties", "unevaluatedProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref")
+)
+"""Where one of these stands in an object's schema, whether it takes other members is said, or not to be told simply."""
 _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
 
 
 def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
     """All warnings about `source`, of which `grammar` was made, in the order of the text, at most 100."""
-    found = [*misspelt(source), *(_told(source, one) for one in grammar.warnings)]
+    found = [
+        *filter(None, [example_given(source)]),
+        *misspelt(source),
+        *(_told(source, one) for one in grammar.warnings),
+    ]
     return tuple(sorted(found, key=lambda one: one.start)[:MAX_MISTAKES])
 
 
@@ -102,18 +111,37 @@ def _roots(value: object) -> Iterator[tuple[str, Any]]:
             return
 
 
-def _unknown(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """(pointer of the schema, its keyword, the keyword that was meant), schema by schema; also `required: true`."""
-    waiting = roots
+def open_objects(source: Source) -> tuple[str, ...]:
+    """Pointers of the schemas that name members and take others too, since they say nothing of these."""
+    try:
+        value = json.loads(source.text)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(
+        pointer
+        for pointer, schema in _schemas([("#", value)])
+        if schema.get("properties") and not CLOSING & schema.keys()
+    )
+
+
+def _schemas(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The schemas of a document, each with its pointer; `waiting`: those to begin with."""
     for pointer, schema in waiting:
         if len(waiting) > MAX_SCHEMAS:
             return
         if not isinstance(schema, Mapping):
             continue
+        yield pointer, schema
+        for name, value in schema.items():
+            entry = KEYWORDS.get(name)
+            if entry is not None:
+                waiting += [(child(pointer, name, *keys), inner) for keys, inner in schemas_in(entry, value)]
+
+
+def _unknown(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """(pointer of the schema, its keyword, the keyword that was meant), schema by schema; also `required: true`."""
+    for pointer, schema in _schemas(roots):
         for name, value in schema.items():
             meant = name if name == "required" and value is True else meant_by(name)
             if meant:
                 yield pointer, name, meant
-            entry = KEYWORDS.get(name)
-            if entry is not None:
-                waiting += [(child(pointer, name, *keys), inner) for keys, inner in schemas_in(entry, value)]

@@ -17,6 +17,7 @@ import numpy as np
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Draft, Source
+from workbench.languages.sample import draft_of_example
 from workbench.session.core import Core
 from workbench.session.history import Place, Step, Tape, Unit
 from workbench.session.inspector import Inspector
@@ -189,12 +190,15 @@ class Edits:
     def source(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading | Draft:
         """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
         and the grammar in use stays."""
-        source = self._sourced(grammar, language, reading)
+        source, here = self._sourced(grammar, language, reading), self._core.document
+        draft = draft_of_example(source, here)
         try:
-            return self.set_grammar(source)
+            if draft is None:
+                return self.set_grammar(source)
         except MaskscopeError as error:
-            with self._core.lock:
-                draft = self._core.draft = Draft(source, source.mistakes(error), error, self._core.document)
+            draft = Draft(source, source.mistakes(error), error, here)
+        with self._core.lock:
+            self._core.draft = draft
         self._core.tell("draft")
         return draft
 

@@ -27,6 +27,7 @@ from kernels_core import Options
 from kernels_core.display import Displayed, drawn
 from kernels_core.errors import MaskscopeError
 from workbench.languages import NOTHING, Draft, Source
+from workbench.languages.sample import draft_of_example
 from workbench.session.core import Change, Core
 from workbench.session.edits import Edits
 from workbench.session.examples import MAX_EXAMPLES, Example
@@ -94,13 +95,15 @@ class Session(Displayed):
         """A session on whatever it is, also on a mistake: then `edits.draft` holds the source and its mistakes, and
         until it is mended (`edits.source`) only the empty text is allowed."""
         source = Source.of(grammar, language, **reading)
-        loaded = load_tokenizer(tokenizer)
+        loaded, draft = load_tokenizer(tokenizer), draft_of_example(source, NOTHING)
         try:
-            return cls(source, loaded, options=options)
+            if draft is None:
+                return cls(source, loaded, options=options)
         except MaskscopeError as error:
-            session = cls(NOTHING, loaded, options=options)
-            session._core.draft = Draft(source, source.mistakes(error), error, NOTHING)
-            return session
+            draft = Draft(source, source.mistakes(error), error, NOTHING)
+        session = cls(NOTHING, loaded, options=options)
+        session._core.draft = draft
+        return session
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
