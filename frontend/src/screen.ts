@@ -118,6 +118,7 @@ function render({ model, el, host }: any) {
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
   function start() {
+    if (view.root.querySelector("[data-testid=ablate-stop]:not(:disabled)")) { show("it plays when the measurement has ended: playing would disturb the times"); return; }
     if (here().place >= text().tokens.length) goto(0);
     tick(300);
   }
@@ -280,6 +281,7 @@ function render({ model, el, host }: any) {
     goto(placeAt(track === modes ? counted(text().parts) : text().tokens.length, (event.clientX - left) / width));
   };
   for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
+  view.listen(view.root, "click", (event: Event) => { if ((event.target as HTMLElement).closest("[data-testid=ablate-run]")) hold(); });
   view.listen(view.root, "keydown", (event: KeyboardEvent) => {
     if (event.key === "Escape") { sheet.hidden = true; view.root.focus({ preventScroll: true }); return; }
     const target = event.target as HTMLElement;
