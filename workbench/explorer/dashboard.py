@@ -287,8 +287,10 @@ class Dashboard:
             "fresh": [view for name in self._fresh for view in self.panels[name].views],
         }
 
-    def _arranged(self, _change: object) -> None:
+    def _arranged(self, change: Any) -> None:
         """Panels came into sight."""
+        if change["name"] == "face":
+            self.last_error = None  # it was said where it was made
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             self._update(self.in_sight(), "place")
 

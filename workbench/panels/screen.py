@@ -52,6 +52,17 @@ def load(word: str) -> LanguageModel:
         return model
 
 
+def _ids_of(model: LanguageModel, pieces: Sequence[bytes]) -> list[int]:
+    """A text that lies in pieces as tokens: the pieces themselves where each is one, else as the tokenizer cuts it."""
+    info = model.tokenizer.info
+    known: dict[bytes, int] = {}
+    for number, token in enumerate(info.decoded_vocab):
+        known.setdefault(bytes(token), number)
+    ids = [known.get(piece, -1) for piece in pieces]
+    usable = not set(ids) & {-1, *info.special_token_ids}
+    return ids if usable else list(model.tokenizer.encode(b"".join(pieces)))
+
+
 def _turns(prompt: str) -> tuple[str, ...]:
     """Where a model that goes on a transcript would speak for another: the turns of all but the last speaker."""
     speakers = list(dict.fromkeys(TURN.findall(prompt)))
@@ -128,7 +139,12 @@ class ScreenPanel(Panel):
             found.append((self._convert(made.steps[:count]), made.constrained and trace.source == here))
         if self._recording is not None and self._entry is not None:
             found.append((self._recording.tokens, self._entry.text == here))
-        return max(found, key=lambda one: matched(session.steps, one[0]), default=((), True))
+        tokens, judged = max(found, key=lambda one: matched(session.steps, one[0]), default=((), True))
+        if self._recording is not None and any(token.given for token in tokens):  # it went on from the recorded run
+            ours = self._recording.tokens
+            same = [one.given and one.data == two.data for one, two in zip(tokens, ours, strict=False)]
+            tokens = [ours[at] if at < len(same) and same[at] else one for at, one in enumerate(tokens)]
+        return tokens, judged
 
     def _convert(self, steps: Sequence[Step]) -> Sequence[Token]:
         """Steps as the screen shows them; those that were converted before are kept."""
@@ -344,7 +360,7 @@ class ScreenPanel(Panel):
                 if not all(isinstance(one, bytes) for one in given) and wrote != model.name:
                     first = [one if isinstance(one, bytes) else one.token for one in given]
                 if first and all(isinstance(one, bytes) for one in first):
-                    first = list(model.tokenizer.encode(b"".join(first)))
+                    first = _ids_of(model, first)
                 self._ran |= {
                     "source": session.document.for_a_model(),
                     "begin": [one if isinstance(one, int) else one.token_id for one in first],
