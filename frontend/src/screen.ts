@@ -209,7 +209,7 @@ function render({ model, el, host }: any) {
     for (const one of wanted.querySelectorAll("[data-testid=branch-here]") as any) one.disabled = offline();
     if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, here().note || told_(tokens, at)));
     const first = refused[0];
-    reason.replaceChildren(...(first ? [code(`${first.shown} is refused: ${first.why}${first.keyword ? `; ${first.keyword}` : ""}`)] : []));
+    reason.replaceChildren(...(first ? [code(`${first.shown} is refused: ${first.why}`)] : []));
     if (!first) reason.hidden = true;
     put(end, told);
     follow();

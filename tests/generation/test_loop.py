@@ -31,7 +31,6 @@ from workbench.generation import (  # noqa: E402
     generate_side_by_side,
     stream,
 )
-from workbench.generation.errors import ModelError  # noqa: E402
 from workbench.generation.loop import _MaskBuffer  # noqa: E402
 
 PAIRS = r"""

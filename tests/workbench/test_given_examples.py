@@ -85,3 +85,9 @@ def test_an_object_that_takes_other_members_says_so_and_is_closed_by_a_click() -
         assert session.read('{"home": {"street": "x"}}').ok
     with wb.explore({**schema, "additionalProperties": False, "properties": {}}, BYTES) as explorer:
         assert explorer.views["source"].status == ""  # type: ignore[attr-defined]
+
+
+def test_a_schema_with_several_types_can_be_pasted() -> None:
+    source = wb.Source.of('{"type": ["string", "null"]}')
+    assert source.language == "json_schema"
+    assert wb.Session(source, BYTES).read("null").ok

@@ -16,6 +16,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any, Final, Literal
 
@@ -24,7 +25,7 @@ from visualizers.caches import NAMES
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
 from workbench.conditioning.leaves import leaves_within
 from workbench.panels.text import box_text
-from workbench.provenance import SourcePlace, forbidding
+from workbench.provenance import SourcePlace, forbidding, sentence
 from workbench.screen.parts import Part
 from workbench.screen.recording import Option, Token
 from workbench.session import Session
@@ -234,11 +235,12 @@ def here_state(
     if token is not None and not token.given:
         rows = tuple(_row(option, token) for option in token.options if option.allowed)[:ROWS]
         refused = [option for option in token.options if not option.allowed][:2]
-        if asked and refused and refused[0].data:
-            forbids = forbidding(session.inspect, refused[0].data, budget_ms=FORBIDS_MS)
-        wanted = tuple(
-            _refused(session, option, forbids if not number else ()) for number, option in enumerate(refused)
-        )
+        reasons = [
+            forbidding(session.inspect, option.data, budget_ms=FORBIDS_MS) if asked and option.data else ()
+            for option in refused
+        ]
+        forbids = reasons[0] if reasons else ()
+        wanted = tuple(map(partial(_refused, session), refused, reasons))
     else:
         rows = _outlook(session)
     note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
@@ -270,8 +272,10 @@ def _refused(session: Session, option: Option, forbids: Sequence[SourcePlace]) -
     if not option.data:
         why = "the text may not end here"
     else:
-        why = session.inspect.explain(option.data).verdict
-    keyword = forbids[0].label if forbids else ""
+        why = session.inspect.explain(option.data).message
+    keyword = sentence(session.document, forbids[0]) if forbids else ""
+    if forbids and forbids[0].pointer:
+        why += f"; the source says so at {forbids[0].pointer}"
     return Row(_named(option), box_text(option.data), option.before, 0.0, why=why, keyword=keyword)
 
 
