@@ -6,7 +6,7 @@
 //   bar   what can be chosen and what was; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
-// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
+// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer}, {kind: "tell", prompt}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
 // Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard.
 //
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
@@ -46,12 +46,14 @@ function render({ model, el, host }: any) {
   const gallery = choice("gallery", "gallery", (name) => { if (name) send({ kind: "open", name }); });
   const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
-  const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; if (!sheet.hidden) area.focus(); });
+  const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; area.value = ""; if (!sheet.hidden) area.focus(); });
   const share = button("share", "keep this as a page that needs no Python", "share", () => send({ kind: "share" }));
   const picture = button("figure", "keep the text as a picture (SVG)", "figure", () => show(keep("maskscope.svg", figure(text()), "image/svg+xml")));
   const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": "source to open", "data-testid": "paste-text",
     placeholder: "a JSON schema, tools, a structural tag, EBNF, Lark, a regular expression" });
-  const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area,
+  const file = h("input", { type: "file", "aria-label": "a file", "data-testid": "paste-file", onchange: async () => { const [chosen] = file.files || []; if (chosen) area.value = await chosen.text(); file.value = ""; } });
+  const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area, file,
+    button("cancel", "open nothing (Esc)", "paste-cancel", () => { sheet.hidden = true; }),
     button("open", "open this source", "paste-open", () => { sheet.hidden = true; send({ kind: "paste", text: area.value }); }));
   const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("span", { class: "ms-grow" }),
     h("label", {}, "tokenizer ", tokenizer), h("label", {}, "model ", speaker), share, picture, sheet);
@@ -64,12 +66,13 @@ function render({ model, el, host }: any) {
   const limit = h("input", { type: "number", min: 1, step: 16, "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
   const manner = choice("how the prompt is given", "chat", () => {});
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
+  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write from the beginning", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
   const ask = (kind: string) => { if (timer) { clearTimeout(timer); view.root.classList.remove("ms-typing"); type(); } send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
-  const controls = h("div", { class: "ms-first-bar" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), manner, run, step, stop,
+  const controls = h("div", { class: "ms-first-bar" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), manner, tell_, run, step, stop,
     h("label", {}, constrained, " grammar"), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit));
 
   // -- the text ------------------------------------------------------------------------------------------------------
@@ -243,6 +246,8 @@ function render({ model, el, host }: any) {
     put(ended, end ? `${end.kind === "complete" ? "✓ " : ""}${end.told}` : "");
     ended.dataset.kind = end?.kind || "";
     ended.title = end?.told || "";
+    tell_.hidden = !now.untold;
+    tell_.disabled = offline() || busy;
     more.hidden = !end?.goes_on;
     more.disabled = offline() || busy;
     python.disabled = offline() || !end;

@@ -8,10 +8,12 @@ Read on: `workbench/screen/state.py` (what is shown), `visualizers/screen.py` (t
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from visualizers.glyphs import clip
@@ -61,6 +63,20 @@ def _ids_of(model: LanguageModel, pieces: Sequence[bytes]) -> list[int]:
     ids = [known.get(piece, -1) for piece in pieces]
     usable = not set(ids) & {-1, *info.special_token_ids}
     return ids if usable else list(model.tokenizer.encode(b"".join(pieces)))
+
+
+def _schema_told(source: Source) -> str:
+    """The sentence that tells a model a schema; "" where the source is no object of JSON Schema."""
+    return _telling(source.text) if source.language == "json_schema" else ""
+
+
+@lru_cache(maxsize=8)
+def _telling(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return f"You answer with JSON that fits this schema: {json.dumps(value, ensure_ascii=False)}" if value else ""
 
 
 def _turns(prompt: str) -> tuple[str, ...]:
@@ -198,6 +214,7 @@ class ScreenPanel(Panel):
             "edited": session.edits.draft is not None,
             "outcome": None if (ended := self._outcome()) is None else ended.plain(),
             "told": self._ran.get("told", ""),
+            "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings["prompt"],
         }
 
     def _outcome(self) -> Outcome | None:
@@ -249,6 +266,7 @@ class ScreenPanel(Panel):
             ),
             "continue": lambda message: self._continue(message),
             "choose": lambda message: self._choose(message),
+            "tell": lambda message: self._tell(message),
             "share": lambda message: self._share(),
             "copy": lambda message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
         }
@@ -304,6 +322,10 @@ class ScreenPanel(Panel):
         self._recent = opened_last()
         self._entry = self._recording = None
         self.desk.do("source", text=source.text, language=source.language, options=dict(source.options))
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        """Put the schema into the prompt: a model sees nothing of a grammar."""
+        self._settings["prompt"] = f"{message.get('prompt') or ''}\n\n{_schema_told(self.session.document)}".lstrip()
 
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
