@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import workbench as wb
 from workbench.explorer import Explorer
 from workbench.languages.draft import DraftError
 from workbench.panels.ablate import AblatePanel
-from workbench.panels.screen import ScreenPanel
+from workbench.panels.screen import ScreenPanel, with_recorded
+from workbench.screen.recording import Option, Token, recorded
+from workbench.screen.state import here_state, text_state
 
 SCHEMA = """{"type": "object", "properties": {"city": {"type": "string", "maxLength": 200}},
  "required": ["city"], "additionalProperties": false}"""
@@ -129,3 +132,97 @@ def test_a_text_is_shortened_as_a_part_of_the_edit_that_wrote_it() -> None:
     session.step(b"two")
     session.edits.shorten(5)
     assert (session.text, [step.data for step in session.steps]) == (b"one t", [b"one ", b"t"])
+
+
+BYTES = [bytes((value,)) for value in range(256)]
+UNIT = {"properties": {"unit": {"enum": ["celsius", "fahrenheit"]}}, "required": ["unit"], "type": "object"}
+
+
+def free(*pieces: bytes) -> list[Token]:
+    """A run without a grammar: nothing was refused, whatever was likely."""
+    options = (Option(b"k", 0.9, 0.9, True), Option(b"c", 0.05, 0.05, True))
+    return [Token(piece, 0.9, 1.0, False, "", 0.0, options) for piece in pieces]
+
+
+def test_a_run_without_the_grammar_is_judged_by_the_source_in_use() -> None:
+    tokens = free(b'{"unit": "', b"kelvin", b'"}')
+    session = wb.Session(UNIT, BYTES)
+    session.step(tokens[0].data)
+    here, _ = here_state(session, tokens, judged=False)
+    assert [(row.shown, row.after) for row in here.next] == [("c", None)]
+    assert [row.shown for row in here.wanted] == ["kelvin", "k"]
+    assert here.wanted[0].keyword == '`unit` is one of "celsius", "fahrenheit" (`enum`)'
+    assert "expected there: c f; the source says so at #/properties/unit/enum" in here.wanted[0].why
+    text = text_state(session, tokens, (), b"?", judged=False)
+    assert [one.how for one in text.tokens] == ["typed", "refused", "refused"]
+    assert "without the grammar, or under another" in text.tokens[0].told
+    # Where nothing was refused it is said by whom.
+    session.goto(0)
+    here, _ = here_state(session, free(b"{"), judged=False)
+    assert [row.shown for row in here.wanted] == ["k", "c"]
+
+
+def test_the_colours_of_a_run_are_those_of_its_own_source(explorer: Explorer) -> None:
+    ask(explorer, "run", limit=20)
+    view: Any = explorer.views["screen"]
+    judged = {one[1] for one in view.text["tokens"]}
+    assert judged - {"typed"}
+    explorer.desk.do("source", text=SCHEMA.replace("200", "201"))
+    assert {one[1] for one in view.text["tokens"]} == {"typed"}
+    assert view.bar["outcome"] is None
+    explorer.desk.do("source", text=SCHEMA)
+    assert {one[1] for one in view.text["tokens"]} == judged
+    ask(explorer, "run", limit=20, grammar=False)
+    assert {one[1] for one in view.text["tokens"]} <= {"typed", "refused"}
+
+
+def test_after_an_edit_is_taken_back_by_hand_the_run_is_as_before() -> None:
+    with wb.explore(UNIT, BYTES) as explorer:
+        session = explorer.session
+        session.step(b'{"unit": "')
+        session.step(b"cel")
+        session.step(b"sius")
+        session.edits.remember()
+        before = session.steps
+        for text in ('{"unit": "celsius"', '{"unit": "celsius', '{"unit": "celsiu', '{"unit": "celsius'):
+            explorer.desk.do("prefix", text=text)
+        assert session.steps == before
+        explorer.desk.do("prefix", text='{"unit": "cxelsius')
+        assert explorer.desk.reading is not None
+        assert not explorer.desk.reading.ok
+        explorer.desk.do("prefix", text='{"unit": "celsius')
+        assert session.steps == before
+
+
+def test_the_schema_is_told_by_a_click(explorer: Explorer) -> None:
+    assert bar(explorer)["untold"]
+    panel(explorer).received({"kind": "tell", "prompt": "Where?"})
+    now = bar(explorer)
+    assert now["prompt"].startswith('Where?\n\nYou answer with JSON that fits this schema: {"type": "object"')
+    assert not now["untold"]
+    ask(explorer, "run", prompt=now["prompt"], limit=20, chat=False)
+    assert now["prompt"] in bar(explorer)["told"]
+
+
+def test_what_a_run_was_given_of_a_recorded_one_keeps_its_colours() -> None:
+    entry = recorded("tool_call")
+    assert entry is not None
+    ours = entry.tokens
+    went_on = [*(replace(one, given=True, options=()) for one in ours), *free(b"x")]
+    assert with_recorded(went_on, ours) == [*ours, went_on[-1]]
+    parted = [*went_on[:2], replace(went_on[2], data=b"?"), *went_on[3:]]
+    assert with_recorded(parted, ours)[:3] == [*ours[:2], parted[2]]
+    drawn = free(ours[0].data)
+    assert with_recorded(drawn, ours) == drawn  # nothing was given
+
+
+def test_what_the_grammar_refused_has_no_place_to_go_to(explorer: Explorer) -> None:
+    ask(explorer, "run", grammar=False, limit=20)
+    explorer.under_the_hood()
+    model = explorer.panels["model"]
+    model.received({"kind": "goto", "index": 19})
+    assert explorer.last_error is None
+    explorer.desk.do("goto", index=10_000)
+    assert explorer.last_error is not None
+    explorer.desk.show("screen")  # an error is said where it was made
+    assert bar(explorer)["message"] == ""

@@ -31,7 +31,7 @@ from workbench.session import Change
 if TYPE_CHECKING:
     from workbench.generation import LanguageModel, Step
 
-__all__ = ["ScreenPanel"]
+__all__ = ["ScreenPanel", "with_recorded"]
 
 MAX_TOKENS: Final = 256
 MOST_TOKENS: Final = 100_000
@@ -52,6 +52,16 @@ def load(word: str) -> LanguageModel:
             _models[word] = read_model(word, "auto", None)
         model: LanguageModel = _models[word]
         return model
+
+
+def with_recorded(tokens: Sequence[Token], recorded: Sequence[Token]) -> Sequence[Token]:
+    """The tokens of a run, with what a recorded one tells of those that were given to it and are the recorded ones."""
+    same = 0
+    for one, ours in zip(tokens, recorded, strict=False):
+        if not one.given or one.data != ours.data:
+            break
+        same += 1
+    return [*recorded[:same], *tokens[same:]] if same else tokens
 
 
 def _ids_of(model: LanguageModel, pieces: Sequence[bytes]) -> list[int]:
@@ -156,11 +166,7 @@ class ScreenPanel(Panel):
         if self._recording is not None and self._entry is not None:
             found.append((self._recording.tokens, self._entry.text == here))
         tokens, judged = max(found, key=lambda one: matched(session.steps, one[0]), default=((), True))
-        if self._recording is not None and any(token.given for token in tokens):  # it went on from the recorded run
-            ours = self._recording.tokens
-            same = [one.given and one.data == two.data for one, two in zip(tokens, ours, strict=False)]
-            tokens = [ours[at] if at < len(same) and same[at] else one for at, one in enumerate(tokens)]
-        return tokens, judged
+        return tokens if self._recording is None else with_recorded(tokens, self._recording.tokens), judged
 
     def _convert(self, steps: Sequence[Step]) -> Sequence[Token]:
         """Steps as the screen shows them; those that were converted before are kept."""
@@ -224,7 +230,9 @@ class ScreenPanel(Panel):
             return None
         if trace.generation.constrained and trace.source != self.session.document.text:
             return None  # whether it is whole is said of the source in use
-        return outcome(trace.generation, early=self._ran.get("early"), trouble=self._ran.get("trouble", ""))
+        ran = self._ran
+        stepped, trouble = ran.get("stepped", False), ran.get("trouble", "")
+        return outcome(trace.generation, early=ran.get("early"), trouble=trouble, stepped=stepped)
 
     def _writes_all(self) -> bool:
         """Whether the last run wrote the text that is shown, and nothing else is in it."""
@@ -372,7 +380,7 @@ class ScreenPanel(Panel):
             stop = ()
         wrote = "" if trace is None else trace.generation.model
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
-        self._ran = {"word": word, "prompt": settings["prompt"], "chat": chat}
+        self._ran = {"word": word, "prompt": settings["prompt"], "chat": chat, "stepped": more is not None}
 
         def work() -> None:
             try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from kernels_core import GrammarMatcher, allocate_token_bitmask
+from kernels_core.errors import BudgetExceededError
 from workbench.session.masks import ids_of
 
 if TYPE_CHECKING:
@@ -37,10 +38,11 @@ class Outcome:
         return asdict(self)
 
 
-def outcome(generation: Generation, *, early: int | None = None, trouble: str = "") -> Outcome:
+def outcome(generation: Generation, *, early: int | None = None, trouble: str = "", stepped: bool = False) -> Outcome:
     """How a run that is over ended.
 
-    early: the step from which on the limit left out tokens (`ended_early`); trouble: the error that ended it.
+    early: the step from which on the limit left out tokens (`ended_early`); trouble: the error that ended it;
+    stepped: it was one step of a person's.
     """
     count = sum(not step.is_stop for step in generation.steps)
     tokens = f"{count:,} token{'' if count == 1 else 's'}"
@@ -54,7 +56,8 @@ def outcome(generation: Generation, *, early: int | None = None, trouble: str = 
     if generation.finish_reason == "length":
         if count < generation.settings["max_tokens"]:
             return Outcome("cut", f"not finished: after {tokens} the model's context is full")
-        return Outcome("cut", f"not finished: stopped after {tokens}, the limit", goes_on=True)
+        said = f"{tokens} so far" if stepped else f"stopped after {tokens}, the limit"
+        return Outcome("cut", f"not finished: {said}", goes_on=True)
     if generation.constrained:
         return Outcome("cut", f"not finished: ended by a stop string after {tokens}")
     return Outcome("free", f"written without the grammar: {tokens}, then the model ended")
@@ -74,7 +77,10 @@ def ended_early(generation: Generation, begin: int = 0) -> int | None:
     for step in generation.steps:
         if step.index >= begin:
             bitmask = allocate_token_bitmask(1, size)
-            matcher.fill_next_token_bitmask(bitmask)
+            try:
+                matcher.fill_next_token_bitmask(bitmask)
+            except BudgetExceededError:
+                return None  # nobody knows
             if ids_of(np.asarray(bitmask), size).size > step.allowed_count:
                 return step.index
         if not matcher.accept_token(step.token_id):
