@@ -33,8 +33,9 @@ _PRE: Final = (
 
 class SourceView(LiveView[Traits]):
     """`document`: the text and its language; `places`, `mistakes`, `forbids`: ranges of it (offsets in characters);
-    a mistake that is a `warning` is in use as it is; `status`: what is in use instead of a text with mistakes;
-    `selected`: the range that is chosen, or None."""
+    a mistake that is a `warning` is in use as it is; `status`: what is in use instead of a text with mistakes, or what
+    there is to know of it; `offer`: what a click makes of it, "" for nothing; `selected`: the range that is chosen, or
+    None."""
 
     _module = "source"
     _placed = ("places",)
@@ -45,6 +46,7 @@ class SourceView(LiveView[Traits]):
     mistakes = synced(t.List())
     forbids = synced(t.List())
     status = synced(t.Unicode())
+    offer = synced(t.Unicode())
     selected = synced(t.Dict(None, allow_none=True))
     selection = synced(t.Dict())
 

@@ -22,14 +22,19 @@ function render({ model, el }: any) {
   const figure = h("div", { class: "figure", "data-testid": "ablate-figure" });
   const note = h("div", { class: "ms-muted" });
   const copied = h("span", { class: "ms-muted", role: "status" });
-  const copy = (text: string) => navigator.clipboard.writeText(text).then(() => put(copied, "copied"), () => put(copied, text));
-  const tools = h("div", { class: "tools" }, button("copy table", "copy-table", "the summary, with tabs between columns", () => copy(state().table)),
-    button("copy code", "copy-code", "the line that measures this in a cell", () => copy(state().code)),
-    button("save SVG", "save-svg", "the figure as a file", () => keep("ablation.svg", drawn(), "image/svg+xml")), copied);
-  view.root.append(h("div", { class: "ask" }, h("div", { class: "ms-cap" }, "Leave out"), first, more, h("label", {}, "repeats ", repeats), h("label", {}, "texts ", writer), prompts, h("label", {}, "vocabulary ", vocabulary), h("div", { class: "tools" }, run, stop)),
+  const copy = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => put(copied, `copied: ${what}`), () => put(copied, text));
+  const tools = h("div", { class: "tools" }, button("copy table", "copy-table", "the summary, with tabs between columns", () => copy(state().table, "the table")),
+    button("copy code", "copy-code", "the line that measures this in a cell", () => copy(state().code, "the line for a cell")),
+    button("save SVG", "save-svg", "the figure as a file", () => copied.replaceChildren(keep("ablation.svg", drawn(), "image/svg+xml"))), copied);
+  view.root.append(h("div", { class: "ask" }, h("div", { class: "ms-cap" }, "Leave out"), first, h("label", {}, "repeats ", repeats), h("label", {}, "texts ", writer), prompts, h("label", {}, "vocabulary ", vocabulary), h("div", { class: "tools" }, run, stop), more),
     h("div", { class: "told", tabindex: "0" }, head, h("div", { class: "under-way" }, bar, doing), figure, tools, note));
   const boxes = (): HTMLInputElement[] => [...view.root.querySelectorAll("input[type=checkbox]")] as HTMLInputElement[];
-  const drawn = () => intervals(state().metrics || [], (state().effects || []).filter(([without]: string[]) => without !== choices().none));
+  const drawn = () => {
+    const { none, mechanisms = [] } = choices(), all = state().effects || [];
+    const titles = Object.fromEntries(mechanisms.map(([word, title]: string[]) => [word, title]));
+    return intervals(state().metrics || [], all.filter(([without]: string[]) => without !== none).map(([without, ...rest]: any) => [titles[without] || without, ...rest]),
+      Object.fromEntries(all.filter(([without]: string[]) => without === none).map(([, metric, us]: any) => [metric, us])));
+  };
 
   const options = (node: any, all: [string, string][]) => {
     const now = JSON.stringify(all);
@@ -67,7 +72,7 @@ function render({ model, el }: any) {
     put(doing, now.message || (now.running ? `${steps} of ${planned}: ${now.doing || "…"}` : steps && steps < planned ? "stopped: this is what was measured until then" : now.effects ? "" : "Each is left out by itself, and the whole engine stands beside it."));
     figure.replaceChildren(...(now.effects?.length ? [new DOMParser().parseFromString(drawn(), "image/svg+xml").documentElement] : []));
     tools.hidden = !now.effects?.length;
-    put(note, now.note || "");
+    put(note, [now.on, now.note].filter(Boolean).join(" · "));
   }
   view.on("change:choices", soon(drawChoices));
   view.on("change:state", soon(drawState));

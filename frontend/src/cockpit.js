@@ -26,7 +26,7 @@ function render({ model, el }) {
     placeholder: "a text, or nothing", title: "a text to write in its place; left empty, the model draws again", onkeydown: (event) => { if (event.key === "Enter") send(); event.stopPropagation(); } });
   const label = h("span", { class: "ms-muted", "data-testid": "branch-label" });
   const go_on = h("button", { type: "button", "data-testid": "branch", onclick: () => send() }, "branch");
-  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed without the grammar, under this strip", onclick: () => model.send({ kind: "beside" }) }, "without the grammar, too");
+  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed, under this strip", onclick: () => model.send({ kind: "beside" }) }, "without the grammar, too");
   const message = h("div", { class: "ms-note warn", role: "status", "data-testid": "cockpit-message" });
   const foot = h("div", { class: "branch" }, label, input, go_on, beside);
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), apart, strips, page, foot, message);
@@ -213,6 +213,7 @@ function render({ model, el }) {
     go_on.disabled = Boolean(about.running);
     go_on.title = "keep the tokens of this run before this one, write this text instead, and let the model go on";
     beside.disabled = Boolean(about.running);
+    beside.textContent = run && !run.constrained ? "under the grammar, too" : "without the grammar, too";
     apart.hidden = parting() === null;
     apart.textContent = apart.hidden ? "" : about.cut ? `The present text ends after step ${number(parting())} of this run.`
       : `This run is not the present text: they differ from step ${number(parting() + 1)} on.`;

@@ -20,13 +20,15 @@ export function svg(tag, props = {}, ...children) {
 }
 
 // Gives a person a file.
+//
+// A browser may keep it without a word, so the answer is to be shown: where the file went, with a link that opens it.
 export function keep(name, text, type) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = h("a", { href: url, download: name });
   document.body.append(link);
   link.click();
   link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  return h("span", { "data-testid": "kept" }, `${name} is in your browser's downloads · `, h("a", { href: url, target: "_blank", rel: "noopener" }, "open it"));
 }
 
 // Writes a text only where it is another: what is not touched is not laid out again.

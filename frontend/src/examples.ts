@@ -14,8 +14,9 @@ function render({ model, el }: any) {
   const add = (must: boolean) => { model.send({ kind: "set", number: rows().length, text: input.value, must }); input.value = ""; };
   input.addEventListener("keydown", (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); add(true); } });
   const tools = h("div", { class: "tools" }, input, button("must", "add-must", "this text must be taken", () => add(true)), button("must not", "add-must-not", "this text must not be taken", () => add(false)));
+  const said = h("span", { class: "ms-muted", role: "status" });
   const also = h("div", { class: "tools" }, button("the text above must", "keep-text", "keep the text on the screen as an example", () => model.send({ kind: "keep", must: true })),
-    button("save as a test", "save-test", "a module for pytest", () => keep("test_examples.py", model.get("code") || "", "text/x-python")));
+    button("save as a test", "save-test", "a module for pytest", () => said.replaceChildren(keep("test_examples.py", model.get("code") || "", "text/x-python"))), said);
   view.root.append(head, tools, also, list); // the field stays where it is
   const line = again(({ row: [text, must, ok, taken, told], number }: { row: Row; number: number }) => h("div", { class: `row ${ok ? "ok" : "bad"}`, "data-testid": "example", "data-ok": String(ok) },
     h("span", { class: "mark", "aria-label": ok ? "as it must be" : "not as it must be" }, ok ? "✓" : "✗"),

@@ -3,16 +3,19 @@
 // Read on: ablate.ts, workbench/comparing/ablating.py (what is measured).
 
 export type Effect = [without: string, metric: string, us: number | null, ratio: number | null, low: number | null, high: number | null, refused: string];
-const ROW = 22, HEAD = 34, FOOT = 42, NAME = 122, PLOT = 92, TOLD = 104, GAP = 12;
+const ROW = 22, HEAD = 48, FOOT = 42, NAME = 160, PLOT = 92, TOLD = 104, GAP = 12;
+import { micros } from "./run";
 const escape = (text: string) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
 export const times = (ratio: number): string => `×\u2009${ratio >= 100 ? Math.round(ratio).toLocaleString("en-US") : ratio.toPrecision(ratio >= 10 ? 3 : 2)}`;
 
-export function intervals(metrics: [string, string][], effects: Effect[]): string {
+// `whole`: microseconds of the whole engine, by metric.
+export function intervals(metrics: [string, string][], effects: Effect[], whole: Record<string, number | null> = {}): string {
   const names = [...new Set(effects.map(([without]) => without))], wide = NAME + metrics.length * (PLOT + TOLD + GAP), bottom = HEAD + names.length * ROW, out: string[] = [];
+  out.push(`<text x="0" y="14" font-weight="600">without</text>`);
   names.forEach((name, row) => {
     const y = HEAD + (row + 0.5) * ROW;
-    out.push(`<text x="0" y="${y + 4}">without ${escape(name)}</text>`, `<line x1="0" x2="${wide}" y1="${y + ROW / 2}" y2="${y + ROW / 2}" stroke="currentColor" opacity="0.12"/>`);
+    out.push(`<text x="0" y="${y + 4}">${escape(name)}</text>`, `<line x1="0" x2="${wide}" y1="${y + ROW / 2}" y2="${y + ROW / 2}" stroke="currentColor" opacity="0.12"/>`);
   });
   metrics.forEach(([metric, title], column) => {
     const left = NAME + column * (PLOT + TOLD + GAP), mine = effects.filter(([, of]) => of === metric);
@@ -22,7 +25,7 @@ export function intervals(metrics: [string, string][], effects: Effect[]): strin
     const low = Math.log10(Math.max(Math.min(0.8, ...known), Math.min(0.8, ...dots) / 10)), high = Math.log10(Math.min(Math.max(1.25, ...known), 10 * Math.max(1.25, ...dots)));
     const x = (ratio: number) => left + 4 + ((PLOT - 8) * (Math.min(high, Math.max(low, Math.log10(ratio))) - low)) / (high - low);
     const every = Math.ceil((Math.floor(high) - Math.ceil(low) + 1) / 3);
-    out.push(`<text x="${left}" y="14" font-weight="600">${escape(title)}</text>`, `<line x1="${x(1)}" x2="${x(1)}" y1="${HEAD - 8}" y2="${bottom}" stroke="currentColor" opacity="0.45" stroke-dasharray="3 3"/>`);
+    out.push(`<text x="${left}" y="14" font-weight="600">${escape(title)}</text>`, whole[metric] ? `<text x="${left}" y="30" font-size="11">${micros(whole[metric]!)} with everything</text>` : "", `<line x1="${x(1)}" x2="${x(1)}" y1="${HEAD - 8}" y2="${bottom}" stroke="currentColor" opacity="0.45" stroke-dasharray="3 3"/>`);
     for (let power = Math.ceil(low); power <= Math.floor(high); power += every)
       out.push(`<text x="${x(10 ** power)}" y="${bottom + 15}" text-anchor="middle" font-size="11" opacity="0.7">${power < 0 ? 10 ** power : (10 ** power).toLocaleString("en-US")}</text>`);
     for (const [without, , us, ratio, from, to, refused] of mine) {

@@ -35,6 +35,9 @@ export function costs(tokens: Token[]): { us: number; counts: number[] } {
   return { us: known.reduce((sum, [, , , us]) => sum + us, 0), counts: MASKS.map((name) => known.filter(([, , mask]) => mask === name).length) };
 }
 
+// Where a place lies on a track, in percent of it: on one of parts, which end where the grammar refuses, by their count.
+export const counted = (parts: Part[]): number => Math.max(1, parts.reduce((all, [, , length]) => all + length, 0));
+
 export const percent = (share: number): string => (share >= 0.9995 ? "100 %" : share >= 0.1 ? `${Math.round(100 * share)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "<0.1 %");
 export const micros = (us: number): string => (us >= 1000 ? `${(us / 1000).toFixed(1)} ms` : us >= 10 ? `${Math.round(us)} µs` : us > 0 && us < 0.05 ? "<0.1 µs" : `${us.toFixed(1)} µs`);
 

@@ -5,18 +5,18 @@
 //   here  { place, next: [row], wanted: [row], end, more, died }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
-// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch", prompt, seed,
-// temperature, grammar}, {kind: "choose", model | tokenizer}, {kind: "share"}, and the desk's own: goto, move, prefix, text, stop.
-// Python to browser: {save: name, text}, a file to keep.
+// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
+// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer}, {kind: "tell", prompt}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
+// Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard.
 //
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
 import { again, code, fill, h, keep, measured, mount, number, put, soon } from "./common.js";
-import { HOWS, MASKS, costs, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
+import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
-interface Here { place: number; next: Row[]; wanted: Row[]; end: string; more: string; died: string }
+interface Here { place: number; next: Row[]; wanted: Row[]; end: string; more: string; died: string; note?: string }
 
 const LINE = 29; // pixels: screen.css
 const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
@@ -51,7 +51,7 @@ function render({ model, el, host }: any) {
   const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", more: "", died: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
   const offline = () => Boolean(model.get("offline"));
-  const send = (content: any) => { hold(); model.send(content); };
+  const send = (content: any) => { hold(); show(""); model.send(content); };
   const goto = (place: number) => model.send({ kind: "goto", index: Math.max(0, Math.min(text().tokens.length, place)) });
 
   // -- the top: what is opened ---------------------------------------------------------------------------------------
@@ -62,12 +62,14 @@ function render({ model, el, host }: any) {
   const gallery = choice("gallery", "gallery", (name) => { if (name) send({ kind: "open", name }); });
   const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
-  const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; if (!sheet.hidden) area.focus(); });
+  const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; area.value = ""; if (!sheet.hidden) area.focus(); });
   const share = button("share", "keep this as a page that needs no Python", "share", () => send({ kind: "share" }));
-  const picture = button("figure", "keep the text as a picture (SVG)", "figure", () => keep("maskscope.svg", figure(text()), "image/svg+xml"));
+  const picture = button("figure", "keep the text as a picture (SVG)", "figure", () => show(keep("maskscope.svg", figure(text()), "image/svg+xml")));
   const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": "source to open", "data-testid": "paste-text",
     placeholder: "a JSON schema, tools, a structural tag, EBNF, Lark, a regular expression" });
-  const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area,
+  const file = h("input", { type: "file", "aria-label": "a file", "data-testid": "paste-file", onchange: async () => { const [chosen] = file.files || []; if (chosen) area.value = await chosen.text(); file.value = ""; } });
+  const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area, file,
+    button("cancel", "open nothing (Esc)", "paste-cancel", () => { sheet.hidden = true; }),
     button("open", "open this source", "paste-open", () => { sheet.hidden = true; send({ kind: "paste", text: area.value }); }));
   const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "tokenizer ", tokenizer), h("span", { class: "ms-grow" }),
     share, picture, button("?", "what one sees here, and the keys", "first-help", () => about.showModal()), sheet);
@@ -80,13 +82,17 @@ function render({ model, el, host }: any) {
     onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); ask("run"); } } });
   const seed = h("input", { type: "number", min: 0, step: 1, class: "ms-seed", "aria-label": "seed", "data-testid": "seed" });
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
+  const limit = h("input", { type: "number", min: 1, step: 16, "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
+  const manner = choice("how the prompt is given", "chat", () => {});
+  manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
+  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
-  const ask = (kind: string) => send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked });
+  const ask = (kind: string) => { if (timer) { clearTimeout(timer); view.root.classList.remove("ms-typing"); type(); } send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
   const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
-    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth)));
+    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, tell_));
   const look = h("span", { "data-testid": "look" });
 
   // -- the text ------------------------------------------------------------------------------------------------------
@@ -96,6 +102,11 @@ function render({ model, el, host }: any) {
   const paper = h("div", { class: "ms-paper" }, copy, box);
   const play = button("↻", "replay the text (space)", "play", () => (playing ? hold() : start()));
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
+  const ended = h("span", { class: "ms-outcome", role: "status", "data-testid": "outcome" });
+  const more = button("continue", "let the model go on from the end", "continue", () => ask("continue"));
+  const clip = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => show(`copied: ${what}`), () => show(`this page may not write to the clipboard: ${text}`));
+  const copyText = button("copy text", "the whole text", "copy-text", () => clip(box.value, "the text"));
+  const python = button("copy code", "the Python that makes this run", "copy-code", () => send({ kind: "copy" }));
   const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)));
   const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
   const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
@@ -109,18 +120,30 @@ function render({ model, el, host }: any) {
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
   const slots = PANES.slice(1).map(([name]) => h("div", { class: "ms-first-pane", "data-slot": name }));
+  // What was done here, until something else is; what Python has to say comes first.
+  let shown: Node | string = "";
+  const show = (node: Node | string) => { shown = node; tell(); };
+  const tell = () => {
+    const { message: now, note } = bar();
+    message.classList.toggle("ms-done", !now);
+    message.replaceChildren(now || shown || note || "");
+    message.title = message.textContent || "";
+  };
   const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
   const tabs = h("div", { class: "ms-panes", role: "tablist" }, ...PANES.map(([name, label, told]) => h("button", { type: "button", role: "tab", title: told, "data-testid": `pane-${name}`, "data-pane": name,
     onclick: () => view.commit("pane", name) }, label)));
   const hood = button("Under the hood ▸", "automaton, chart, derivation, triggers, tokens, mask, caches, comparison", "hood", () => { hold(); view.commit("face", "hood"); });
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
-  view.root.append(top, controls, h("div", { class: "ms-look" }, said, look), h("div", { class: "ms-player" }, play, modes), paper,
+  const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
+  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, h("div", { class: "ms-look" }, said, look), ended, more, h("span", { class: "ms-grow" }), copyText, python),
+    h("div", { class: "ms-player" }, play, modes), paper,
     h("div", { class: "ms-first-foot" }, tabs, hood, legend), message, price, h("div", { class: "ms-first-below" }, source, place, ...slots), about);
 
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
   function start() {
+    if (view.root.querySelector("[data-testid=ablate-stop]:not(:disabled)")) { show("it plays when the measurement has ended: playing would disturb the times"); return; }
     if (here().place >= text().tokens.length) goto(0);
     tick(300);
   }
@@ -170,7 +193,7 @@ function render({ model, el, host }: any) {
     columns = cost(items);
     fill(copy, [...chips, ...(refused ? [h("span", { class: "ms-tok refused", title: "the grammar refuses it" }, ...marked(refused))] : []), h("span", {}, "\u200b")]);
     fill(bars, columns);
-    const count = Math.max(1, parts.reduce((all, [, , length]) => all + length, 0));
+    const count = counted(parts);
     modes.replaceChildren(...parts.map(([name, hue, length]) => {
       const one = h("span", { class: `ms-hue-${hue}`, title: name }, h("span", {}, name));
       one.style.flex = `${length} 1 0`;
@@ -199,10 +222,10 @@ function render({ model, el, host }: any) {
     chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
     columns.forEach((one, k) => one.classList.toggle("now", k === at));
     const mark = modes.querySelector(".ms-at") as HTMLElement | null;
-    if (mark) mark.style.left = `${(100 * at) / Math.max(1, tokens.length)}%`;
+    if (mark) mark.style.left = `${Math.min(100, (100 * at) / counted(text().parts))}%`;
     modes.setAttribute("aria-valuenow", String(at));
-    const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), h("span", { class: "ms-muted" }, "→"),
-      h("span", { class: "ms-share" }, percent(row.after ?? 0)), bar_(row.after ?? 0)];
+    const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), ...(row.after == null ? [] : [h("span", { class: "ms-muted" }, "→"),
+      h("span", { class: "ms-share" }, percent(row.after)), bar_(row.after)])];
     next.replaceChildren(...rows.map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
       title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), ...gauge(row))));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
@@ -212,9 +235,10 @@ function render({ model, el, host }: any) {
       h("span", { class: "ms-keyword" }, code(row.keyword || row.why)),
       ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; }),
         button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"))]))));
-    if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, told_(tokens, at)));
+    for (const one of wanted.querySelectorAll("[data-testid=branch-here]") as any) one.disabled = offline();
+    if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, here().note || told_(tokens, at)));
     const first = refused[0];
-    reason.replaceChildren(...(died ? [code(died)] : first ? [code(`${first.shown} is refused: ${first.why}${first.keyword ? `; ${first.keyword}` : ""}`)] : []));
+    reason.replaceChildren(...(died ? [code(died)] : first ? [code(`${first.shown} is refused: ${first.why}`)] : []));
     reason.classList.toggle("ms-died", Boolean(died));
     if (died || !first || had) reason.hidden = !died;
     had = Boolean(died);
@@ -224,7 +248,7 @@ function render({ model, el, host }: any) {
   let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "refused" ? "the grammar refuses what is struck out" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
   };
   const bar_ = (share: number) => { const one = h("i", { class: "ms-gauge" }, h("i", {})); (one.firstChild as HTMLElement).style.width = `${100 * share}%`; return one; };
 
@@ -239,7 +263,7 @@ function render({ model, el, host }: any) {
     fillChoice(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])] as [string, string][], now.entry || "");
     fillChoice(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
     fillChoice(speaker, now.models || [], now.model);
-    for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature]] as const)
+    for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
       if (document.activeElement !== node && node.value !== String(value ?? "")) { node.value = String(value ?? ""); node.scrollTop = node.scrollHeight; } // what is asked stands last
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
     const busy = Boolean(now.running || now.busy);
@@ -248,8 +272,17 @@ function render({ model, el, host }: any) {
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
     put(look, now.look || "");
     gallery.title = gallery.selectedOptions[0]?.textContent || "";
-    put(message, now.message || now.note || "");
-    message.classList.toggle("ms-muted", !now.message);
+    tell();
+    const end = now.outcome;
+    put(ended, end ? `${end.kind === "complete" ? "✓ " : ""}${end.told}` : "");
+    ended.dataset.kind = end?.kind || "";
+    ended.title = end?.told || "";
+    tell_.hidden = !now.untold;
+    tell_.disabled = offline() || busy;
+    more.hidden = !end?.goes_on;
+    more.disabled = offline() || busy;
+    python.disabled = offline() || !end;
+    manner.title = now.told ? `the model read: ${now.told}` : "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
     view.root.classList.toggle("ms-running", busy);
     if (now.plays > plays && !offline()) { plays = now.plays; start(); }
   }
@@ -283,9 +316,10 @@ function render({ model, el, host }: any) {
     if (event.type === "pointermove" && !(event.buttons & 1)) return;
     hold();
     const { left, width } = track.getBoundingClientRect();
-    goto(placeAt(text().tokens.length, (event.clientX - left) / width));
+    goto(placeAt(track === modes ? counted(text().parts) : text().tokens.length, (event.clientX - left) / width));
   };
   for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
+  view.listen(view.root, "click", (event: Event) => { if ((event.target as HTMLElement).closest("[data-testid=ablate-run]")) hold(); });
   view.listen(view.root, "keydown", (event: KeyboardEvent) => {
     if (event.key === "Escape") { sheet.hidden = true; view.root.focus({ preventScroll: true }); return; }
     const target = event.target as HTMLElement;
@@ -297,7 +331,10 @@ function render({ model, el, host }: any) {
     event.preventDefault();
     event.stopPropagation();
   });
-  view.on("msg:custom", (sent: any) => { if (sent.save) keep(sent.save, sent.text, "text/html"); });
+  view.on("msg:custom", (sent: any) => {
+    if (sent.save) show(keep(sent.save, sent.text, "text/html"));
+    if (sent.copy) void clip(sent.copy, sent.said);
+  });
   view.on("change:text", soon(drawText));
   view.on("change:here", soon(drawHere));
   view.on("change:bar", soon(drawBar));
@@ -306,7 +343,9 @@ function render({ model, el, host }: any) {
     for (const tab of tabs.children as any) tab.setAttribute("aria-selected", String(tab.dataset.pane === now));
     view.root.dataset.pane = now;
   });
-  view.watch(["offline"], () => { box.readOnly = offline(); drawBar(); });
+  const lost = () => { gone.hidden = !host?.gone; };
+  host?.on("gone", lost);
+  view.watch(["offline"], () => { box.readOnly = offline(); lost(); drawBar(); drawHere(); });
   view.defer(hold);
   drawText();
   drawBar();

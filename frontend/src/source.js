@@ -95,6 +95,8 @@ async function render({ model, el }) {
   const parts = { label: "the grammar's source", testid: "grammar-editor", over, on };
   const editor = (await editorPart()).codeEditor(page, parts);
 
+  // Who goes on to a button means what is typed, however short ago that was.
+  page.addEventListener("focusout", () => { if (timer !== null) send(); });
   function send() {
     clearTimeout(timer);
     timer = null;
@@ -215,17 +217,20 @@ async function render({ model, el }) {
 
   function say() {
     const mistakes = model.get("mistakes") || [];
+    const offer = model.get("offer");
     said.hidden = !mistakes.length && !model.get("status");
     const failed = mistakes.some((one) => !one.warning);
     // On the first screen an error comes into sight; a desk has a height of its own and is seen whole.
     if (failed && !view.root.classList.contains("ms-failed") && view.root.closest(".ms-first")) requestAnimationFrame(() => said.scrollIntoView({ block: "nearest" }));
     view.root.classList.toggle("ms-failed", failed);
     said.classList.toggle("ms-warns", !failed);
+    said.classList.toggle("ms-quiet", !mistakes.length);
     const rows = mistakes.slice(0, 20).map((one) => h("button", {
       type: "button", class: "ms-source-mistake", onclick: () => editor.select(turns.out(one.start), turns.out(one.end)),
     }, h("span", { class: "ms-num" }, `line ${one.line}, column ${one.column}`), h("span", {}, one.message, one.cure ? h("span", { class: "ms-muted" }, ` — ${one.cure}`) : null)));
     if (mistakes.length > 20) rows.push(h("span", { class: "ms-muted" }, `and ${many(mistakes.length - 20, "mistake")} more`));
-    said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"))] : []));
+    said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"), offer ? " " : null,
+      offer ? h("button", { type: "button", class: "ms-source-offer", "data-testid": "source-offer", disabled: Boolean(model.get("offline")), onclick: () => model.send({ kind: "offer" }) }, offer) : null)] : []));
 
     const chip = (one) => h("button", { type: "button", class: `ms-source-chip ${one.role}`, title: one.pointer || one.rule || "",
       onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from ?? one.start)); model.send({ kind: "choose", pointer: one.pointer ?? null, rule: one.rule ?? null }); } } }, code(one.label));
@@ -301,7 +306,7 @@ async function render({ model, el }) {
   view.watch(["document"], update);
   const remark = soon(mark);
   view.on("change:places", () => { stepped = true; });
-  for (const trait of ["places", "mistakes", "forbids", "status", "selected"]) view.on(`change:${trait}`, remark);
+  for (const trait of ["places", "mistakes", "forbids", "status", "offer", "selected"]) view.on(`change:${trait}`, remark);
   view.watch(["offline"], () => {
     editor.lock(Boolean(model.get("offline")));
     lockTools();

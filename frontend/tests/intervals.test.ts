@@ -21,7 +21,7 @@ test("a dot is filled where the interval leaves 1 out", () => {
 
 test("what is refused says why, and names are escaped", () => {
   expect(drawn).toContain("refused<title>too many states");
-  expect(drawn).toContain("without a&#60;b");
+  expect(drawn).toContain(">a&#60;b<");
 });
 
 test("two digits below ten, three above", () => {

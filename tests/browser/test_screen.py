@@ -303,7 +303,7 @@ def test_mechanisms_are_left_out_from_the_screen(page: Page) -> None:
     page.get_by_test_id("pane-ablate").click()
     page.get_by_test_id("repeats").fill("2")
     page.get_by_test_id("ablate-run").click()
-    expect(page.get_by_test_id("ablate-head")).to_contain_text("2 repeats", timeout=120_000)
+    expect(page.get_by_test_id("ablate-head")).to_contain_text("On this grammar", timeout=120_000)
     expect(page.get_by_test_id("ablate-figure").locator("circle")).to_have_count(3 * 4)
     expect(page.get_by_test_id("ablate-stop")).to_be_disabled()
     page.screenshot(path=SHOTS / "screen-ablate.png")
@@ -311,6 +311,7 @@ def test_mechanisms_are_left_out_from_the_screen(page: Page) -> None:
     with page.expect_download() as kept:
         page.get_by_test_id("save-svg").click()
     assert kept.value.path().read_text(encoding="utf-8").startswith("<svg ")
+    expect(page.get_by_test_id("kept")).to_contain_text("ablation.svg is in your browser's downloads")
 
 
 def test_examples_are_judged_while_one_edits(page: Page) -> None:

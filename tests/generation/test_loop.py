@@ -9,6 +9,7 @@ import pickle
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -482,3 +483,34 @@ def test_a_misspelt_keyword_is_told_to_the_caller(tiny: LanguageModel) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", GrammarWarning)
         generate(tiny, "a", {"type": "object", "properties": {"zip": {"maxLength": 5}}}, max_tokens=2, seed=1)
+
+
+def test_a_model_is_taken_by_its_name_and_a_prompt_in_its_place_is_told() -> None:
+    import workbench as wb
+
+    schema = {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": False}
+    assert wb.generate("Demo", "yes", schema, complete=True, seed=1).complete
+    with pytest.raises(TypeError, match=r"'dict' is no prompt: the call is wb.generate\(model, prompt, grammar\)"):
+        wb.generate("Write a person", schema)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"no model 'Write a person'.*the call is wb.generate"):
+        wb.generate("Write a person", "as JSON", schema)
+    with pytest.raises(TypeError, match="'dict' is no model"):
+        wb.generate(schema, "yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("schema", "one"),
+    [
+        ({"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": False}, True),
+        ({"properties": {"a": {"type": "boolean"}}}, True),
+        ({"enum": [1, 2]}, True),
+        ({"free": None, "type": {"type": "boolean"}}, False),
+        ({"one": {"type": "boolean"}, "other": {"type": "integer"}}, False),
+        ({"one": 'root ::= "a"', "type": {"type": "boolean"}}, False),
+    ],
+)
+def test_a_schema_is_told_from_grammars_by_name(schema: dict[str, Any], one: bool) -> None:
+    import workbench as wb
+
+    made = wb.generate_side_by_side("demo", "yes", schema, max_tokens=2, seed=1, record=False, complete=False)
+    assert list(made.runs) == (["under the grammar", "free"] if one else list(schema))

@@ -57,6 +57,25 @@ def test_ratios_are_paired_by_repeat_and_have_students_interval() -> None:
     assert math.isnan(once.low)
 
 
+def test_the_result_is_told_in_a_sentence() -> None:
+    def of(name: str, *spent: int) -> list[Trial]:
+        return [Trial(name, number, one, 10, 1) for number, one in enumerate(spent)]
+
+    whole, slow, same = of(NONE, 1000, 1010, 990), of("jit", 8000, 8100, 8200), of("cache", 1000, 1000, 1000)
+    both = found(*whole, *slow, *same, *of(ALL, 8200, 8300, 8400), mechanisms=("jit", "cache"))
+    assert both.verdict.startswith("On this grammar the engine is 8.2")
+    assert both.verdict.endswith("times as fast with both; most of it is just-in-time masks.")
+    assert "no difference with cross-grammar cache or without" in found(*whole, *same, mechanisms=("cache",)).verdict
+    assert found(whole[0], slow[0]).verdict == ""  # once is no measurement
+
+
+def test_a_sessions_own_vocabulary_is_the_default() -> None:
+    session = wb.Session(SCHEMA, BYTES)
+    assert wb.ablate(session, TEXT, mechanisms=("jit",), repeats=1).tokenizer == session.tokenizer.name
+    pytest.importorskip("torch")
+    assert wb.ablate(SCHEMA, "yes", model="demo", mechanisms=("jit",), repeats=1).tokenizer == "demo"
+
+
 def test_what_a_variant_refuses_is_told_and_has_no_number() -> None:
     result = found(Trial(NONE, 0, 1000, 10, 1), Trial("jit", 0, 0, 0, 0, "too many states"))
     effects = {one.without: one for one in result.effects() if one.metric == "total"}

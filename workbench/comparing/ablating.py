@@ -221,6 +221,30 @@ class Ablation:
         )
 
     @property
+    def verdict(self) -> str:
+        """What the mechanisms are worth together for the grammar and all masks, and which of them most; "" before two
+        repeats were made."""
+        effects = {one.without: one for one in self.effects() if one.metric == "total"}
+        together = effects.get(self.variants[-1])
+        if together is None or together.repeats < 2:
+            return ""
+        count = {1: MECHANISMS[self.mechanisms[0]][0], 2: "both"}.get(
+            len(self.mechanisms), f"all {len(self.mechanisms)}"
+        )
+        if together.refused:
+            return f"Without {count} the engine refuses this grammar: it takes more than a limit."
+        if together.low <= 1 <= together.high:
+            return f"On this grammar these repeats show no difference with {count} or without."
+        ratio = together.ratio if together.ratio > 1 else 1 / together.ratio
+        how = "fast" if together.ratio > 1 else "slow"
+        said = f"On this grammar the engine is {ratio:.3g} times as {how} with {count}"
+        parts = [(math.log(effects[name].ratio), name) for name in self.mechanisms if effects[name].ratio > 0]
+        most, name = max(parts, default=(0.0, ""))
+        if len(self.mechanisms) > 1 and together.ratio > 1 and most > math.log(together.ratio) / 2:
+            said += f"; most of it is {MECHANISMS[name][0]}"
+        return f"{said}."
+
+    @property
     def headline(self) -> str:
         """How far it is, and on what."""
         masks = next((trial.masks for trial in self.trials if trial.masks), 0)
@@ -261,7 +285,7 @@ def ablate(
     model: Any = None,
     mechanisms: Sequence[str] = FIRST,
     repeats: int = 5,
-    tokenizer: object = "tekken",
+    tokenizer: object = None,
     max_tokens: int = MAX_TOKENS,
     seed: int = 1,
 ) -> Ablation:
@@ -269,7 +293,8 @@ def ablate(
     The engine has its default options, but for what is left out and for larger limits of time.
 
     model: what `load_model` takes, or a model, on a GPU where there is one; it writes a text for each prompt.  Without
-    one `prompts` are the texts themselves.  tokenizer: of what the masks are, 131,072 tokens unless another is named.
+    one `prompts` are the texts themselves.  tokenizer: whose tokens the masks are of; by default the session's,
+    else the model's, else `tekken` with 131,072 of them.
     An interruption (Ctrl+C, the stop button) returns what was measured until then.
     """
     found: Ablation | None = None
@@ -300,7 +325,7 @@ def ablating(
     model: Any = None,
     mechanisms: Sequence[str] = FIRST,
     repeats: int = 5,
-    tokenizer: object = "tekken",
+    tokenizer: object = None,
     max_tokens: int = MAX_TOKENS,
     seed: int = 1,
 ) -> Iterator[Ablation]:
@@ -315,9 +340,10 @@ def ablating(
     if not asked:
         raise ValueError("ablate needs at least one prompt, or without a model at least one text")
     source = Source.of(grammar)
-    words = load_tokenizer(tokenizer)
+    if tokenizer is None:
+        tokenizer = getattr(grammar, "tokenizer", None)
     chosen = tuple(dict.fromkeys(mechanisms))
-    found = Ablation(source, chosen, repeats, words.name, note=_note(model, seed))
+    found = Ablation(source, chosen, repeats, getattr(tokenizer, "name", ""), note=_note(model, seed))
     writes = len(asked) if model is not None else 0
     found = replace(found, planned=writes + repeats * len(found.variants))
     if model is None:
@@ -332,6 +358,10 @@ def ablating(
             yield replace(found, doing=f"the model writes: {clip(prompt, 40)}")
             text = _written(model, prompt, source, max_tokens, seed + number)
             found = replace(found, texts=(*found.texts, text), steps=found.steps + 1)
+    if tokenizer is None:
+        tokenizer = "tekken" if model is None else model.tokenizer
+    words = load_tokenizer(tokenizer)
+    found = replace(found, tokenizer=words.name)
     tokens = [list(words.encode(text)) for text in found.texts]
     digest: int | None = None
     yield replace(found, doing="warming up")

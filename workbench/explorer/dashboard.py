@@ -322,8 +322,10 @@ class Dashboard:
             "fresh": [view for name in self._fresh for view in self.panels[name].views],
         }
 
-    def _arranged(self, _change: object) -> None:
+    def _arranged(self, change: Any) -> None:
         """Panels came into sight."""
+        if change["name"] == "face":
+            self.last_error = None  # it was said where it was made
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             self._update(self.in_sight(), "place")
 
@@ -409,7 +411,7 @@ class Dashboard:
 
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._typed, self._reading = str(message["text"]), None
-        self._reading = self.session.read(box_bytes(self._typed))
+        self._reading = self.session.edits.read(box_bytes(self._typed), as_written=True)
 
     def _restored(self, restore: Callable[[], Reading | None]) -> None:
         """A text of before is there again, with what was refused of it, and perhaps another source or vocabulary."""

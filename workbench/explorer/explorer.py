@@ -10,6 +10,7 @@ Read on: `workbench/session/session.py`, `workbench/explorer/dashboard.py`, `wor
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -104,6 +105,23 @@ class Explorer:
     def widget(self) -> Host:
         """The one widget."""
         return self.desk.host
+
+    @property
+    def text(self) -> str:
+        """The whole text on the screen; bytes that are no character become U+FFFD."""
+        screen = self.desk.panels["screen"]
+        assert isinstance(screen, ScreenPanel)
+        return screen.text().decode(errors="replace")
+
+    @property
+    def value(self) -> Any:
+        """The text as the JSON value that it is; `ValueError` with the place where it is none, such as a text that was
+        cut."""
+        text = self.text
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"the text on the screen is no JSON value: {error}; it ends in {text[-40:]!r}") from None
 
     @property
     def selection(self) -> dict[str, Any]:

@@ -35,6 +35,7 @@ __all__ = [
     "find_model",
     "models_folder",
     "named_folder",
+    "spelt",
 ]
 
 ORIGIN = "ORIGIN.md"
@@ -102,8 +103,15 @@ def find_model(name: str) -> Path | None:
     return folder if known else None
 
 
+def spelt(name: str) -> str:
+    """A word for a model as it is spelt here, where it is one of these but for its case (`SmolLM2`) and no folder."""
+    word = name.casefold()
+    return word if word in (DEMO, *PACKAGED) and not Path(name).is_dir() else name
+
+
 def named_folder(name: str) -> Path | None:
     """The folder of the model that a word names, None where it names none; ModelError for one that is not there."""
+    name = spelt(name)
     if name == DEMO:
         return _demo_folder()
     if name not in PACKAGED or Path(name).is_dir():

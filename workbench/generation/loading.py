@@ -6,8 +6,9 @@ Read on: `model.py` (`read_model`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.generation.fetching import DEMO
 from workbench.progress import Line
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 
     from workbench.generation.model import LanguageModel
 
-__all__ = ["load_model"]
+__all__ = ["load_model", "model_of"]
+
+CALL = "the call is wb.generate(model, prompt, grammar), with a model of wb.load_model(...) or the name of one"
+_named: dict[str, Any] = {}
+"""Models that were asked for by name, each loaded once."""
 
 
 def load_model(
@@ -37,3 +42,25 @@ def load_model(
         from workbench.generation.model import read_model
 
         return read_model(name_or_path, device, dtype)
+
+
+def model_of(given: Any, prompt: object) -> LanguageModel:
+    """The model that a call was given, or the one whose name it was given; `TypeError` with the right call for what is
+    no model, such as a prompt."""
+    if isinstance(prompt, Mapping) or (isinstance(given, str) and not isinstance(prompt, str | list | tuple)):
+        raise TypeError(f"{type(prompt).__name__!r} is no prompt: {CALL}")
+    if not isinstance(given, str | Path):
+        if not hasattr(given, "encode_prompt"):
+            raise TypeError(f"{type(given).__name__!r} is no model: {CALL}")
+        model: LanguageModel = given
+        return model
+    word = str(given)
+    if word not in _named:
+        from workbench.generation.errors import ModelError
+
+        try:
+            _named[word] = load_model(given)
+        except ModelError as error:
+            raise ModelError(f"{error}; {CALL}") from None
+    found: LanguageModel = _named[word]
+    return found

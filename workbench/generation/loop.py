@@ -22,6 +22,7 @@ from kernels_core.compiler import outside
 from kernels_core.inspect.fills import CacheLog
 from workbench.generation.engine import Engine
 from workbench.generation.errors import BeginningError
+from workbench.generation.loading import model_of
 from workbench.generation.model import LanguageModel, Prompt
 from workbench.generation.record import Recorder
 from workbench.generation.trace import FinishReason, Generation, Source, Step
@@ -234,18 +235,22 @@ def matcher_for(model: LanguageModel, grammar: Constraint) -> GrammarMatcher:
     return GrammarMatcher(compile_output(grammar, model.compiler, for_a_model=True))
 
 
-def stream(model: LanguageModel, prompt: Prompt, grammar: Constraint | None = None, **options: Any) -> TokenStream:
+def stream(
+    model: LanguageModel | str, prompt: Prompt, grammar: Constraint | None = None, **options: Any
+) -> TokenStream:
     """`for step in stream(...)`: parameters as for `generate`; `.generation` is the result so far at any time."""
-    return TokenStream(model, prompt, grammar, **options)
+    return TokenStream(model_of(model, prompt), prompt, grammar, **options)
 
 
-def astream(model: LanguageModel, prompt: Prompt, grammar: Constraint | None = None, **options: Any) -> TokenStream:
+def astream(
+    model: LanguageModel | str, prompt: Prompt, grammar: Constraint | None = None, **options: Any
+) -> TokenStream:
     """`async for step in astream(...)`: as `stream`, giving way to other tasks before each token."""
-    return TokenStream(model, prompt, grammar, **options)
+    return TokenStream(model_of(model, prompt), prompt, grammar, **options)
 
 
 def generate(
-    model: LanguageModel,
+    model: LanguageModel | str,
     prompt: Prompt,
     grammar: Constraint | None = None,
     *,
@@ -273,7 +278,7 @@ def generate(
     Parameters
     ----------
     model
-        From `load_model`.
+        From `load_model`, or its name, which is loaded once.
     prompt
         A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.  The model
         is told nothing else: a schema that it should know belongs in here.
@@ -328,6 +333,7 @@ def generate(
 
     The kernel's stop button (KeyboardInterrupt) ends the loop and returns what there is, as "interrupted".
     """
+    model = model_of(model, prompt)
     tokens = TokenStream(
         model,
         prompt,

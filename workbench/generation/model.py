@@ -24,7 +24,7 @@ from jinja2 import TemplateError
 from kernels_core import GrammarCompiler
 from workbench.generation import random_weights
 from workbench.generation.errors import ModelError, PromptTooLongError
-from workbench.generation.fetching import DEMO, PACKAGED, advice_for, named_folder
+from workbench.generation.fetching import DEMO, PACKAGED, advice_for, named_folder, spelt
 from workbench.generation.sampling import Sampling
 from workbench.tokenizers import load_tokenizer
 
@@ -279,7 +279,7 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
     """`load_model`, without a word while one waits."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    name = str(name_or_path)
+    name = spelt(str(name_or_path))
     folder = _folder(name)
     if (isinstance(name_or_path, Path) or name.startswith((".", "/", "~"))) and not Path(folder).is_dir():
         raise ModelError(f"no such folder: {folder}")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SideBySide", "generate_side_by_side", "parting"]
 
+TELLING = ("type", "$ref", "$schema", "enum", "required", "anyOf", "oneOf", "allOf", "additionalProperties")
+"""Keywords whose values are no grammars."""
+
 
 def parting(one: Generation, other: Generation) -> int:
     """How many tokens two generations begin with in common."""
@@ -82,16 +85,19 @@ class SideBySide(Printed):
 
 
 def generate_side_by_side(
-    model: LanguageModel, prompt: Prompt, grammars: Mapping[str, Constraint | None] | Constraint, **options: Any
+    model: LanguageModel | str, prompt: Prompt, grammars: Mapping[str, Constraint | None] | Constraint, **options: Any
 ) -> SideBySide:
     """Generate from one prompt under each of `grammars` (None: without one), with one seed and the same settings.
 
-    grammars: by name; what is no mapping is one grammar, beside which the model writes freely.  `options` are those of
+    grammars: by name; what is no such mapping, such as a schema, is one grammar, beside which the model writes freely.
+    `options` are those of
     `generate`; without a seed the first run's is taken for all.
     """
+    from workbench.generation.loading import model_of
     from workbench.generation.loop import generate
 
-    if grammars is not None and not isinstance(grammars, Mapping):
+    model = model_of(model, prompt)
+    if grammars is not None and (not isinstance(grammars, Mapping) or _describes_an_output(grammars)):
         grammars = {"under the grammar": grammars, "free": None}
     if grammars is None or len(grammars) < 2:
         raise ValueError("side by side are at least two: pass {name: grammar or None, ...}")
@@ -100,3 +106,15 @@ def generate_side_by_side(
         runs[name] = generate(model, prompt, grammar, **options)
         options["seed"] = runs[name].settings["seed"]
     return SideBySide(runs)
+
+
+def _describes_an_output(value: Mapping[str, Any]) -> bool:
+    """Whether a mapping is a schema, a structural tag or tools, rather than grammars by name."""
+    if None in value.values():
+        return False
+    from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
+    from workbench.languages.guess import guess_value
+
+    plain = any(isinstance(one, str | bool | int | list) for name, one in value.items() if name in TELLING)
+    inner = any(name in KEYWORDS and name not in NOTES for name in value) and all(name in KEYWORDS for name in value)
+    return plain or inner or guess_value(value).language != "json_schema"

@@ -6,26 +6,32 @@ Read on: `workbench/session/session.py` (`Session.edits.source`, `Session.opened
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NoReturn
 
+from kernels_core.errors import MaskscopeError
 from workbench.languages.mistakes import Mistake
 from workbench.languages.source import Source
 
-__all__ = ["NOTHING", "Draft"]
+__all__ = ["NOTHING", "Draft", "DraftError"]
 
 NOTHING: Final = Source("ebnf", 'root ::= ""', name="no grammar yet", why="the source that was opened has a mistake")
 """In use while there has been no good source yet: of all texts only the empty one is allowed."""
 
 
+class DraftError(MaskscopeError, ValueError):
+    """The source that was typed last has mistakes, and nothing is made under another in its place."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """What was typed and cannot be used.  `error` is the engine's, `mistakes` its places in the text (at least one);
-    `in_use` is the source that the parser follows meanwhile."""
+    `in_use` is the source that the parser follows meanwhile, `offer` one that was probably meant."""
 
     source: Source
     mistakes: tuple[Mistake, ...]
     error: Exception = field(repr=False)
     in_use: Source
+    offer: Source | None = None
 
     @property
     def status(self) -> str:
@@ -33,6 +39,11 @@ class Draft:
         if self.in_use == NOTHING:
             return "There is no grammar yet, and nothing but the empty text is allowed."
         return "The last good grammar stays in use."
+
+    def refuse(self) -> NoReturn:
+        """`DraftError` with the first mistake, for who was asked to work under this source."""
+        more = f" (and {len(self.mistakes) - 1} more)" if len(self.mistakes) > 1 else ""
+        raise DraftError(f"the source has a mistake, so nothing was run: {self.mistakes[0]}{more}")
 
     def __str__(self) -> str:
         return "\n".join([*(str(mistake) for mistake in self.mistakes), self.status])

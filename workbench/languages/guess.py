@@ -113,7 +113,7 @@ def guess_value(value: object) -> Guess:
             return Guess("structural_tag", "it says so" if "structures" not in value else 'it has "structures"')
         if isinstance(value.get("tools"), list | tuple):
             return Guess("tools", 'it has a list of "tools"')
-        if value.get("type") in _FORMATS:
+        if isinstance(value.get("type"), str) and value["type"] in _FORMATS:
             return Guess("structural_tag", f"{value['type']!r} is a format of structural tags")
         if value.get("type") == "function" or _is_tool(value):
             return Guess("tools", "it describes a function")

@@ -18,23 +18,32 @@ from typing import Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
 from kernels_core.compiler import TOLD, outside
-from kernels_core.grammar.json_schema.misspelt import misspelt_in, said_of
+from kernels_core.grammar.json_schema.misspelt import misspelt_in, said_of, schemas_of
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
+from workbench.languages.sample import example_given
 from workbench.languages.source import Source
 
-__all__ = ["doubts", "misspelt", "unread_ends", "warn_of"]
+__all__ = ["doubts", "misspelt", "open_objects", "unread_ends", "warn_of"]
 
 _IGNORE: Final = re.compile(r"^\s*(%ignore)\b", re.MULTILINE)
 _INITIAL: Final = re.compile(
     r'^\s*%(?:llguidance|grammar_options)\s*\{[^}]*"allow_initial_skip"\s*:\s*true', re.MULTILINE
 )
 _ALLOW: Final = ("", "allows it", "allow it")
+CLOSING: Final = frozenset(
+    ("additionalProperties", "unevaluatedProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref")
+)
+"""Where one of these stands in an object's schema, whether it takes other members is said, or not to be told simply."""
 
 
 def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
     """All warnings about `source`, of which `grammar` was made, in the order of the text, at most 100."""
-    found = [*misspelt(source), *(_told(source, one) for one in grammar.told)]
+    found = [
+        *filter(None, [example_given(source)]),
+        *misspelt(source),
+        *(_told(source, one) for one in grammar.told),
+    ]
     return tuple(sorted(found, key=lambda one: one.start)[:MAX_MISTAKES])
 
 
@@ -43,7 +52,7 @@ def warn_of(source: Source, grammar: Grammar) -> None:
     shows it in another way (`told_elsewhere`).  What was lost by `lenient` was asked for."""
     if not TOLD.get():
         notes = (_told(source, one) for one in grammar.told if isinstance(one, GrammarNote))
-        for one in (*misspelt(source), *notes):
+        for one in (*filter(None, [example_given(source)]), *misspelt(source), *notes):
             warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=outside("workbench"))
 
 
@@ -107,3 +116,16 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         if len(found) == MAX_MISTAKES:
             break
     return tuple(sorted(found, key=lambda one: one.start))
+
+
+def open_objects(source: Source) -> tuple[str, ...]:
+    """Pointers of the schemas that name members and take others too, since they say nothing of these."""
+    try:
+        value = json.loads(source.text)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(
+        pointer
+        for pointer, schema in schemas_of([("#", value)])
+        if schema.get("properties") and not CLOSING & schema.keys()
+    )

@@ -52,7 +52,8 @@ def measured(found: Ablation) -> dict[str, Any]:
     """How far it is and what is known, for the browser, where a number that is not known is None."""
     effects = found.effects()
     return {
-        "head": found.headline if found.trials else "",
+        "head": (found.verdict or found.headline) if found.trials else "",
+        "on": found.headline if found.trials else "",
         "steps": found.steps,
         "planned": found.planned,
         "doing": found.doing,
@@ -81,7 +82,7 @@ class AblatePanel(Panel):
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._settings: dict[str, Any] = {
-            "mechanisms": list(FIRST), "repeats": 5, "writer": "", "prompts": "", "vocabulary": VOCABULARIES[0],
+            "mechanisms": list(FIRST), "repeats": 5, "writer": "", "prompts": "", "vocabulary": "",  # the session's
         }  # fmt: skip
         self._message = ""
         self._drawn: Ablation | None = None
@@ -92,7 +93,9 @@ class AblatePanel(Panel):
         }
 
     def update(self, change: Change | None) -> None:
-        vocabularies = list(dict.fromkeys((*VOCABULARIES, self.session.tokenizer.name)))
+        vocabularies = list(dict.fromkeys((self.session.tokenizer.name, *VOCABULARIES)))
+        if self._settings["vocabulary"] not in vocabularies:
+            self._settings["vocabulary"] = vocabularies[0]
         self.view.choices = {**self._choices, "vocabularies": vocabularies}
         with self.view.hold_sync():
             if self.result is not None and self.result is not self._drawn:
@@ -145,12 +148,14 @@ class AblatePanel(Panel):
         session = self.session
         if self._thread is not None and self._thread.is_alive():
             raise ValueError("wait until the last trial has ended")
+        if session.edits.draft is not None:
+            session.edits.draft.refuse()
         writer = str(asked.get("writer") or "")
         if writer and writer not in NAMES:
             raise ValueError(f"no model {writer!r} writes here")
         if writer and session.model.is_running:
             raise ValueError("the model is writing: wait until it has ended, or stop it")
-        vocabulary = str(asked.get("vocabulary") or VOCABULARIES[0])
+        vocabulary = str(asked.get("vocabulary") or session.tokenizer.name)
         self._settings = {
             "mechanisms": [str(word) for word in asked.get("mechanisms") or ()],
             "repeats": max(1, min(MOST_REPEATS, int(asked.get("repeats") or 1))),

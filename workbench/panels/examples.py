@@ -6,7 +6,7 @@ Read on: `workbench/session/examples.py` (what is judged), `frontend/src/example
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import traitlets as t
 
@@ -14,10 +14,13 @@ from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from workbench.panels.base import Desk, Panel
 from workbench.panels.text import box_text
-from workbench.session import Change
+from workbench.provenance import forbidding, sentence
+from workbench.session import Change, Session
 from workbench.session.examples import Example, Judged, as_test
 
 __all__ = ["ExamplesPanel", "ExamplesView"]
+
+FORBIDS_MS: Final = 60.0
 
 
 class ExamplesView(LiveView[Sequence[Judged]]):
@@ -55,6 +58,15 @@ def _row(judged: Judged) -> list[Any]:
     return [judged.example.text, judged.example.must, judged.ok, taken, judged.told]
 
 
+def _told(session: Session, judged: Judged) -> str:
+    """Why it is not taken: the keyword that forbids it, where one does, and where it dies."""
+    reading = judged.reading
+    if reading is None or reading.ok:
+        return judged.told
+    reasons = forbidding(session.inspect, reading.text, afresh=True, budget_ms=FORBIDS_MS)
+    return f"{sentence(session.document, reasons[0])}: {judged.told}" if reasons else judged.told
+
+
 class ExamplesPanel(Panel):
     """Texts that must and must not be taken."""
 
@@ -73,7 +85,9 @@ class ExamplesPanel(Panel):
         now = (session.inspect.compiled, session.examples)
         if self._known != now:
             self._known = now
-            self.view.show(session.inspect.examples())
+            found = session.inspect.examples()
+            self.view.show(found)
+            self.view.rows = [[*_row(one)[:4], _told(session, one)] for one in found]
             self.view.code = as_test(session.document, session.examples)
         self.view.draft = session.edits.draft is not None
 

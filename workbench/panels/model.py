@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelPanel"]
 
+NO_GRAMMAR = "without the grammar"
 ASKED = 4  # refused tokens of the step at hand that are explained
 
 
@@ -44,6 +45,7 @@ class ModelPanel(Panel):
         self._steps: list[CockpitStep] = []
         self._reasons: dict[tuple[int, int], str] = {}
         self._beside: CockpitRun | None = None
+        self._beside_of: object = None  # the generation that it stands beside
         self._second: TokenStream | None = None  # the run of the second strip, while it goes on
         self._message = ""
 
@@ -70,7 +72,9 @@ class ModelPanel(Panel):
         if refused_from is not None:
             shown = shown.refused(refused_from)
         running = run is not None or self._second is not None
-        runs = (shown,) if self._beside is None else (shown, self._beside)
+        first = run.stream if run is not None else generation.steps
+        beside = self._beside if self._beside_of is first else None  # of another run it is no comparison
+        runs = (shown,) if beside is None else (shown, beside)
         self.view.show(
             CockpitShot(
                 tuple(self._explained(shown, place) if one is shown and not running else one for one in runs),
@@ -94,7 +98,9 @@ class ModelPanel(Panel):
         self._steps = [*self._steps[: len(steps)], *cockpit_steps(steps[len(self._steps) :])]
 
     def _named(self, constrained: bool) -> str:
-        return "under the grammar" if constrained else "without the grammar"
+        trace = self.session.trace
+        before = constrained and trace is not None and trace.source != self.session.document.text
+        return "under the grammar of before" if before else "under the grammar" if constrained else NO_GRAMMAR
 
     def _agreeing(self, generation: Generation) -> int:
         """How many tokens the generation and the session's text, with what was undone of it, begin with in common."""
@@ -129,6 +135,8 @@ class ModelPanel(Panel):
             else:
                 if kind == "stop" and self._second is not None:
                     self._second.interrupt()
+                if kind == "goto":  # of a token that the grammar refused there is no place in the text
+                    content["index"] = min(int(content["index"]), len(self.session.steps))
                 super().received(content)
                 return
         except Exception as error:  # shown where it was asked for
@@ -163,7 +171,7 @@ class ModelPanel(Panel):
         if source is None:
             raise ValueError("this generation has lost its model (it was pickled): generate again")
         grammar = None if generation.constrained else self.session.inspect.compiled
-        name = self._named(not generation.constrained)
+        name = NO_GRAMMAR if generation.constrained else "under the grammar"
         self._message = ""
         second = self._second = stream(source.model, list(source.prompt), grammar, **generation.settings)
 
@@ -171,7 +179,7 @@ class ModelPanel(Panel):
             try:
                 for _ in second:
                     pass
-                self._beside = cockpit_run(second.generation, name=name)
+                self._beside, self._beside_of = cockpit_run(second.generation, name=name), generation.steps
             except Exception as error:
                 self._message = f"{name}: {error}"
             finally:

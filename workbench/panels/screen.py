@@ -8,8 +8,11 @@ Read on: `workbench/screen/state.py` (what is shown), `visualizers/screen.py` (t
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from visualizers.glyphs import clip, glyph
@@ -17,6 +20,7 @@ from visualizers.screen import ScreenView
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
 from workbench.screen.gallery import GALLERY, Entry
+from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
 from workbench.screen.parts import Part, parts_of
 from workbench.screen.recent import note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
@@ -26,12 +30,15 @@ from workbench.session import Change
 if TYPE_CHECKING:
     from workbench.generation import LanguageModel, Step
 
-__all__ = ["ScreenPanel"]
+__all__ = ["ScreenPanel", "with_recorded"]
 
-MAX_TOKENS: Final = 160
+MAX_TOKENS: Final = 256
+MOST_TOKENS: Final = 100_000
+TURN: Final = re.compile(r"^(\w+):", re.M)
+WITH_FREE_TEXT: Final = ("tools", "structural_tag")
 NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
 TOKENIZERS: Final = ("tekken",)
-START: Final = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True}
+START: Final = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True, "limit": MAX_TOKENS, "chat": True}
 OPENED: Final = "Ctrl+Z brings back the source and the text before"
 REPLACED: Final = "Ctrl+Z brings back the text before"
 _models: dict[str, Any] = {}
@@ -49,18 +56,51 @@ def load(word: str) -> LanguageModel:
         return model
 
 
+def with_recorded(tokens: Sequence[Token], recorded: Sequence[Token]) -> Sequence[Token]:
+    """The tokens of a run, with what a recorded one tells of those that were given to it and are the recorded ones."""
+    same = 0
+    for one, ours in zip(tokens, recorded, strict=False):
+        if not one.given or one.data != ours.data:
+            break
+        same += 1
+    return [*recorded[:same], *tokens[same:]] if same else tokens
+
+
+def _ids_of(model: LanguageModel, pieces: Sequence[bytes]) -> list[int]:
+    """A text that lies in pieces as tokens: the pieces themselves where each is one, else as the tokenizer cuts it."""
+    info = model.tokenizer.info
+    known: dict[bytes, int] = {}
+    for number, token in enumerate(info.decoded_vocab):
+        known.setdefault(bytes(token), number)
+    ids = [known.get(piece, -1) for piece in pieces]
+    usable = not set(ids) & {-1, *info.special_token_ids}
+    return ids if usable else list(model.tokenizer.encode(b"".join(pieces)))
+
+
+def _schema_told(source: Source) -> str:
+    """The sentence that tells a model a schema; "" where the source is no object of JSON Schema."""
+    return _telling(source.text) if source.language == "json_schema" else ""
+
+
+@lru_cache(maxsize=8)
+def _telling(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return f"You answer with JSON that fits this schema: {json.dumps(value, ensure_ascii=False)}" if value else ""
+
+
+def _turns(prompt: str) -> tuple[str, ...]:
+    """Where a model that goes on a transcript would speak for another: the turns of all but the last speaker."""
+    speakers = list(dict.fromkeys(TURN.findall(prompt)))
+    last = TURN.findall(prompt)[-1:]
+    return tuple(f"\n{name}:" for name in speakers if [name] != last)
+
+
 def _called(source: Source) -> str:
     """A source in a list: its name, else its language and how it begins."""
     return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
-
-
-def _cut(model: LanguageModel, pieces: Sequence[bytes]) -> list[int]:
-    """The model's tokens of a text: its pieces, where each is one, else those into which its tokenizer cuts it."""
-    vocab = model.tokenizer.info.decoded_vocab
-    cut = [list(model.tokenizer.encode(piece)) for piece in pieces]
-    if all(len(ids) == 1 and bytes(vocab[ids[0]]) == piece for ids, piece in zip(cut, pieces, strict=True)):
-        return [ids[0] for ids in cut]
-    return list(model.tokenizer.encode(b"".join(pieces)))
 
 
 class ScreenPanel(Panel):
@@ -78,6 +118,7 @@ class ScreenPanel(Panel):
         self._recording: Recording | None = None
         self._model = model_word()
         self._settings: dict[str, Any] = dict(START)
+        self._ran: dict[str, Any] = {}  # what the last run was begun with, and how it ended
         self._plays = 0
         self._message = ""
         self._busy = ""
@@ -111,51 +152,50 @@ class ScreenPanel(Panel):
     def update(self, change: Change | None) -> None:
         session = self.session
         self._recall()
-        tokens = self._tokens()
+        tokens, judged = self._tokens()
         refused = session.edits.refused
         trace = session.trace
         if trace is not None and trace.died is not None and matched(session.steps, tokens) == trace.followed:
             refused = refused or b"?"
         parts = self._parts_now()
-        key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document)
+        key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document, judged)
         if key != self._shown:
             self._shown = key
-            self.view.text = text_state(session, tokens, parts, refused).plain()
-        where = (session.place, session.document, session.steps, len(tokens), self._recording, self.desk.reading)
-        if where != self._here[0] or session.model.is_running:
-            asked = not session.model.is_running
-            self._here = where, here_state(session, tokens, asked=asked, reading=self.desk.reading)
+            self.view.text = text_state(session, tokens, parts, refused, judged=judged).plain()
+        asked, reading = not session.model.is_running, self.desk.reading
+        where = (session.place, session.document, session.steps, len(tokens), self._recording, judged, reading)
+        if where != self._here[0] or not asked:
+            self._here = where, here_state(session, tokens, asked=asked, judged=judged, reading=reading)
         here, self.desk.forbids = self._here[1]
         self.view.here = here.plain()
         self.view.bar = self._bar()
 
-    def _tokens(self) -> Sequence[Token]:
-        """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it."""
+    def _tokens(self) -> tuple[Sequence[Token], bool]:
+        """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it; and
+        whether it was judged by the source in use, rather than by another or by none."""
         session = self.session
-        run, trace = session.model.current, session.trace
-        found: list[Sequence[Token]] = []
+        run, trace, here = session.model.current, session.trace, session.document.text
+        found: list[tuple[Sequence[Token], bool]] = []
         if run is not None:
-            found.append(self._convert(run.stream.steps))
+            found.append((self._convert(run.stream.steps), run.constrained))
         elif trace is not None:
-            found.append(self._convert(trace.generation.steps))
-        if self._recording is not None:
-            found.append(self._recording.tokens)
-        best = max(found, key=lambda tokens: matched(session.steps, tokens), default=())
-        for other in found:  # a run that goes on from another was given what the other wrote
-            same = 0
-            for one, given in zip(other, best, strict=False):
-                if one.data != given.data or not given.given:
-                    break
-                same += 1
-            if other is not best and same:
-                best = [*other[:same], *best[same:]]
-        return best
+            made, length, count = trace.generation, 0, 0
+            while count < len(made.steps) and length <= len(made.text_bytes):  # up to a stop string
+                length += 0 if made.steps[count].is_special else len(made.steps[count].token)
+                count += length <= len(made.text_bytes)
+            found.append((self._convert(made.steps[:count]), made.constrained and trace.source == here))
+        if self._recording is not None and self._entry is not None:
+            found.append((self._recording.tokens, self._entry.text == here))
+        best, judged = max(found, key=lambda one: matched(session.steps, one[0]), default=((), True))
+        for other, _ in found:
+            best = best if other is best else with_recorded(best, other)
+        return best, judged
 
     def _beginning(self) -> int:
         """How many steps are a beginning that a person made, from which a model goes on: those up to the last one that
         was typed, and all of a run of which the end was taken away; none of a text that a model wrote."""
         session = self.session
-        steps, tokens = [step for step in session.steps if not step.stop], self._tokens()
+        steps, tokens = [step for step in session.steps if not step.stop], self._tokens()[0]
         same = matched(steps, tokens)
         free = session.trace is not None and session.trace.died is not None
         if same == len(steps) and not free and any(one.data for one in tokens[same:]):
@@ -185,7 +225,7 @@ class ScreenPanel(Panel):
         return self._parts[1]
 
     def _bar(self) -> dict[str, Any]:
-        session, trace, run, reading = self.session, self.session.trace, self.session.model.current, self.desk.reading
+        session, trace, run = self.session, self.session.trace, self.session.model.current
         look = ""
         if run is not None or (trace is not None and matched(session.steps, self._convert(trace.generation.steps))):
             speaker = (
@@ -217,7 +257,47 @@ class ScreenPanel(Panel):
             "note": self._note,
             "plays": self._plays,
             "edited": session.edits.draft is not None,
+            "outcome": None if (ended := self._outcome()) is None else ended.plain(),
+            "told": self._ran.get("told", ""),
+            "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings["prompt"],
         }
+
+    def _outcome(self) -> Outcome | None:
+        """How the run ended that wrote the text; None where it still writes, or somebody else wrote the text."""
+        trace = self.session.trace
+        if trace is None or self.session.model.current is not None or not self._writes_all():
+            return None
+        if trace.generation.constrained and trace.source != self.session.document.text:
+            return None  # whether it is whole is said of the source in use
+        ran = self._ran
+        stepped, trouble = ran.get("stepped", False), ran.get("trouble", "")
+        return outcome(trace.generation, early=ran.get("early"), trouble=trouble, stepped=stepped)
+
+    def _writes_all(self) -> bool:
+        """Whether the last run wrote the text that is shown, and nothing else is in it."""
+        trace, reading = self.session.trace, self.desk.reading
+        if trace is None or (reading is not None and not reading.ok):
+            return False
+        shown, written = b"".join(step.data for step in self.session.steps), trace.generation.text_bytes
+        return shown == written or (trace.died is not None and written.startswith(shown))
+
+    def text(self) -> bytes:
+        """The whole text that is shown: also behind the place, and what a run wrote that the grammar refuses."""
+        trace = self.session.trace
+        if trace is not None and self._writes_all():
+            return trace.generation.text_bytes
+        reading = self.desk.reading
+        refused = b"" if reading is None or reading.ok else reading.text[reading.read :]
+        return b"".join(step.data for step in self.session.steps) + refused
+
+    def code(self) -> str:
+        """The Python that makes the run that is shown; `ValueError` where no run of a model is."""
+        trace, ran = self.session.trace, self._ran
+        if trace is None or "source" not in ran or not self._writes_all():
+            raise ValueError("there is no run of a model to make again: press Run first")
+        return python_of(
+            ran["source"], trace.generation, ran["word"], ran["prompt"], chat=ran["chat"], begin=ran["begin"]
+        )
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
@@ -229,8 +309,11 @@ class ScreenPanel(Panel):
             "run": self._go_on,
             "step": lambda message: self._run(message, begin=self.session.index, more=1),
             "branch": self._branch,
+            "continue": lambda message: self._continue(message),
             "choose": lambda message: self._choose(message),
+            "tell": lambda message: self._tell(message),
             "share": lambda message: self._share(),
+            "copy": lambda message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
         }
         action = actions.get(kind or "")
         self._message = ""
@@ -259,7 +342,7 @@ class ScreenPanel(Panel):
         first = not session.steps and not session.edits.can_undo
         with session.inspect.held(), self.view.hold_sync(), session.edits.as_one():  # one message for all, and one edit
             self._entry, self._recording = entry, recorded(entry.name)
-            self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True}
+            self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True, "chat": entry.chat}
             self._note = "" if first else OPENED
             session.edits.begin_anew()
             session.set_grammar(entry.source)
@@ -276,6 +359,7 @@ class ScreenPanel(Panel):
         for token in self._recording.tokens:
             if token.data:
                 session.step(token.data)
+        session.edits.remember()
         self._parts_now()
         session.goto(0)
         self._plays += 1
@@ -293,6 +377,10 @@ class ScreenPanel(Panel):
         kept = (None, None, self._model, dict(self._settings))
         self._memo = kept
         self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=kept)
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        """Put the schema into the prompt: a model sees nothing of a grammar."""
+        self._settings["prompt"] = f"{message.get('prompt') or ''}\n\n{_schema_told(self.session.document)}".lstrip()
 
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
@@ -314,58 +402,98 @@ class ScreenPanel(Panel):
 
     def _branch(self, message: dict[str, Any]) -> None:
         """Let the model go on with what it wanted here and was refused, free of the grammar."""
-        tokens, index = self._tokens(), self.session.index
+        (tokens, _), index = self._tokens(), self.session.index
         wish = next((one for one in tokens[index].options if not one.allowed), None) if index < len(tokens) else None
         if wish is None:
             raise ValueError("nothing was refused here")
         self._run(message, begin=index, then=wish.data, free=True)
 
+    def _continue(self, message: dict[str, Any]) -> None:
+        """Let the run that was cut go on from where it is, for as many tokens again."""
+        ended = self._outcome()
+        if ended is None or not ended.goes_on:
+            raise ValueError("there is no run to go on with: press Run")
+        trace = self.session.trace
+        assert trace is not None
+        self._run(message, begin=[step for step in trace.generation.steps if not step.is_stop])
+
     def _run(
-        self, message: dict[str, Any], *, begin: int = 0, more: int = MAX_TOKENS, then: bytes = b"", free: bool = False
+        self,
+        message: dict[str, Any],
+        *,
+        begin: int | Sequence[Step] = 0,
+        more: int | None = None,
+        then: bytes = b"",
+        free: bool = False,
     ) -> None:
-        """Let the model write, after the first `begin` steps of the text and `then`; in a thread, with the screen
-        following.  `free`: without the grammar."""
+        """Let the model write, after the first `begin` steps of the text, or after steps of the run that wrote it, and
+        then `then`; in a thread, with the screen following.  `free`: without the grammar.
+
+        Under a grammar the text is whole within the limit, but for `more`, so many tokens.
+        """
         session = self.session
         if session.model.is_running or self._busy:
             raise ValueError("wait until the run has ended, or stop it")
+        constrained = bool(message.get("grammar", True)) and not free
+        if constrained and session.edits.draft is not None:
+            session.edits.draft.refuse()
+        kept = begin if isinstance(begin, int) else len(begin)
         with session.edits.as_one():  # the settings of before belong to the text of before
-            self._note = REPLACED if len(session.steps) > begin or session.edits.refused not in (b"", then) else ""
-        self._settings = {
+            self._note = REPLACED if len(session.steps) > kept or session.edits.refused not in (b"", then) else ""
+        limit = int(message.get("limit") or MAX_TOKENS)
+        self._settings |= {
             "prompt": str(message.get("prompt") or ""),
             "seed": int(message.get("seed") or 0),
             "temperature": float(message.get("temperature") or 0.0),
             "grammar": bool(message.get("grammar", True)),
+            "limit": max(1, min(MOST_TOKENS, limit)),
+            "chat": bool(message.get("chat", self._settings["chat"])),
         }
-        word, kept = self._model, [step.data for step in session.steps[:begin] if not step.stop]
-        trace = session.trace
-        known = () if trace is None else trace.generation.steps
-        same = matched(session.steps[:begin], self._convert(known)) if known else 0
-        chat = None if self._entry is None or self._entry.chat else False
-        settings, constrained = dict(self._settings), bool(self._settings["grammar"]) and not free
         self._remember()
+        settings = dict(self._settings)
+        word, trace = self._model, session.trace
+        known = () if trace is None else trace.generation.steps
+        given = self._given(begin, known)
+        chat = None if settings["chat"] else False
+        stop = _turns(settings["prompt"]) if chat is False else ()
+        if constrained and session.document.language not in WITH_FREE_TEXT:
+            stop = ()
+        wrote = "" if trace is None else trace.generation.model
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+        self._ran = {"word": word, "prompt": settings["prompt"], "chat": chat, "stepped": more is not None}
 
         def work() -> None:
             try:
                 model = load(word)
                 self._busy = ""
-                given: list[Any] = (
-                    list(known[:begin])
-                    if begin and same == begin and trace and trace.generation.model == model.name
-                    else _cut(model, kept)
-                ) + _cut(model, [then])
-                session.run(
+                first = given
+                if not all(isinstance(one, bytes) for one in given) and wrote != model.name:
+                    first = [one if isinstance(one, bytes) else one.token for one in given]
+                if first and all(isinstance(one, bytes) for one in first):
+                    first = _ids_of(model, first)
+                first = [*first, *_ids_of(model, [then])] if then else first
+                self._ran |= {
+                    "source": session.document.for_a_model(),
+                    "begin": [one if isinstance(one, int) else one.token_id for one in first],
+                }
+                made = session.run(
                     model,
                     settings["prompt"],
                     constrained=constrained,
                     seed=settings["seed"],
                     temperature=settings["temperature"],
-                    max_tokens=len(given) + more,
-                    begin=given,
+                    max_tokens=len(first) + (more or settings["limit"]),
+                    begin=first,
                     chat=chat,
-                )
+                    stop=stop,
+                    complete=constrained and more is None,
+                ).generation
+                self._ran["told"] = made.prompt
+                if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
+                    session.edits.shorten(len(made.text_bytes))
+                self._ran["early"] = ended_early(made, len(first))
             except Exception as error:
-                self._message = str(error) or type(error).__name__
+                self._message = self._ran["trouble"] = str(error) or type(error).__name__
             finally:
                 self._busy = ""
             self.desk.do("select")
@@ -378,6 +506,15 @@ class ScreenPanel(Panel):
         """Whether the text is that of a recorded run, and nobody's own."""
         found = self._recording
         return found is not None and matched(self.session.steps, found.tokens) >= len(self.session.steps)
+
+    def _given(self, begin: int | Sequence[Step], known: Sequence[Step]) -> list[Any]:
+        """What a run begins with: steps of the run that wrote the text, else the bytes of the text."""
+        if not isinstance(begin, int):
+            return list(begin)
+        steps = self.session.steps[:begin]
+        if begin and known and matched(steps, self._convert(known)) == begin:
+            return list(known[:begin])
+        return [step.data for step in steps if not step.stop]
 
     def wait(self) -> None:
         """Wait until the run that was begun last has ended."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.keywords import KEYWORDS
-from workbench.languages.warnings import doubts, misspelt, outside
+from workbench.languages.warnings import doubts, misspelt, open_objects, unread_ends
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import SourcePlace, forbidding, place_at, provenance
 from workbench.provenance.rules import called, spans_of_rules, written
@@ -60,6 +61,22 @@ def document_state(session: Session) -> State:
         "summary": f"{name}{f'{source.title}, not in use yet' if unread else written(session.inspect)}{other}",
         "why": f"read as {source.title}: {source.why}",
     }
+
+
+def offered(session: Session) -> tuple[Source | None, str, str]:
+    """A source that was probably meant, what a click on it does in words, and what there is to say first.
+
+    An object of a schema takes members that it does not name unless it says otherwise, which a model makes use of.
+    """
+    draft, source = session.edits.draft, session.document
+    if draft is not None:
+        return draft.offer, "" if draft.offer is None else "use the schema of this shape", draft.status
+    opened = () if source.language != "json_schema" or source.option("strict_mode") else open_objects(source)
+    if not opened:
+        return None, "", ""
+    more = f" and {len(opened) - 1} more" if len(opened) > 1 else ""
+    told = f"The object at {opened[0]}{more} also takes members that the schema does not name."
+    return replace(source, options={**source.options, "strict_mode": True}), "close it", told
 
 
 def place_state(source: Source, place: SourcePlace) -> State:
@@ -176,6 +193,7 @@ class SourcePanel(Panel):
         self._shown: tuple[Any, ...] | None = None
         self._places: tuple[SourcePlace, ...] = ()
         self._refused: tuple[Any, State] | None = None
+        self._offer: Source | None = None
 
     def update(self, change: Change | None) -> None:
         session, view, draft = self.session, self.view, self.session.edits.draft
@@ -186,10 +204,10 @@ class SourcePanel(Panel):
             self._shown = key
             view.document = {**document_state(session), **self._answer}
             found = doubts(source, session.inspect.compiled.grammar) if draft is None else misspelt(source)
-            found = (*found, *outside(source))
+            found = (*found, *unread_ends(source))
             warned = [{**mistake_state(one), "warning": True} for one in found]
             view.mistakes = [mistake_state(one) for one in (draft.mistakes if draft is not None else ())] + warned
-            view.status = "" if draft is None else draft.status
+            self._offer, view.offer, view.status = offered(session)
         self._places = () if draft is not None else provenance(session.inspect)
         view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]
         view.forbids = self._forbids()
@@ -219,6 +237,10 @@ class SourcePanel(Panel):
         if kind == "source":
             self._answer = {"client": content.get("client"), "seq": content.get("seq")}
             self.desk.do("source", text=str(content.get("text", "")))
+        elif kind == "offer":
+            if self._offer is not None:
+                offer = self._offer
+                self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
         elif kind == "language":
             self._speak(content.get("language"))
         elif kind == "option":

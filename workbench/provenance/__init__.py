@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kernels_core import GrammarMatcher
 from kernels_core.locks import new_lock
 from workbench.provenance.members import Member, Members, OpenObject, open_objects
 from workbench.provenance.origins import origins
@@ -25,6 +26,7 @@ from workbench.provenance.places import Role, SourcePlace
 from workbench.provenance.reader import Reader, read_text
 from workbench.provenance.rules import spans_of_rules
 from workbench.provenance.schema_rules import schema_rules
+from workbench.provenance.sentences import sentence
 from workbench.provenance.tags import Tags, tags_of
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ __all__ = [
     "reader_of",
     "rule_place",
     "rules_at",
+    "sentence",
     "tags",
 ]
 
@@ -116,18 +119,26 @@ def tags(context: Context) -> Tags:
 
 
 def forbidding(
-    context: Context, text: str | bytes, *, budget_ms: float = 200.0, cancel: CancelToken | None = None
+    context: Context,
+    text: str | bytes,
+    *,
+    afresh: bool = False,
+    budget_ms: float = 200.0,
+    cancel: CancelToken | None = None,
 ) -> tuple[SourcePlace, ...]:
     """The places in the source that are the reason why `text` cannot be read here, best reason first.
 
     Each is found by trying: without it the byte at which the text dies could come.  Empty where the text can be read,
     where no single keyword is to blame, or where `budget_ms` was spent before one was found; `cancel` ends the search.
+    afresh: `text` is a text from the beginning, rather than one behind the session's.
     """
     from workbench.provenance.reasons import Search
 
     data = text.encode() if isinstance(text, str) else bytes(text)
     with context.held():
-        return Search(context, reader_of(context), context.shadow(), budget_ms, cancel).reasons(data)
+        here = context.shadow()
+        matcher, before = (GrammarMatcher(here.compiled), b"") if afresh else (here, read_text(context))
+        return Search(context, reader_of(context), matcher, before, budget_ms, cancel).reasons(data)
 
 
 def place_at(context: Context, offset: int) -> SourcePlace | None:

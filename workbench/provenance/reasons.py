@@ -28,7 +28,7 @@ from workbench.next.probes import live_bytes
 from workbench.provenance.formats import Standing
 from workbench.provenance.names import begun
 from workbench.provenance.places import SourcePlace, json_place, one_of_each
-from workbench.provenance.reader import ORACLES, Content, Reader, read_text
+from workbench.provenance.reader import ORACLES, Content, Reader
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import Site
 from workbench.session.result import content as in_words
@@ -92,9 +92,16 @@ class Search:
     """One search for the reasons of one text."""
 
     def __init__(
-        self, context: Context, reader: Reader, matcher: GrammarMatcher, budget_ms: float, cancel: CancelToken | None
+        self,
+        context: Context,
+        reader: Reader,
+        matcher: GrammarMatcher,
+        before: bytes,
+        budget_ms: float,
+        cancel: CancelToken | None,
     ) -> None:
         self._context = context
+        self._before = before  # what `matcher` has read
         self._reader = reader
         self._matcher = matcher
         self._budget = budget_ms / 1000
@@ -111,7 +118,7 @@ class Search:
         if not source.is_json:
             found = rule_places(source, probe.compiled, probe.frontier().items, calls=False)
             return one_of_each([_expects(place) for place in found if place.role == "here"])
-        before = read_text(self._context) + data[:read]
+        before = self._before + data[:read]
         places: list[SourcePlace] = []
         for content in self._reader.contents(before):
             places += self._in_schema(content, data[read:], _only(probe))

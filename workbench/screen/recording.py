@@ -31,12 +31,12 @@ SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the likeliest tokens: its bytes, the model's probability before the mask and after it, and whether the
-    mask allows it."""
+    """One of the likeliest tokens: its bytes, the model's probability before the mask and after it (None: not known),
+    and whether the mask allows it."""
 
     data: bytes
     before: float
-    after: float
+    after: float | None
     allowed: bool
 
 

@@ -24,7 +24,7 @@ from visualizers.caches import NAMES
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
 from workbench.conditioning.leaves import leaves_within
 from workbench.panels.text import box_text
-from workbench.provenance import SourcePlace, forbidding
+from workbench.provenance import SourcePlace, forbidding, sentence
 from workbench.screen.parts import Part
 from workbench.screen.recording import Option, Token
 from workbench.session import Session
@@ -42,6 +42,7 @@ FEW: Final = 8
 """Where there are fewer, what a separator leads to is listed too."""
 FORBIDS_MS: Final = 60.0
 QUICK: Final = 0.03
+UNJUDGED: Final = "the model wrote it without the grammar, or under another"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class Here:
     end: str
     more: str = ""  # what `next` leaves out
     died: str = ""  # why what was typed here is refused
+    note: str = ""  # what is said where nothing was wanted
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -126,8 +128,10 @@ def matched(steps: Sequence[Step], tokens: Sequence[Token]) -> int:
     return count
 
 
-def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part], refused: bytes = b"") -> Text:
-    """The session's text, with what `tokens` (a run that may have written it) tell of it.
+def text_state(
+    session: Session, tokens: Sequence[Token], parts: Sequence[Part], refused: bytes = b"", *, judged: bool = True
+) -> Text:
+    """The session's text, with what `tokens` (a run that may have written it) tell of it; judged: by the source in use.
 
     A run without a grammar goes on after the token that the grammar refused: these tokens are shown as refused.
     """
@@ -141,6 +145,10 @@ def text_state(session: Session, tokens: Sequence[Token], parts: Sequence[Part],
         written = "" if step.stop else text  # it adds nothing to the text
         fill = fills[number] if number < len(fills) else None
         mask, us = ("", 0.0) if fill is None else (NAMES[fill.kind][0], round(fill.nanoseconds / 1e3, 1))
+        if number < same and not tokens[number].given and not judged and how(tokens[number]) != "free":
+            told = f"step {number + 1}: {glyph(step.data)}, probability {_percent(tokens[number].p)}; {UNJUDGED}"
+            shown.append(Shown(written, "typed", mask, us, told))
+            continue
         if number < same and not tokens[number].given:
             # What a mask cost here, rather than where the run was recorded; a run without the grammar asked for none.
             kind, token = how(tokens[number]), tokens[number]
@@ -221,11 +229,17 @@ def _named(option: Option) -> str:
 
 
 def here_state(
-    session: Session, tokens: Sequence[Token], *, asked: bool = True, reading: Reading | None = None
+    session: Session,
+    tokens: Sequence[Token],
+    *,
+    asked: bool = True,
+    judged: bool = True,
+    reading: Reading | None = None,
 ) -> tuple[Here, tuple[SourcePlace, ...]]:
     """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
-    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time.
-    `reading`: the fate of what was typed here."""
+    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time; `judged`: whether the
+    source in use judged the run, else it is asked here what it says of the tokens that were likely; `reading`: the fate
+    of what was typed here."""
     index = session.index
     token = tokens[index] if not session.place.offset and index < len(tokens) else None
     if token is not None and matched(session.steps, tokens) < min(index, len(session.steps)):
@@ -233,6 +247,8 @@ def here_state(
     forbids: tuple[SourcePlace, ...] = ()
     wanted: tuple[Row, ...] = ()
     more = ""
+    if token is not None and not judged:
+        token = _judged(session, token)
     if token is not None and not token.given:
         rows = _likely(token)
         refused = [option for option in token.options if not option.allowed][:2]
@@ -248,13 +264,32 @@ def here_state(
         reading = session.inspect.explain(token.data)  # what a model that was free went on with
         forbids = forbids or forbidding(session.inspect, token.data, budget_ms=FORBIDS_MS)
     died = "" if reading is None or reading.ok else reading.verdict
-    return Here(index, rows, wanted, _end(session), more, died), forbids
+    note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
+    return Here(index, rows, wanted, _end(session), more, died, note), forbids
+
+
+def _judged(session: Session, token: Token) -> Token:
+    """A token of a run that another grammar judged, or none, with what the source in use says of what was likely.
+
+    Of these tokens alone is it known what they are, so nothing is said of their probabilities after the mask.  The one
+    that was taken comes first.
+    """
+    taken = [Option(token.data, token.p, 0.0, True)] if token.data and not token.stop else []
+    options = {one.data: one for one in (*taken, *token.options)}
+
+    def allowed(data: bytes) -> bool:
+        return session.inspect.explain(data).ok if data else session.is_completed
+
+    return replace(
+        token, options=tuple(replace(one, after=None, allowed=allowed(one.data)) for one in options.values())
+    )
 
 
 def _likely(token: Token) -> tuple[Row, ...]:
     """What the model would have taken with the highest probabilities, and what it took, though that was unlikely."""
     rows = [_row(option, option.data == token.data) for option in token.options if option.allowed][:ROWS]
-    if not any(row.taken for row in rows):
+    known = any(option.data == token.data for option in token.options if not option.allowed)  # by another grammar
+    if not known and not any(row.taken for row in rows):
         rows[ROWS - 1 :] = [_row(Option(token.data, token.p, _sure(token), True), True)]
     return tuple(rows)
 
@@ -267,8 +302,10 @@ def _refused(session: Session, option: Option, forbids: Sequence[SourcePlace]) -
     if not option.data:
         why = "the text may not end here"
     else:
-        why = session.inspect.explain(option.data).verdict
-    keyword = forbids[0].label if forbids else ""
+        why = session.inspect.explain(option.data).message
+    keyword = sentence(session.document, forbids[0]) if forbids else ""
+    if forbids and forbids[0].pointer:
+        why += f"; the source says so at {forbids[0].pointer}"
     return Row(_named(option), box_text(option.data), option.before, 0.0, why=why, keyword=keyword)
 
 

@@ -58,6 +58,7 @@ class Core:
         self.fills = Fills()
         self.continuations = Known(MAX_CONTINUATIONS)  # by parser state and end of the text; a megabyte each
         self.seen: dict[str, Any] = {}  # at this place
+        self.written: tuple[Step, ...] = ()  # what a model wrote last: the same text is cut so again
         self.run: object = None  # the generation that is stepping the session
         self.trace: object = None  # of the last one
         self.memo: object = None  # what panels keep with the text

@@ -17,6 +17,7 @@ import numpy as np
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Draft, Source
+from workbench.languages.sample import draft_of_example
 from workbench.session.core import Change, Core
 from workbench.session.history import Place, Step, Tape, Unit
 from workbench.session.inspector import Inspector
@@ -126,13 +127,20 @@ class Edits:
             core.replace(tape)
         core.tell("place")
 
-    def read(self, text: str | bytes, by: Unit = "token") -> Reading:
-        """`Session.read`."""
+    def read(self, text: str | bytes, by: Unit = "token", *, as_written: bool = False) -> Reading:
+        """`Session.read`; as_written: what a model wrote last stays cut as it was, as far as `text` begins with it."""
         core, data = self._core, bytes_of(text)
         with core.lock:
             pieces, note = single_bytes(data), ""
             if as_unit(by) == "token":
-                pieces, note = tokenise(data, core.tokenizer)
+                kept, past = [], 0
+                for step in core.written if as_written else ():
+                    if not data.startswith(step.data, past):
+                        break
+                    kept.append((step.data, step.token_id))
+                    past += len(step.data)
+                pieces, note = tokenise(data[past:], core.tokenizer)
+                pieces = kept + pieces
             tape, reading = lay(core.shadow(), pieces, note)
             core.replace(tape, data[reading.read :])
             reading = self._inspect.told(reading, core.rest)
@@ -150,6 +158,25 @@ class Edits:
         self.clear()
         with self._core.lock:
             self._core.examples, self._core.trace, self._core.undo.dropped = (), None, ()
+
+    def remember(self) -> None:
+        """A model wrote the text that there is now: a person who comes back to it has it as it was (`read`)."""
+        with self._core.lock:
+            self._core.written = self._core.tape.steps
+
+    def shorten(self, length: int) -> None:
+        """End the text after `length` bytes of it, as a part of the edit that wrote it: a run at its stop string."""
+        core = self._core
+        with core.lock:
+            steps, kept = core.tape.steps, 0
+            while kept < len(steps) and core.tape.position(Place(kept + 1)) <= length:
+                kept += 1
+            pieces: list[tuple[bytes, int | None]] = [(step.data, step.token_id) for step in steps[:kept]]
+            rest = core.tape.data[core.tape.position(Place(kept)) : length]
+            tape, _ = lay(core.shadow(), [*pieces, (rest, None)] if rest else pieces)
+            core.arrive(tape)
+            core.rest, core.written = b"", tape.steps
+        core.tell("place")
 
     def _check(self, data: bytes) -> None:
         """`StepError` where `data` cannot be read here."""
@@ -169,12 +196,15 @@ class Edits:
     def source(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading | Draft:
         """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
         and the grammar in use stays."""
-        source = self._sourced(grammar, language, reading)
+        source, here = self._sourced(grammar, language, reading), self._core.document
+        draft = draft_of_example(source, here)
         try:
-            return self.set_grammar(source)
+            if draft is None:
+                return self.set_grammar(source)
         except MaskscopeError as error:
-            with self._core.lock:
-                draft = self._core.draft = Draft(source, source.mistakes(error), error, self._core.document)
+            draft = Draft(source, source.mistakes(error), error, here)
+        with self._core.lock:
+            self._core.draft = draft
         self._core.tell("draft")
         return draft
 
@@ -217,6 +247,7 @@ class Edits:
                 core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
                 core.run_on(compiled, shadow, tape)
                 core.rest = reading.text[reading.read :]
+                core.written = ()
             reading = self._inspect.told(reading, core.rest)
         core.tell("tokenizer")
         return reading
@@ -318,6 +349,8 @@ class Edits:
             if core.rest:
                 reading = lay(core.shadow(), [(tape.data, None), (core.rest, None)])[1]
             core.arrive(tape)
+            if version.scene is not None:
+                core.written = tape.steps
             reading = self._inspect.told(reading, core.rest)
             if whole and ours:
                 core.go(version.place)

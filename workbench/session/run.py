@@ -118,6 +118,8 @@ class ModelLoop:
         put the session at the beginning, and count as running until the end."""
         core, edits = self._core, self._edits
         self._refuse_second()
+        if constrained and edits.draft is not None:
+            edits.draft.refuse()
         if options.get("healing"):
             raise RunError(
                 "a session follows whole tokens, and the first ones of a healed text are partly the prompt's: use "
@@ -147,6 +149,7 @@ class ModelLoop:
         finally:
             with core.lock:
                 core.trace, self._run, core.run = run.trace, None, None
+                edits.remember()
                 core.log.listen(core.matcher)
             core.tell("run")
 

@@ -28,6 +28,7 @@ from kernels_core.compiler import told_elsewhere
 from kernels_core.display import Displayed, drawn
 from kernels_core.errors import MaskscopeError
 from workbench.languages import NOTHING, Source
+from workbench.languages.sample import draft_of_example
 from workbench.languages.warnings import warn_of
 from workbench.session.core import Change, Core, Here
 from workbench.session.edits import Edits
@@ -99,12 +100,14 @@ class Session(Here, Displayed):
         source = Source.of(grammar, language, **reading)
         loaded = load_tokenizer(tokenizer)
         try:
-            with told_elsewhere():
-                return cls(source, loaded, options=options)
+            if draft_of_example(source, NOTHING) is None:
+                with told_elsewhere():
+                    return cls(source, loaded, options=options)
         except MaskscopeError:
-            session = cls(NOTHING, loaded, options=options)
-            session.edits.source(source)
-            return session
+            pass  # told with the draft
+        session = cls(NOTHING, loaded, options=options)
+        session.edits.source(source)
+        return session
 
     # -- what it is --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,93 @@
+"""An example in place of a schema, and a schema that takes more than it names: told, with what a click makes of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from kernels_core import GrammarWarning
+from workbench.languages.sample import example_given, schema_of
+from workbench.panels.source import SourcePanel
+
+EXAMPLE = '{"name": "Anna", "age": 34}'
+BYTES = [bytes((value,)) for value in range(256)]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_the_schema_of_a_shape_takes_its_value(value: Any) -> None:
+    jsonschema.validate(value, schema_of(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (EXAMPLE, True),
+        ('{"id": 3, "name": "Anna", "title": "Dr"}', True),
+        ("{}", False),
+        ('{"title": "anything"}', False),
+        ('{"x-note": 1}', False),
+        ('{"type": "object", "name": "Anna"}', False),
+        ('{"$ref": "#/definitions/a", "definitions": {"a": {}}}', False),
+        ('{"propertees": {}}', False),  # which looks misspelt
+    ],
+)
+def test_an_object_without_a_keyword_is_an_example(text: str, told: bool) -> None:
+    assert (example_given(wb.Source.of(text, "json_schema")) is not None) == told
+
+
+def test_an_example_is_an_error_on_the_screen_with_the_schema_of_its_shape() -> None:
+    with wb.explore(EXAMPLE, BYTES) as explorer:
+        session, panel = explorer.session, explorer.panels["source"]
+        assert isinstance(panel, SourcePanel)
+        view = panel.view
+        assert "this object is no schema: `name`, `age` is no keyword" in view.mistakes[0]["message"]
+        assert view.offer == "use the schema of this shape"
+        panel.received({"kind": "offer"})
+        assert session.edits.draft is None
+        assert json.loads(session.document.text)["required"] == ["name", "age"]
+        assert session.read(EXAMPLE).ok
+        assert (view.offer, view.mistakes) == ("", [])
+        explorer.desk.do("source", text=EXAMPLE)  # also where it is typed
+        assert session.edits.draft is not None
+
+
+def test_elsewhere_an_example_is_a_warning() -> None:
+    session = wb.Session(EXAMPLE, BYTES)  # by the standard it is a schema
+    assert session.read("[1]").ok
+    from kernels_core import GrammarCompiler, TokenizerInfo
+    from workbench.languages.output import compile_output
+
+    with pytest.warns(GrammarWarning, match="this object is no schema"):
+        compile_output(json.loads(EXAMPLE), GrammarCompiler(TokenizerInfo(BYTES)), for_a_model=True)
+
+
+def test_an_object_that_takes_other_members_says_so_and_is_closed_by_a_click() -> None:
+    schema = {"type": "object", "properties": {"home": {"properties": {"street": {"type": "string"}}}}}
+    with wb.explore(schema, BYTES) as explorer:
+        session, panel = explorer.session, explorer.panels["source"]
+        assert isinstance(panel, SourcePanel)
+        assert panel.view.status == "The object at # and 1 more also takes members that the schema does not name."
+        assert session.read('{"other": 1}').ok
+        panel.received({"kind": "offer"})
+        assert (panel.view.status, panel.view.offer) == ("", "")
+        assert not session.read('{"other": 1}').ok
+        assert session.read('{"home": {"street": "x"}}').ok
+    with wb.explore({**schema, "additionalProperties": False, "properties": {}}, BYTES) as explorer:
+        assert explorer.views["source"].status == ""  # type: ignore[attr-defined]
+
+
+def test_a_schema_with_several_types_can_be_pasted() -> None:
+    source = wb.Source.of('{"type": ["string", "null"]}')
+    assert source.language == "json_schema"
+    assert wb.Session(source, BYTES).read("null").ok

@@ -1,0 +1,228 @@
+"""A run from the first screen: what it refuses, how it ended, and how one takes its text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.explorer import Explorer
+from workbench.languages.draft import DraftError
+from workbench.panels.ablate import AblatePanel
+from workbench.panels.screen import ScreenPanel, with_recorded
+from workbench.screen.recording import Option, Token, recorded
+from workbench.screen.state import here_state, text_state
+
+SCHEMA = """{"type": "object", "properties": {"city": {"type": "string", "maxLength": 200}},
+ "required": ["city"], "additionalProperties": false}"""
+ASKED: dict[str, Any] = {"prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True, "limit": 60}
+
+
+@pytest.fixture
+def explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Explorer]:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with wb.explore(SCHEMA) as found:
+        panel(found).received({"kind": "choose", "model": "demo"})
+        yield found
+
+
+def panel(explorer: Explorer) -> ScreenPanel:
+    found = explorer.panels["screen"]
+    assert isinstance(found, ScreenPanel)
+    return found
+
+
+def bar(explorer: Explorer) -> dict[str, Any]:
+    found: dict[str, Any] = explorer.views["screen"].bar  # type: ignore[attr-defined]
+    return found
+
+
+def ask(explorer: Explorer, kind: str, **asked: Any) -> dict[str, Any]:
+    panel(explorer).received({"kind": kind, **ASKED, **asked})
+    panel(explorer).wait()
+    return bar(explorer)
+
+
+@pytest.mark.parametrize("kind", ["run", "step", "branch", "paste"])
+def test_a_source_with_a_mistake_is_not_run_and_stays(explorer: Explorer, kind: str) -> None:
+    session, broken = explorer.session, SCHEMA.replace('"object"', '"objct"')
+    if kind == "paste":
+        panel(explorer).received({"kind": "paste", "text": broken})
+        kind = "run"
+    else:
+        explorer.desk.do("source", text=broken)
+    assert "the source has a mistake, so nothing was run: line 1, column 10" in ask(explorer, kind)["message"]
+    assert session.trace is None
+    assert session.edits.draft is not None
+    assert session.edits.draft.source.text == broken
+    with pytest.raises(DraftError, match="objct"):
+        session.run(wb.load_model("demo"), "weather in Lund")
+    ablate = explorer.panels["ablate"]
+    assert isinstance(ablate, AblatePanel)
+    with pytest.raises(DraftError, match="objct"):
+        ablate.run({"mechanisms": ["jit"], "repeats": 1})
+    # A model that is free needs no source.
+    assert ask(explorer, "run", grammar=False)["message"] == ""
+    assert session.edits.draft.source.text == broken
+
+
+def test_a_run_under_a_grammar_is_whole_and_says_when_the_limit_ended_it(explorer: Explorer) -> None:
+    limited = ask(explorer, "run", limit=12)["outcome"]
+    assert limited["kind"] == "complete"
+    assert "the limit of 12 made it come to an end" in limited["told"]
+    assert set(explorer.value) == {"city"}
+    roomy = ask(explorer, "run", limit=2000)["outcome"]
+    assert roomy["kind"] == "complete"
+    assert "limit" not in roomy["told"]
+    assert json.loads(explorer.text) == explorer.value
+
+
+def test_a_run_that_was_cut_says_so_and_goes_on(explorer: Explorer) -> None:
+    cut = ask(explorer, "run", grammar=False, limit=5)["outcome"]
+    assert cut == {"kind": "cut", "told": "not finished: stopped after 5 tokens, the limit", "goes_on": True}
+    first = explorer.session.trace
+    assert first is not None
+    more = ask(explorer, "continue", grammar=False, limit=3)["outcome"]
+    assert more["told"] == "not finished: stopped after 8 tokens, the limit"
+    second = explorer.session.trace
+    assert second is not None
+    assert second.generation.tokens[:5] == first.generation.tokens
+    explorer.session.read("")
+    assert bar(explorer)["outcome"] is None
+    assert "press Run" in ask(explorer, "continue")["message"]
+
+
+def test_a_text_that_was_cut_is_no_value(explorer: Explorer) -> None:
+    explorer.session.read('{"city": "Lu')
+    with pytest.raises(ValueError, match=r"no JSON value: .*it ends in '\{\"city\": \"Lu'"):
+        _ = explorer.value
+
+
+@pytest.mark.parametrize("grammar", [True, False])
+def test_the_code_that_is_copied_makes_the_same_text(explorer: Explorer, grammar: bool) -> None:
+    with pytest.raises(ValueError, match="press Run"):
+        panel(explorer).code()
+    ask(explorer, "run", grammar=grammar, limit=40)
+    explorer.session.goto(3)
+    ask(explorer, "branch", grammar=grammar, limit=40)
+    code = panel(explorer).code()
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == explorer.text + "\n"
+
+
+def test_a_transcript_ends_where_another_would_speak() -> None:
+    from workbench.panels.screen import _turns
+
+    assert _turns("User: Hello\nAssistant: Hi\nUser: Well?\nAssistant:") == ("\nUser:",)
+    assert _turns("What is 2 + 2?") == ()
+
+
+def test_a_text_is_shortened_as_a_part_of_the_edit_that_wrote_it() -> None:
+    session = wb.Session("root ::= [a-z ]*", [bytes((value,)) for value in range(256)])
+    session.edits.watch()
+    session.step(b"one ")
+    session.step(b"two")
+    session.edits.shorten(5)
+    assert (session.text, [step.data for step in session.steps]) == (b"one t", [b"one ", b"t"])
+
+
+BYTES = [bytes((value,)) for value in range(256)]
+UNIT = {"properties": {"unit": {"enum": ["celsius", "fahrenheit"]}}, "required": ["unit"], "type": "object"}
+
+
+def free(*pieces: bytes) -> list[Token]:
+    """A run without a grammar: nothing was refused, whatever was likely."""
+    options = (Option(b"k", 0.9, 0.9, True), Option(b"c", 0.05, 0.05, True))
+    return [Token(piece, 0.9, 1.0, False, "", 0.0, options) for piece in pieces]
+
+
+def test_a_run_without_the_grammar_is_judged_by_the_source_in_use() -> None:
+    tokens = free(b'{"unit": "', b"kelvin", b'"}')
+    session = wb.Session(UNIT, BYTES)
+    session.step(tokens[0].data)
+    here, _ = here_state(session, tokens, judged=False)
+    assert [(row.shown, row.after) for row in here.next] == [("c", None)]
+    assert [row.shown for row in here.wanted] == ["kelvin", "k"]
+    assert here.wanted[0].keyword == '`unit` is one of "celsius", "fahrenheit" (`enum`)'
+    assert "expected there: c f; the source says so at #/properties/unit/enum" in here.wanted[0].why
+    text = text_state(session, tokens, (), b"?", judged=False)
+    assert [one.how for one in text.tokens] == ["typed", "refused", "refused"]
+    assert "without the grammar, or under another" in text.tokens[0].told
+    # Where nothing was refused it is said by whom.
+    session.goto(0)
+    here, _ = here_state(session, free(b"{"), judged=False)
+    assert [row.shown for row in here.wanted] == ["k", "c"]
+
+
+def test_the_colours_of_a_run_are_those_of_its_own_source(explorer: Explorer) -> None:
+    ask(explorer, "run", limit=20)
+    view: Any = explorer.views["screen"]
+    judged = {one[1] for one in view.text["tokens"]}
+    assert judged - {"typed"}
+    explorer.desk.do("source", text=SCHEMA.replace("200", "201"))
+    assert {one[1] for one in view.text["tokens"]} == {"typed"}
+    assert view.bar["outcome"] is None
+    explorer.desk.do("source", text=SCHEMA)
+    assert {one[1] for one in view.text["tokens"]} == judged
+    ask(explorer, "run", limit=20, grammar=False)
+    assert {one[1] for one in view.text["tokens"]} <= {"typed", "refused"}
+
+
+def test_after_an_edit_is_taken_back_by_hand_the_run_is_as_before() -> None:
+    with wb.explore(UNIT, BYTES) as explorer:
+        session = explorer.session
+        session.step(b'{"unit": "')
+        session.step(b"cel")
+        session.step(b"sius")
+        session.edits.remember()
+        before = session.steps
+        for text in ('{"unit": "celsius"', '{"unit": "celsius', '{"unit": "celsiu', '{"unit": "celsius'):
+            explorer.desk.do("prefix", text=text)
+        assert session.steps == before
+        explorer.desk.do("prefix", text='{"unit": "cxelsius')
+        assert explorer.desk.reading is not None
+        assert not explorer.desk.reading.ok
+        explorer.desk.do("prefix", text='{"unit": "celsius')
+        assert session.steps == before
+
+
+def test_the_schema_is_told_by_a_click(explorer: Explorer) -> None:
+    assert bar(explorer)["untold"]
+    panel(explorer).received({"kind": "tell", "prompt": "Where?"})
+    now = bar(explorer)
+    assert now["prompt"].startswith('Where?\n\nYou answer with JSON that fits this schema: {"type": "object"')
+    assert not now["untold"]
+    ask(explorer, "run", prompt=now["prompt"], limit=20, chat=False)
+    assert now["prompt"] in bar(explorer)["told"]
+
+
+def test_what_a_run_was_given_of_a_recorded_one_keeps_its_colours() -> None:
+    entry = recorded("tool_call")
+    assert entry is not None
+    ours = entry.tokens
+    went_on = [*(replace(one, given=True, options=()) for one in ours), *free(b"x")]
+    assert with_recorded(went_on, ours) == [*ours, went_on[-1]]
+    parted = [*went_on[:2], replace(went_on[2], data=b"?"), *went_on[3:]]
+    assert with_recorded(parted, ours)[:3] == [*ours[:2], parted[2]]
+    drawn = free(ours[0].data)
+    assert with_recorded(drawn, ours) == drawn  # nothing was given
+
+
+def test_what_the_grammar_refused_has_no_place_to_go_to(explorer: Explorer) -> None:
+    ask(explorer, "run", grammar=False, limit=20)
+    explorer.under_the_hood()
+    model = explorer.panels["model"]
+    model.received({"kind": "goto", "index": 19})
+    assert explorer.last_error is None
+    explorer.desk.do("goto", index=10_000)
+    assert explorer.last_error is not None
+    explorer.desk.show("screen")  # an error is said where it was made
+    assert bar(explorer)["message"] == ""
