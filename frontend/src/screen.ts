@@ -82,7 +82,7 @@ function render({ model, el, host }: any) {
     onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); ask("run"); } } });
   const seed = h("input", { type: "number", min: 0, step: 1, class: "ms-seed", "aria-label": "seed", "data-testid": "seed" });
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
-  const limit = h("input", { type: "number", min: 1, step: 16, "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
+  const limit = h("input", { type: "number", min: 1, step: 16, class: "ms-limit", "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
   const manner = choice("how the prompt is given", "chat", () => {});
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
   const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
@@ -136,7 +136,7 @@ function render({ model, el, host }: any) {
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
-  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, h("div", { class: "ms-look" }, said, look), ended, more, h("span", { class: "ms-grow" }), copyText, python),
+  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, h("div", { class: "ms-look" }, said, look), ended, more, copyText, python),
     h("div", { class: "ms-player" }, play, modes), paper,
     h("div", { class: "ms-first-foot" }, tabs, hood, legend), message, price, h("div", { class: "ms-first-below" }, source, place, ...slots), about);
 
