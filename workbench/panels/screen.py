@@ -338,6 +338,8 @@ class ScreenPanel(Panel):
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
             self._model = str(message["model"])
+        if isinstance(message.get("chat"), bool):
+            self._settings["chat"] = message["chat"]
         if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
             self.session.set_tokenizer(message["tokenizer"])
 
