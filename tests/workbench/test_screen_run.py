@@ -226,3 +226,13 @@ def test_what_the_grammar_refused_has_no_place_to_go_to(explorer: Explorer) -> N
     assert explorer.last_error is not None
     explorer.desk.show("screen")  # an error is said where it was made
     assert bar(explorer)["message"] == ""
+
+
+def test_a_run_of_a_cell_is_not_the_screens(explorer: Explorer) -> None:
+    ask(explorer, "step")
+    assert "so far" in bar(explorer)["outcome"]["told"]
+    explorer.session.run(wb.load_model("demo"), "weather", max_tokens=3, seed=1)
+    explorer.refresh()
+    assert "so far" not in bar(explorer)["outcome"]["told"]
+    with pytest.raises(ValueError, match="press Run"):
+        panel(explorer).code()

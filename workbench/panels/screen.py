@@ -230,7 +230,7 @@ class ScreenPanel(Panel):
             return None
         if trace.generation.constrained and trace.source != self.session.document.text:
             return None  # whether it is whole is said of the source in use
-        ran = self._ran
+        ran = self._ran if self._ran.get("made") is trace.generation else {}  # a cell's run is not the screen's
         stepped, trouble = ran.get("stepped", False), ran.get("trouble", "")
         return outcome(trace.generation, early=ran.get("early"), trouble=trouble, stepped=stepped)
 
@@ -254,7 +254,7 @@ class ScreenPanel(Panel):
     def code(self) -> str:
         """The Python that makes the run that is shown; `ValueError` where no run of a model is."""
         trace, ran = self.session.trace, self._ran
-        if trace is None or "source" not in ran or not self._writes_all():
+        if trace is None or ran.get("made") is not trace.generation or not self._writes_all():
             raise ValueError("there is no run of a model to make again: press Run first")
         return python_of(
             ran["source"], trace.generation, ran["word"], ran["prompt"], chat=ran["chat"], begin=ran["begin"]
@@ -329,6 +329,7 @@ class ScreenPanel(Panel):
         note_opened(source)
         self._recent = opened_last()
         self._entry = self._recording = None
+        self._settings["chat"] = True
         self.desk.do("source", text=source.text, language=source.language, options=dict(source.options))
 
     def _tell(self, message: dict[str, Any]) -> None:
@@ -417,6 +418,8 @@ class ScreenPanel(Panel):
                 self._message = self._ran["trouble"] = str(error) or type(error).__name__
             finally:
                 self._busy = ""
+                if session.trace is not None and session.trace is not trace:
+                    self._ran["made"] = session.trace.generation
             self.desk.do("select")
 
         self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)
