@@ -2,8 +2,8 @@
 //
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
-//   here  { place, next: [row], wanted: [row], end }, a row { shown, text, before, after, taken, why, keyword }
-//   bar   what can be chosen and what was; `plays` counts the recordings that were opened
+//   here  { place, next: [row], wanted: [row], end, note }, a row { shown, text, before, after, taken, why, keyword }
+//   bar   what can be chosen and what was; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
 // prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat}, {kind: "tell", prompt}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
