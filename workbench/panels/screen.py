@@ -239,8 +239,10 @@ class ScreenPanel(Panel):
         trace, reading = self.session.trace, self.desk.reading
         if trace is None or (reading is not None and not reading.ok):
             return False
-        shown, written = b"".join(step.data for step in self.session.steps), trace.generation.text_bytes
-        return shown == written or (trace.died is not None and written.startswith(shown))
+        steps, written = self.session.steps, trace.generation.text_bytes
+        shown = b"".join(step.data for step in steps)
+        died = trace.died is not None and len(steps) == trace.followed
+        return shown == written or (died and written.startswith(shown))
 
     def text(self) -> bytes:
         """The whole text that is shown: also behind the place, and what a run wrote that the grammar refuses."""
