@@ -240,6 +240,7 @@ function render({ model, el, host }: any) {
     const busy = Boolean(now.running || now.busy);
     for (const node of [run, step, paste, share, gallery, tokenizer, speaker]) node.disabled = offline() || busy;
     stop.disabled = offline() || !now.running;
+    said.title = now.speaker || "";
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
     tell();
     const end = now.outcome;
