@@ -2,11 +2,11 @@
 //
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
-//   here  { place, next: [row], wanted: [row], end, more, died }, a row { shown, text, before, after, taken, why, keyword }
-//   bar   what can be chosen and what was; `plays` counts the recordings that were opened
+//   here  { place, next: [row], wanted: [row], end, more, died, note }, a row { shown, text, before, after, taken, why, keyword }
+//   bar   what can be chosen and what was; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
-// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer}, {kind: "tell", prompt}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
+// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat}, {kind: "tell", prompt}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
 // Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard.
 //
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
@@ -83,7 +83,7 @@ function render({ model, el, host }: any) {
   const seed = h("input", { type: "number", min: 0, step: 1, class: "ms-seed", "aria-label": "seed", "data-testid": "seed" });
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
   const limit = h("input", { type: "number", min: 1, step: 16, class: "ms-limit", "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
-  const manner = choice("how the prompt is given", "chat", () => {});
+  const manner = choice("how the prompt is given", "chat", (value) => send({ kind: "choose", chat: value === "chat" }));
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
   const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
@@ -269,6 +269,7 @@ function render({ model, el, host }: any) {
     const busy = Boolean(now.running || now.busy);
     for (const node of [run, step, paste, share, gallery, tokenizer, speaker]) node.disabled = offline() || busy;
     stop.disabled = offline() || !now.running;
+    said.title = now.speaker || "";
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
     put(look, now.look || "");
     gallery.title = gallery.selectedOptions[0]?.textContent || "";

@@ -341,3 +341,79 @@ def test_it_is_seen_in_the_dark(page: Page) -> None:
         page.get_by_test_id(f"pane-{pane}").click()
         page.wait_for_timeout(300)  # for the picture: what has been drawn is looked at above
         page.screenshot(path=SHOTS / f"screen-{pane}-dark.png")
+
+
+def test_a_source_with_a_mistake_is_not_run_and_stays_as_it_was_typed(page: Page) -> None:
+    pytest.importorskip("torch")
+    page.get_by_test_id("gallery").select_option("strict_json")
+    expect(page.get_by_test_id("modes")).to_contain_text("population")
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("End")
+    editor = page.locator(".ms-first").get_by_test_id("grammar-editor")
+    editor.click()
+    editor.press("Control+End")
+    page.keyboard.type("x")
+    page.get_by_test_id("run").click()  # sooner than the editor would have sent it by itself
+    expect(page.get_by_test_id("screen-message")).to_contain_text("the source has a mistake, so nothing was run: line")
+    expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_contain_text("line")
+    assert page.locator(".ms-first .cm-content").inner_text().rstrip().endswith("}x")
+    page.screenshot(path=SHOTS / "screen-mistake.png")
+    editor.click()
+    editor.press("Control+End")
+    editor.press("Backspace")
+    expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_be_hidden()
+
+
+def test_a_run_says_how_it_ended_goes_on_and_is_taken(page: Page) -> None:
+    pytest.importorskip("torch")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_test_id("limit").fill("40")
+    page.get_by_test_id("run").click()
+    outcome = page.get_by_test_id("outcome")
+    expect(outcome).to_contain_text("✓ complete:", timeout=60_000)
+    page.screenshot(path=SHOTS / "screen-complete.png")
+    page.get_by_test_id("copy-text").click()
+    expect(page.get_by_test_id("screen-message")).to_have_text("copied: the text")
+    written = page.get_by_test_id("text").input_value()
+    assert page.evaluate("() => navigator.clipboard.readText()") == written
+    page.get_by_test_id("copy-code").click()
+    expect(page.get_by_test_id("screen-message")).to_have_text("copied: the Python of this run")
+    assert "wb.generate(model" in page.evaluate("() => navigator.clipboard.readText()")
+    page.get_by_test_id("under-grammar").uncheck()
+    page.get_by_test_id("limit").fill("6")
+    page.get_by_test_id("run").click()
+    expect(outcome).to_have_text("not finished: stopped after 6 tokens, the limit", timeout=60_000)
+    page.screenshot(path=SHOTS / "screen-cut.png")
+    page.get_by_test_id("continue").click()
+    expect(outcome).to_have_text("not finished: stopped after 12 tokens, the limit", timeout=60_000)
+    page.get_by_test_id("under-grammar").check()
+    with page.expect_download() as kept:
+        page.get_by_test_id("share").click()
+    assert kept.value.suggested_filename == "maskscope.html"
+    expect(page.get_by_test_id("kept")).to_contain_text("maskscope.html is in your browser's downloads")
+    page.get_by_test_id("figure").click()
+    expect(page.get_by_test_id("kept")).to_contain_text("maskscope.svg")
+
+
+def test_an_example_is_told_from_a_schema_and_the_sheet_opens_empty(page: Page) -> None:
+    for number in range(2):
+        page.get_by_test_id("paste").click()
+        area = page.get_by_test_id("paste-text")
+        expect(area).to_have_value("")
+        area.fill('{"name": "Anna", "age": 34}')
+        page.get_by_test_id("paste-open" if number else "paste-cancel").click()
+        expect(area).to_be_hidden()
+    status = page.locator(".ms-first").get_by_test_id("grammar-status")
+    expect(status).to_contain_text("this object is no schema: none of its keys (`name`, `age`) is a keyword")
+    page.screenshot(path=SHOTS / "screen-example.png")
+    page.locator(".ms-first").get_by_test_id("source-offer").click()
+    expect(status).to_be_hidden()
+    page.get_by_test_id("tell").click()
+    assert '"required": ["name", "age"]' in page.get_by_test_id("prompt").input_value()
+
+
+def test_it_says_when_the_kernel_is_gone(page: Page) -> None:
+    page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
+    expect(page.get_by_test_id("screen-gone")).to_contain_text("The kernel is gone: run the cell again.")
+    expect(page.get_by_test_id("run")).to_be_disabled()
+    page.screenshot(path=SHOTS / "screen-gone.png")

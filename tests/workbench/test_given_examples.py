@@ -51,7 +51,7 @@ def test_an_example_is_an_error_on_the_screen_with_the_schema_of_its_shape() -> 
         session, panel = explorer.session, explorer.panels["source"]
         assert isinstance(panel, SourcePanel)
         view = panel.view
-        assert "this object is no schema: `name`, `age` is no keyword" in view.mistakes[0]["message"]
+        assert "this object is no schema: none of its keys (`name`, `age`) is a keyword" in view.mistakes[0]["message"]
         assert view.offer == "use the schema of this shape"
         panel.received({"kind": "offer"})
         assert session.edits.draft is None

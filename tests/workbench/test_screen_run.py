@@ -59,7 +59,7 @@ def test_a_source_with_a_mistake_is_not_run_and_stays(explorer: Explorer, kind: 
         kind = "run"
     else:
         explorer.desk.do("source", text=broken)
-    assert "the source has a mistake, so nothing was run: line 1, column 10" in ask(explorer, kind)["message"]
+    assert "the source has a mistake, so nothing was run: line 1, column 2 (#/type)" in ask(explorer, kind)["message"]
     assert session.trace is None
     assert session.edits.draft is not None
     assert session.edits.draft.source.text == broken
@@ -95,7 +95,7 @@ def test_a_run_that_was_cut_says_so_and_goes_on(explorer: Explorer) -> None:
     second = explorer.session.trace
     assert second is not None
     assert second.generation.tokens[:5] == first.generation.tokens
-    explorer.session.read("")
+    explorer.session.read("{")
     assert bar(explorer)["outcome"] is None
     assert "press Run" in ask(explorer, "continue")["message"]
 
@@ -111,7 +111,7 @@ def test_the_code_that_is_copied_makes_the_same_text(explorer: Explorer, grammar
     with pytest.raises(ValueError, match="press Run"):
         panel(explorer).code()
     ask(explorer, "run", grammar=grammar, limit=40)
-    explorer.session.goto(3)
+    explorer.session.goto(min(3, len(explorer.session.steps)))
     ask(explorer, "branch", grammar=grammar, limit=40)
     code = panel(explorer).code()
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -226,3 +226,13 @@ def test_what_the_grammar_refused_has_no_place_to_go_to(explorer: Explorer) -> N
     assert explorer.last_error is not None
     explorer.desk.show("screen")  # an error is said where it was made
     assert bar(explorer)["message"] == ""
+
+
+def test_a_run_of_a_cell_is_not_the_screens(explorer: Explorer) -> None:
+    ask(explorer, "step")
+    assert "so far" in bar(explorer)["outcome"]["told"]
+    explorer.session.run(wb.load_model("demo"), "weather", max_tokens=3, seed=1)
+    explorer.refresh()
+    assert "so far" not in bar(explorer)["outcome"]["told"]
+    with pytest.raises(ValueError, match="press Run"):
+        panel(explorer).code()

@@ -228,7 +228,7 @@ class Ablation:
         together = effects.get(self.variants[-1])
         if together is None or together.repeats < 2:
             return ""
-        count = {1: MECHANISMS[self.mechanisms[0]][0], 2: "both"}.get(
+        count = {1: MECHANISMS[self.mechanisms[0]][0], 2: "both", 3: "all three"}.get(
             len(self.mechanisms), f"all {len(self.mechanisms)}"
         )
         if together.refused:

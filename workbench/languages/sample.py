@@ -39,8 +39,8 @@ def example_given(source: Source) -> Mistake | None:
         return None
     names = ", ".join(f"`{name}`" for name in own[:SHOWN]) + (" ..." if len(own) > SHOWN else "")
     return mistake_at(
-        source.text, source.text.index("{"), 0, f"this object is no schema: {names} is no keyword, so it allows every "
-        "JSON value", "if it is an example, take the schema of its shape", "#",
+        source.text, source.text.index("{"), 0, f"this object is no schema: none of its keys ({names}) is a keyword, "
+        "so it allows every JSON value", "if it is an example, take the schema of its shape", "#",
     )  # fmt: skip
 
 

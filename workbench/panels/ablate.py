@@ -124,7 +124,9 @@ class AblatePanel(Panel):
         texts = chosen["prompts"].splitlines() if chosen["writer"] else [self._text()]
         model = f"model={chosen['writer']!r}, " if chosen["writer"] else ""
         words = f"mechanisms={tuple(chosen['mechanisms'])!r}, repeats={chosen['repeats']}"
-        return f"wb.ablate(wb.last().session, {texts!r}, {model}{words}, tokenizer={chosen['vocabulary']!r})"
+        own = chosen["vocabulary"] == self.session.tokenizer.name  # which is the default
+        tokenizer = "" if own else f", tokenizer={chosen['vocabulary']!r}"
+        return f"wb.ablate(wb.last().session, {texts!r}, {model}{words}{tokenizer})"
 
     # -- what a person does ------------------------------------------------------------------------------------------
 

@@ -269,7 +269,7 @@ class ScreenPanel(Panel):
             return None
         if trace.generation.constrained and trace.source != self.session.document.text:
             return None  # whether it is whole is said of the source in use
-        ran = self._ran
+        ran = self._ran if self._ran.get("made") is trace.generation else {}  # a cell's run is not the screen's
         stepped, trouble = ran.get("stepped", False), ran.get("trouble", "")
         return outcome(trace.generation, early=ran.get("early"), trouble=trouble, stepped=stepped)
 
@@ -278,8 +278,10 @@ class ScreenPanel(Panel):
         trace, reading = self.session.trace, self.desk.reading
         if trace is None or (reading is not None and not reading.ok):
             return False
-        shown, written = b"".join(step.data for step in self.session.steps), trace.generation.text_bytes
-        return shown == written or (trace.died is not None and written.startswith(shown))
+        steps, written = self.session.steps, trace.generation.text_bytes
+        shown = b"".join(step.data for step in steps)
+        died = trace.died is not None and len(steps) == trace.followed
+        return shown == written or (died and written.startswith(shown))
 
     def text(self) -> bytes:
         """The whole text that is shown: also behind the place, and what a run wrote that the grammar refuses."""
@@ -293,7 +295,7 @@ class ScreenPanel(Panel):
     def code(self) -> str:
         """The Python that makes the run that is shown; `ValueError` where no run of a model is."""
         trace, ran = self.session.trace, self._ran
-        if trace is None or "source" not in ran or not self._writes_all():
+        if trace is None or ran.get("made") is not trace.generation or not self._writes_all():
             raise ValueError("there is no run of a model to make again: press Run first")
         return python_of(
             ran["source"], trace.generation, ran["word"], ran["prompt"], chat=ran["chat"], begin=ran["begin"]
@@ -385,6 +387,9 @@ class ScreenPanel(Panel):
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
             self._model = str(message["model"])
+            self._remember()
+        if isinstance(message.get("chat"), bool):
+            self._settings["chat"] = message["chat"]
             self._remember()
         if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
             self.session.set_tokenizer(message["tokenizer"])
@@ -496,6 +501,8 @@ class ScreenPanel(Panel):
                 self._message = self._ran["trouble"] = str(error) or type(error).__name__
             finally:
                 self._busy = ""
+                if session.trace is not None and session.trace is not trace:
+                    self._ran["made"] = session.trace.generation
             self.desk.do("select")
 
         self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)

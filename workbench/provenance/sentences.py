@@ -58,7 +58,7 @@ def sentence(source: Source, place: SourcePlace) -> str:
         return place.label
     if not parts or parts[-1] != place.keyword:
         return place.label
-    said = OTHER.get((place.keyword, value) if isinstance(value, bool) else (place.keyword, None))  # type: ignore[arg-type]
+    said = OTHER.get((place.keyword, value)) if isinstance(value, bool) else None
     if said is None and place.keyword in SAID:
         said = SAID[place.keyword].format(_shown(value))
     if said is None:

@@ -133,7 +133,8 @@ class Edits:
         with core.lock:
             pieces, note = single_bytes(data), ""
             if as_unit(by) == "token":
-                kept, past = [], 0
+                kept: list[Piece] = []
+                past = 0
                 for step in core.written if as_written else ():
                     if not data.startswith(step.data, past):
                         break
@@ -171,7 +172,7 @@ class Edits:
             steps, kept = core.tape.steps, 0
             while kept < len(steps) and core.tape.position(Place(kept + 1)) <= length:
                 kept += 1
-            pieces: list[tuple[bytes, int | None]] = [(step.data, step.token_id) for step in steps[:kept]]
+            pieces: list[Piece] = [(step.data, step.token_id) for step in steps[:kept]]
             rest = core.tape.data[core.tape.position(Place(kept)) : length]
             tape, _ = lay(core.shadow(), [*pieces, (rest, None)] if rest else pieces)
             core.arrive(tape)
