@@ -152,7 +152,7 @@ cdef class Machine(InternedStates):
                 low[0], high[0] = max(low[0], edge.low), min(high[0], edge.high)
                 counter = item.counter
                 if ((not self.tables.bounded or self.tables.count(edge.target, &counter))
-                        and self._enters(edge.target, &counter)):
+                        and (self.tables.states[item.state].steady or self._enters(edge.target, &counter))):
                     self.kernel.push_back(Item(edge.target, item.frame, counter))
                 break
         return 0
