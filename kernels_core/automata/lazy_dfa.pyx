@@ -349,6 +349,7 @@ cdef class LazyTables(Tables):
         self.states[state].flags = flags
         if nfa.members != NULL:
             self._guard(rule, state, nfa.members, first, past)
+            self.states[state].steady = past - first == 1 and _is_steady(nfa, self.members[first])
         return state
 
     cdef int _guard(self, int32_t rule, int32_t state, const MemberSet* members, int32_t first,
@@ -493,3 +494,16 @@ cdef class LazyTables(Tables):
                 members.push_back(self.members[k])
             self.lock.unlock()
         return rule, bool(begins), [members[i] for i in range(members.size())]
+
+
+cdef bint _is_steady(const NfaView* nfa, int32_t one) noexcept nogil:
+    """Whether the guard of an NFA state is that of all that its bytes lead to, as inside a name."""
+    cdef int32_t k, target
+    if is_prefix(nfa.words, one) or nfa.members.update[one] >= 0:
+        return False
+    for k in range(nfa.first[one].byte, nfa.first[one + 1].byte):
+        target = nfa.bytes[k].target
+        if (nfa.members.guard[target] != nfa.members.guard[one] or nfa.members.update[target] >= 0
+                or nfa.first[target].epsilon < nfa.first[target + 1].epsilon):
+            return False
+    return True

@@ -48,6 +48,7 @@ cdef struct State:
     int32_t token_past
     int32_t gate            # its number in `Tables.gates`; -1: no condition, and no update
     uint8_t flags           # of `StateFlag`
+    uint8_t steady          # 1: by its gate all states that its bytes lead to may be entered as well
 
 
 cdef struct Gate:

@@ -68,8 +68,8 @@ cdef class Machine(InternedStates):
 
     cdef inline bint _enters(self, int32_t state, int32_t* counter) except -1 nogil:
         """Whether an item may come to `state` with what it has seen; `counter` is then right there."""
-        return not self.tables.gated or self.tables.states[state].gate < 0 or self.registers.enter(self.tables, state,
-                                                                                               counter)
+        return (not self.tables.gated or self.tables.states[state].gate < 0
+                or self.registers.enter(self.tables, state, counter))
 
 
 cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil

@@ -144,14 +144,17 @@ cdef class Machine(InternedStates):
                 edge = self.tables.edges[k]
                 if edge.high < byte:
                     low[0] = max(low[0], edge.high + 1)
-                elif edge.low > byte:
+                    continue
+                # Edges ascend, and no two read one byte.
+                if edge.low > byte:
                     high[0] = min(high[0], edge.low - 1)
-                else:
-                    low[0], high[0] = max(low[0], edge.low), min(high[0], edge.high)
-                    counter = item.counter
-                    if ((not self.tables.bounded or self.tables.count(edge.target, &counter))
-                            and self._enters(edge.target, &counter)):
-                        self.kernel.push_back(Item(edge.target, item.frame, counter))
+                    break
+                low[0], high[0] = max(low[0], edge.low), min(high[0], edge.high)
+                counter = item.counter
+                if ((not self.tables.bounded or self.tables.count(edge.target, &counter))
+                        and (self.tables.states[item.state].steady or self._enters(edge.target, &counter))):
+                    self.kernel.push_back(Item(edge.target, item.frame, counter))
+                break
         return 0
 
     cdef int passage(self, SetRec* source, uint8_t byte, const vector[int32_t]& kept_open,

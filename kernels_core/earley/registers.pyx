@@ -85,6 +85,10 @@ cdef class Registers:
     cdef int add_live(self, Tables tables, int32_t state, int32_t number, uint64_t* live) except -1 nogil:
         """Add the bytes that an item can scan, in a rule with members, to `live` (four words)."""
         cdef int32_t k, target
+        if tables.states[state].steady:
+            for k in range(4):
+                live[k] |= tables.states[state].live[k]
+            return 0
         tables.need(state)
         for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
             target = tables.edges[k].target

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .languages import NOTHING, Alt, And, Cat, Chars, Language, Loop, Not, Unfolding, Words, concat, loop, union
+from .memo import memo
 
 __all__ = ["length_range", "with_length"]
 
@@ -13,6 +14,12 @@ __all__ = ["length_range", "with_length"]
 _MAX_CASES = 64
 
 
+def _own(_: object, item: Language) -> int:
+    """What an answer keeps that those for the parts do not: letters, or parts."""
+    return item.size if isinstance(item, Words) else len(getattr(item, "items", ())) + 1
+
+
+@memo(1 << 12, 1 << 18, _own)
 def length_range(item: Language) -> tuple[int, int | None]:
     """Bounds of the lengths of its strings; without And, Not and `Unfolding` exact, else perhaps too wide.
 
