@@ -7,9 +7,10 @@
 //   page.js     the same for a page without Python, into which they are written
 //   service.js  the page of a server
 //   page.css, svg.css   style sheets of the server's page and of pictures in files
+//   licences.txt   of the packages that are in these
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
-import { rm } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -28,11 +29,23 @@ const sheets = {
 };
 
 await rm(out, { recursive: true, force: true });
-await build({
+const made = await build({
   ...common,
+  metafile: true,
   entryPoints: ["src/main.ts", "src/editor.js", "src/graphviz.ts", "src/widget.ts", "src/page.ts", "src/service.js", "src/page.css", "src/svg.css"]
     .map((file) => ({ in: file, out: path.basename(file).replace(/\.\w+$/, "") })),
   outdir: out,
   format: "esm",
   plugins: [sheets],
 });
+
+// Which packages are inside, by the files that were read.
+const packages = new Set(Object.keys(made.metafile.inputs).flatMap((file) => file.match(/^node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1] ?? []));
+const told = await Promise.all([...packages].sort().map(async (name) => {
+  const folder = path.join(here, "node_modules", name), about = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
+  const file = (await readdir(folder)).find((one) => /^licen[cs]e/i.test(one));
+  return `${name} ${about.version}: ${about.license}\n${file ? `\n${await readFile(path.join(folder, file), "utf8")}` : ""}`;
+}));
+const { graphvizVersion } = await import("@viz-js/viz");
+told.push(`Graphviz ${graphvizVersion}, compiled to WebAssembly within @viz-js/viz: Eclipse Public License, https://graphviz.org/license/\nIts source: https://gitlab.com/graphviz/graphviz\n`);
+await writeFile(path.join(out, "licences.txt"), told.join(`\n${"-".repeat(80)}\n\n`));

@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,6 +79,7 @@ class AutomatonView(LiveView[Frontier]):
     def __init__(self, automaton: Automaton) -> None:
         self._lock = threading.RLock()
         self._drawn: OrderedDict[str, Traits] = OrderedDict()
+        self._panels: OrderedDict[str, Traits] = OrderedDict()
         self._known: dict[object, tuple[Scene, str]] = {}
         self._recent: tuple[int, ...] = ()
         self._travelled = Travelled()
@@ -119,6 +121,7 @@ class AutomatonView(LiveView[Frontier]):
                 self._folds, self._fresh = Folds(automaton, self._folds.mode), frozenset()
                 self._recent, self._travelled = (), Travelled()
                 self._drawn.clear()
+                self._panels.clear()
                 self._scene = None
             self._known.clear()
             self._automaton = automaton
@@ -256,7 +259,7 @@ class AutomatonView(LiveView[Frontier]):
             if chosen.left_out:
                 some = ", ".join(chosen.left_out[:4]) + (", ..." if len(chosen.left_out) > 4 else "")
                 notes.append(f"also at work: {some}")
-            panels = [_panel(panel) for panel in chosen.panels]
+            panels = [self._panel(panel) for panel in chosen.panels]
             if chosen.rules is not None:
                 panels.append({"dot": map_dot(chosen.rules, chosen.names), "names": dict(chosen.names)})
             self._drawn[name] = {
@@ -269,6 +272,23 @@ class AutomatonView(LiveView[Frontier]):
             while len(self._drawn) > PICTURES:
                 del self._drawn[next(one for one in self._drawn if one != self.key)]  # the one in sight stays
         return self._drawn[name]
+
+    def _panel(self, panel: Panel) -> Traits:
+        """One rule: how it is drawn, and what Graphviz does not know of it.  Most come again in the next picture."""
+        key = _panel_key(panel)
+        if key not in self._panels:
+            self._panels[key] = {
+                "rule": panel.rule,
+                "name": panel.folded.rule.rule,
+                "title": list(panel_title(panel)),
+                "dot": panel_dot(panel),
+                "arrows": arrow_data(panel),
+                "ways": {str(state): count for state, count in panel.hidden_in.items()},
+                "opened": sorted(panel.opened),
+            }
+            if len(self._panels) > 2 * PICTURES:
+                self._panels.popitem(last=False)
+        return self._panels[key]
 
     def _marks(self, chosen: Scene, active: Collection[int], way: Travelled) -> Traits:
         """What is lit in a picture."""
@@ -480,41 +500,27 @@ def _shows_all(chosen: Scene) -> bool:
 
 def _key(chosen: Scene, mode: Mode) -> str:
     """A picture's name: equal scenes of one automaton have equal names."""
-    from hashlib import blake2b
+    rules = None if chosen.rules is None else (chosen.rules.nodes, chosen.rules.arrows)
+    return _digest((mode, [_panel_key(panel) for panel in chosen.panels], rules, chosen.left_out, chosen.note))
 
-    text = repr(
+
+def _panel_key(panel: Panel) -> str:
+    made = [state.made for state in panel.folded.states if f"s{state.id}" in panel.graph.nodes]
+    return _digest(
         (
-            mode,
-            [
-                (
-                    panel.rule,
-                    len(panel.folded.rule.states),
-                    list(panel.graph.nodes.items()),
-                    [(a.source, a.target, a.kind, a.lines) for a in panel.graph.arrows],
-                    sorted(panel.hidden_in.items()),
-                    sorted(panel.opened),
-                )
-                for panel in chosen.panels
-            ],
-            None if chosen.rules is None else (chosen.rules.nodes, chosen.rules.arrows),
-            chosen.left_out,
-            chosen.note,
+            panel.rule,
+            len(panel.folded.rule.states),
+            made,
+            list(panel.graph.nodes.items()),
+            [(arrow.source, arrow.target, arrow.kind, arrow.lines) for arrow in panel.graph.arrows],
+            sorted(panel.hidden_in.items()),
+            sorted(panel.opened),
         )
     )
-    return blake2b(text.encode(), digest_size=9).hexdigest()
 
 
-def _panel(panel: Panel) -> Traits:
-    """One rule: how it is drawn, and what Graphviz does not know of it."""
-    return {
-        "rule": panel.rule,
-        "name": panel.folded.rule.rule,
-        "title": list(panel_title(panel)),
-        "dot": panel_dot(panel),
-        "arrows": arrow_data(panel),
-        "ways": {str(state): count for state, count in panel.hidden_in.items()},
-        "opened": sorted(panel.opened),
-    }
+def _digest(value: object) -> str:
+    return blake2b(repr(value).encode(), digest_size=9).hexdigest()
 
 
 def _with(known: Mapping[str, str], picture: Traits) -> Traits:

@@ -32,15 +32,14 @@ export async function write(dot: string): Promise<string> {
 
 // The elements of one graph, and its size.
 export function parse(text: string): { graph: SVGElement; size: [number, number] } {
-  const read = new DOMParser().parseFromString(text.slice(text.indexOf("<svg")).replaceAll("xlink:", ""), "image/svg+xml");
+  // Remarks, names and the room between elements would be two nodes of three.
+  const bare = text.slice(text.indexOf("<svg")).replace(/<!--.*?-->|<title>[^<]*<\/title>/gs, "").replace(/>\s+</g, "><");
+  const read = new DOMParser().parseFromString(bare.replaceAll("xlink:", ""), "image/svg+xml");
   const graph = document.importNode(read.querySelector(".graph")!, true) as unknown as SVGElement;
   const size = read.documentElement.getAttribute("viewBox")!.split(" ").slice(2).map(Number) as [number, number];
   const [x, y] = graph.getAttribute("transform")!.match(/translate\(([-\d.]+) ([-\d.]+)\)/)!.slice(1).map(Number) as [number, number];
   graph.setAttribute("transform", `translate(${x} ${y})`);
   graph.removeAttribute("id");
-  const walk = document.createTreeWalker(graph, NodeFilter.SHOW_COMMENT), remarks: Node[] = [];
-  while (walk.nextNode()) remarks.push(walk.currentNode);
-  for (const node of [...remarks, ...graph.querySelectorAll("title")]) node.parentNode!.removeChild(node);
   return { graph, size };
 }
 
@@ -70,8 +69,8 @@ export async function draw(panels: Panel[]): Promise<Drawing> {
   const texts = await Promise.all(panels.map((panel) => panel.svg || write(panel.dot)));
   const graph = svg("g", { class: "graph" });
   const made = panels.map((panel, at) => {
-    const { graph: one, size: [width, height] } = parse(texts[at]!), edge = panel.names ? 0 : EDGE;
-    return { node: panel.names ? map(one, panel.names) : decorate(one, panel), edge, size: [width - 2 * edge, height - 2 * edge] as [number, number] };
+    const { node, size: [width, height] } = template(panel, texts[at]!), edge = panel.names ? 0 : EDGE;
+    return { node: node.cloneNode(true) as SVGElement, edge, size: [width - 2 * edge, height - 2 * edge] as [number, number] };
   });
   const [places, size] = packed(made.map((one) => one.size));
   made.forEach(({ node, edge }, at) => {
@@ -81,6 +80,18 @@ export async function draw(panels: Panel[]): Promise<Drawing> {
   });
   const root = svg("svg", { class: "ms-svg", role: "img", "aria-label": "automaton", width: size[0], height: size[1] }, graph);
   return { svg: root, graph, size };
+}
+
+// What panels are copied from: most of them come again in the next picture.
+const templates = new Map<string, { node: SVGElement; size: [number, number] }>();
+function template(panel: Panel, text: string) {
+  const { svg: _, ...told } = panel, key = JSON.stringify(told) + (panel.dot ? "" : text);
+  const known = templates.get(key);
+  if (known) return known;
+  const { graph, size } = parse(text), made = { node: panel.names ? map(graph, panel.names) : decorate(graph, panel), size };
+  templates.set(key, made);
+  if (templates.size > KEPT) templates.delete(templates.keys().next().value!);
+  return made;
 }
 
 // Panels in rows, in reading order, about ASPECT times as wide as high: their places, and the size of all.

@@ -77,9 +77,15 @@ function render({ model, el }) {
         graph.querySelector(`#b${k}`).classList.toggle("active", !!begun);
         progress(graph.querySelector(`#b${k}`), begun ? tag.begin.length - begun.rest.length : 0);
       });
+      sight();
     }, written);
     return hold;
   }
+  // Where one is comes into sight.
+  const sight = measured(() => {
+    const node = hold.querySelector(".tag.active")?.getBoundingClientRect(), room = body.getBoundingClientRect();
+    if (node && node.bottom > room.bottom) body.scrollTop += node.bottom - room.bottom + 8;
+  });
   view.listen(hold, "click", (event) => {
     const node = event.target.closest(".tag:not(.free)"), tag = node && (model.get("diagram").tags || [])[Number(node.id.slice(1))];
     if (tag) tag.pointer ? place(tag.pointer) : choose(tag.rule);

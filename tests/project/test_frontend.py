@@ -28,3 +28,13 @@ def test_the_front_end_passes_its_own_tests(action: str) -> None:
     command = [sys.executable, "tools/build_frontend.py", action]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_bundle_names_the_licence_of_all_that_is_in_it() -> None:
+    told = (ROOT / "visualizers" / "bundle" / "licences.txt").read_text()
+    package = json.loads((FRONTEND / "package.json").read_text())
+    tools = {"esbuild", "typescript", "vitest"}
+    for name, version in package["devDependencies"].items():
+        assert (f"{name} {version}: " in told) == (name not in tools), name
+    assert "Graphviz" in told
+    assert "Eclipse Public License" in told
