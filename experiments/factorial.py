@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -76,7 +77,8 @@ def sample(files: Sequence[str], each: int) -> list[list[Any]]:
             strata[max(bounds, default=0) >= LARGE].append(name)
     chosen: list[list[Any]] = []
     for names in strata.values():
-        places = np.linspace(0, len(names) - 1, min(each, len(names))).round().astype(int) if names else []
+        count = min(each, len(names))
+        places = [round(float(at)) for at in np.linspace(0, len(names) - 1, count)]
         weight = len(names) / max(1, len(places))
         chosen += [[names[at].file, names[at].index, weight] for at in places]
     return chosen
@@ -98,9 +100,7 @@ def trial(params: Params) -> dict[str, Any]:
     for file, index, _ in params["schemas"]:
         case = load_case(CaseName(file, index))
         texts = [(one.text, True) for one in case.instances if one.valid][:1]
-        row = measure(
-            engine, lambda case=case: engine.compile_schema(case.schema), texts, max_tokens=params["max_tokens"]
-        )
+        row = measure(engine, partial(engine.compile_schema, case.schema), texts, max_tokens=params["max_tokens"])
         at = first_valid(row | {"cold": row.get("cold", [])}) if row["compiled"] else None
         whole = row["compiled"] and (at is not None or row["cold"][0]["cut"])
         found["compile_ns"].append(row["compile_ns"])

@@ -213,7 +213,8 @@ def _make_loop(params: Params) -> Any:
         def __init__(self) -> None:
             length = params["prompt"] + params["steps"] + 8
             super().__init__(model_of(params, info), info, rows=params["rows"], max_length=length, **READING)
-            self.of: dict[Any, Request] = {}
+            self.written: dict[Any, Request] = {}
+            self.engine: Any = None
             self.began = 0.0
             words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
             self.bits = torch.full((params["rows"], words), -1, dtype=torch.int32, pin_memory=pinned)
@@ -258,9 +259,9 @@ def _make_loop(params: Params) -> Any:
                     self.enter(request)
                 if self.active or self.waiting:
                     self.step()
-                    ended = [row for row in self.of if row.finish_reason is not None]
+                    ended = [row for row in self.written if row.finish_reason is not None]
                     for row in ended:
-                        if not self.of.pop(row).ended:
+                        if not self.written.pop(row).ended:
                             raise RuntimeError(f"{self.name} ended a text early: {row.finish_reason}: {row.error}")
                     open_ -= len(ended)
                 elif compiling and compiling[0].grammar is not None:
@@ -274,10 +275,10 @@ def _make_loop(params: Params) -> Any:
             request.constraint = None if request.grammar is None else request.grammar.result()
             matcher = GrammarMatcher(request.constraint.compiled) if self.name == OURS else None
             row = self.admit(request.prompt, matcher, sampling=Sampling(), seed=0, max_tokens=len(request.tokens))
-            self.of[row] = request
+            self.written[row] = request
 
         def choose(self, rows: list[Any], states: Any, masks: Any) -> list[int]:
-            served = [self.of[row] for row in rows]
+            served = [self.written[row] for row in rows]
             if self.name in PEERS:
                 logits = self._run.logits(states)
                 bits = self.bits[: len(rows)]
