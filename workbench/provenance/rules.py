@@ -67,7 +67,7 @@ def rule_places(
             for caller, ref in between:
                 if ref.span is not None:
                     at = (ref.span.start, ref.span.end)
-                    found.append(SourcePlace("here", f"{caller}: {ref.name}", at, None, caller))
+                    found.append(SourcePlace("here", f"{called(source, caller)}: {ref.name}", at, None, caller))
             if rule.span is not None and source.language != "regex":
                 span_ = (rule.span.start, rule.span.end)
                 found.append(SourcePlace("around", called(source, position.rule), span_, None, position.rule))
