@@ -535,7 +535,7 @@ def test_a_free_generation_is_read_along_until_the_grammar_refuses(
     assert free.died.died_at == len(session.text)
     assert free.generation.text_bytes.startswith(session.text)
     assert "refused" in repr(free)
-    assert "line-through" in free._repr_html_()
+    assert "underline wavy" in free._repr_html_()
     assert not re.search(r"<(script|style|svg|iframe|link)\b|\son\w+=", free._repr_html_())
     page = session.run(model, "weather in Lund", seed=1, max_tokens=5).save(tmp_path / "run.html")
     assert page.read_text().startswith("<!doctype html>")
