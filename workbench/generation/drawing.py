@@ -28,6 +28,7 @@ __all__ = ["Drawer", "Drawn", "TokenLogprob", "send"]
 WIDTHS: Final = (16, 192, 2048)
 """Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
 NOBODY: Final[Mapping[int, Any]] = {}
+FIRST: Final = np.zeros(1, dtype=np.int64)
 
 
 class TokenLogprob(NamedTuple):
@@ -75,6 +76,7 @@ class Drawer:
         self._vocab_size = vocab_size
         self._widths = WIDTHS if sparse and device_masks is None else ()
         self._device_masks = device_masks
+        self._reads_masks = not self._widths and device_masks is None and run.device.type == "cpu"
 
     @torch.inference_mode()
     def draw(
@@ -98,6 +100,10 @@ class Drawer:
         listed = np.zeros(rows, dtype=np.bool_)
         if not going.any():
             return Drawn(np.zeros((rows, 1 + best), dtype=np.int64), listed, {})
+        if rows == 1 and self._reads_masks and not (best or penalties or logprobs):  # one text: arrays would cost more
+            luck = torch.tensor(lucks, dtype=torch.float64)
+            drawn = draw_rows(self._run.logits(states), samplings, luck, masks=masks, rows=FIRST)
+            return Drawn(drawn.unsqueeze(-1).numpy(), listed, {})
         told: list[tuple[list[int], tuple[torch.Tensor, ...]]] = []
         populations = masks.populations()
         uniforms = send(np.array(lucks, dtype=np.float64), self._device)

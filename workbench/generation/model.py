@@ -241,7 +241,7 @@ class ModelRun:
             self._before.record()
         with torch.no_grad():
             output = model.model(
-                input_ids=torch.tensor([list(ids)], device=model.device),
+                input_ids=torch.tensor([list(ids)], device=self.device),
                 use_cache=True,
                 **{self._cache_name: self._cache},
                 **self._keep,
