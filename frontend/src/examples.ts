@@ -11,7 +11,7 @@ function render({ model, el }: any) {
   const list = h("div", { class: "list", "data-testid": "examples" });
   const button = (label: string, testid: string, title: string, action: () => void) => h("button", { type: "button", "data-testid": testid, title, onclick: action }, label);
   const input = h("textarea", { rows: 1, spellcheck: "false", "aria-label": "another text", "data-testid": "example-text", placeholder: "another text; Enter adds it" });
-  const add = (must: boolean) => { model.send({ kind: "set", number: rows().length, text: input.value, must }); input.value = ""; };
+  const add = (must: boolean) => { model.send({ kind: "set", text: input.value, must }); input.value = ""; };
   input.addEventListener("keydown", (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); add(true); } });
   const tools = h("div", { class: "tools" }, input, button("must", "add-must", "this text must be taken", () => add(true)), button("must not", "add-must-not", "this text must not be taken", () => add(false)));
   const said = h("span", { class: "ms-muted", role: "status" });

@@ -26,8 +26,15 @@ export function spots(inside, find) {
   return [...groups].flatMap(([edge, states]) => onEdge(edge, states));
 }
 
+// A copy of an edge's line that is in no page: measuring it asks for no layout.
+const lines = new WeakMap();
+function lineOf(edge) {
+  if (!lines.has(edge)) lines.set(edge, svg("path", { d: edge.querySelector(".line").getAttribute("d") }));
+  return lines.get(edge);
+}
+
 function onEdge(edge, states) {
-  const line = edge.querySelector(".line"), length = line.getTotalLength(), label = edge.querySelector("text");
+  const line = lineOf(edge), length = line.getTotalLength(), label = edge.querySelector("text");
   const order = [...states].sort((one, other) => one.share - other.share);
   const half = Math.max(...order.map((one) => widthOf(one.state))) / 2 + 1;
   const places = apart(order.map((one) => half + (length - 2 * half) * one.share), 2 * half, half, length - half);

@@ -25,7 +25,8 @@ function render({ model, el }) {
   const head = h("div", { class: "ms-bar" });
   const rows = h("div", { class: "rows", role: "tree", "aria-label": "Parse tree", tabindex: "0", "data-testid": "tree-rows" });
   const scroll = h("div", { class: "ms-scroll" }, rows);
-  view.root.append(head, scroll);
+  const way = h("button", { type: "button", class: "way", "data-testid": "tree-picture", title: "draw it as a tree, or list it in rows", onclick: () => { pictured = !pictured; draw(); } }, "as a tree");
+  view.root.append(head, scroll, way);
   let pictured = false;
   const closed = new Set(); // keys of nodes folded here
   let shown = -1;
@@ -81,7 +82,6 @@ function render({ model, el }) {
       about.apart === false && (about.readings || about.ambiguous) ? h("span", { class: "ms-muted", "data-testid": "tree-apart", title: "some rule of this grammar can read nothing: ways that differ only in where such a rule stands and reads nothing are counted as one" }, "where a rule reads nothing is not told apart") : null,
       about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another parse of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
       h("span", { class: "ms-grow" }),
-      offline ? null : h("button", { type: "button", "aria-pressed": String(pictured), "data-testid": "tree-picture", title: "draw it as a tree, or list it in rows", onclick: () => { pictured = !pictured; draw(); } }, "as a tree"),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
       state === "complete" ? `if it goes on: ${openCount} unfinished` : "complete") : null,
@@ -90,6 +90,8 @@ function render({ model, el }) {
         h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
         h("span", { class: "ms-muted", title: "one tree for each way in which rules can be open at the end of the text" }, `tree ${about.tree - first + 1} of ${openCount}`),
         h("button", { type: "button", disabled: offline, title: "the next tree", "data-testid": "tree-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
+    way.hidden = offline;
+    way.setAttribute("aria-pressed", String(pictured));
     const is = lit();
     const below = new Set(nodes.map((node) => node.parent));
     const hidden = new Set();

@@ -76,7 +76,8 @@ def kept(session: Mapping[str, Any], explorer: str) -> dict[str, Any] | None:
     """The last state of this session's source that another explorer was in: of the user's file, else the notebook's."""
     if not _keeps():
         return None
-    for one in (*_read(session), *reversed(list(in_notebook()))):
+    found: list[dict[str, Any]] = [*_read(session), *reversed(list(in_notebook()))]
+    for one in found:
         if one.get("explorer") != explorer and one["session"]["steps"] and same_source(one["session"], session):
             return one
     return None
@@ -112,5 +113,5 @@ def in_notebook(path: str | Path | None = None) -> Iterator[dict[str, Any]]:
         return
     for output in outputs:
         found = output.get("metadata", {}).get(METADATA) if isinstance(output, dict) else None
-        if _is_state(found):
+        if isinstance(found, dict) and _is_state(found):
             yield found
