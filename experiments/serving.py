@@ -219,12 +219,12 @@ def _make_loop(params: Params) -> Any:
             words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
             self.bits = torch.full((params["rows"], words), -1, dtype=torch.int32, pin_memory=pinned)
             # A pass is recorded on a GPU for some numbers of rows: no request waits for that.
-            self._run._reserve(params["rows"], self.max_length)
+            self._slots._reserve(params["rows"], self.max_length)
             counts = {rows_recorded(count, params["rows"]) for count in range(1, params["rows"] + 1)}
             for count, held in product(sorted(counts) if pinned else (), (0, self.max_length - 2)):
-                self._run.lengths[:count] = [held] * count
-                self._run.decode(torch.ones(count, dtype=torch.int64, device=self._device))
-                self._run.lengths[:count] = [0] * count
+                self._slots.lengths[:count] = [held] * count
+                self._slots.decode(torch.ones(count, dtype=torch.int64, device=self._device))
+                self._slots.lengths[:count] = [0] * count
 
         def use(self, name: str) -> None:
             """Write with the engine `name` from now on, with empty caches.  What a peer makes once is no part of a
@@ -236,7 +236,7 @@ def _make_loop(params: Params) -> Any:
                 made = self.engine.compile_schema(WARM_UP)
                 self.fill_all([made.matcher], self.bits[:1])
                 for count in sorted({min(count, params["rows"]) for count in (1, 2, 3, 5, params["rows"])}):
-                    logits = torch.zeros(count, info.vocab_size, device=self._device, dtype=self._run.model.dtype)
+                    logits = torch.zeros(count, info.vocab_size, device=self._device, dtype=self._slots.model.dtype)
                     self.kernel(logits, self.bits[:count].to(self._device))
             if self.engine is not None:
                 self.engine.forget()
@@ -280,7 +280,7 @@ def _make_loop(params: Params) -> Any:
         def choose(self, rows: list[Any], states: Any, masks: Any) -> list[int]:
             served = [self.written[row] for row in rows]
             if self.name in PEERS:
-                logits = self._run.logits(states)
+                logits = self._slots.logits(states)
                 bits = self.bits[: len(rows)]
                 self.fill_all([request.constraint.matcher for request in served], bits)
                 self.kernel(logits, bits.to(self._device, non_blocking=True))

@@ -352,10 +352,10 @@ class TestTree:
         assert not derivation(matcher_of('root ::= A\nA ::= A | A A | "x" | ""', b"xx")).apart
         assert not derivation(matcher_of('root ::= A A\nA ::= "x"*', b"xx")).apart
         told = tree_html(derivation(matcher_of('root ::= A\nA ::= A | A A | "x" | ""', b"xx")))
-        assert "way 1 of at least 2" in told
+        assert "parse 1 of at least 2" in told
         assert "where a rule reads nothing is not told apart" in told
         told = tree_html(derivation(matcher_of('root ::= A A\nA ::= "x"*', b"xx")))
-        assert "2 or more complete readings" in told
+        assert "2 or more complete parses" in told
         for grammar in (SUMS, 'root ::= A{0,3} A\nA ::= "1" "2"?', 'root ::= "1"*'):
             assert derivation(matcher_of(grammar, b"1")).apart
 

@@ -14,7 +14,7 @@ __all__ = ["length_range", "with_length"]
 _MAX_CASES = 64
 
 
-def _own(_: object, item: Language) -> int:
+def _own(_: tuple[int, int | None], item: Language) -> int:
     """What an answer keeps that those for the parts do not: letters, or parts."""
     return item.size if isinstance(item, Words) else len(getattr(item, "items", ())) + 1
 
