@@ -172,7 +172,7 @@ class ClaimVerdict:
         size, low, high, limit = np.log(numbers) if min(numbers) > 0 else numbers
         reach, way = (high - size, limit - size) if limit > size else (size - low, size - limit)
         if reach <= 0:
-            return 0.0 if way > 0 else 1.0
+            return 0.0  # all draws are alike: beyond the bound, or on it, which keeps it
         student = stats.t(self.units - 1)
         return float(2 * student.sf(way / reach * student.ppf((1 + LEVEL) / 2)))
 

@@ -161,7 +161,7 @@ def test_the_claims_can_fail() -> None:
     )
     words = [one.word for one in judge_claims(tax.CLAIMS, frame)]
     assert words[0] == "refuted"
-    assert words[1] == "held"
+    assert words[1] == "undecided"  # nine valid answers are too few
     assert words[3] == "held"  # reasons gain
     assert (
         judge_claims(tax.CLAIMS, rows(both={"right": [True] * 10}, reason={"right": [False] * 10}))[3].word == "refuted"
