@@ -11,10 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
 from kernels_core.grammar.json_schema.misspelt import meant_by
-from workbench.languages.draft import Draft
+from workbench.languages.draft import Draft, DraftError
 from workbench.languages.mistakes import Mistake, mistake_at
 from workbench.languages.source import Source
 
@@ -51,7 +50,7 @@ def draft_of_example(source: Source, in_use: Source) -> Draft | None:
         return None
     text = json.dumps(schema_of(json.loads(source.text)), indent=2, ensure_ascii=False)
     offer = Source("json_schema", text, source.options)
-    return Draft(source, (found,), UnsupportedSchemaError(found.message), in_use, offer)
+    return Draft(source, (found,), DraftError(found.message), in_use, offer)
 
 
 def schema_of(value: Any) -> dict[str, Any]:
