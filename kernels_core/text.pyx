@@ -9,7 +9,6 @@ Read on: `steps.pyx`; `text_in_time.pyx` (a text that is to end within a number 
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libcpp.vector cimport vector
 
 cimport cython
 

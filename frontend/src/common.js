@@ -28,7 +28,7 @@ export function keep(name, text, type) {
   document.body.append(link);
   link.click();
   link.remove();
-  return h("span", { "data-testid": "kept" }, `${name} is in your browser's downloads · `, h("a", { href: url, target: "_blank", rel: "noopener" }, "open it"));
+  return h("span", { "data-testid": "saved-file" }, `${name} is in your browser's downloads · `, h("a", { href: url, target: "_blank", rel: "noopener" }, "open it"));
 }
 
 // Writes a text only where it is another: what is not touched is not laid out again.

@@ -106,7 +106,7 @@ function render({ model, el, host }: any) {
   const more = button("continue", "let the model go on from the end", "continue", () => ask("continue"));
   const clip = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => show(`copied: ${what}`), () => show(`this page may not write to the clipboard: ${text}`));
   const copyText = button("copy text", "the whole text", "copy-text", () => clip(box.value, "the text"));
-  const python = button("copy code", "the Python that makes this run", "copy-code", () => send({ kind: "copy" }));
+  const python = button("copy code", "the Python that makes this run", "copy-python", () => send({ kind: "copy" }));
   const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)));
   const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
   const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
