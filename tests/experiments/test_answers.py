@@ -151,15 +151,15 @@ def test_accuracy_experiment(ledger: Ledger) -> None:
 
 
 def flags(**values: list[bool]) -> dict[str, list[bool]]:
-    return {name: values.get(name, [True] * 5) for name in accuracy.FLAGS} | {"cut": values.get("cut", [False] * 5)}
+    return {name: values.get(name, [True] * 10) for name in accuracy.FLAGS} | {"cut": values.get("cut", [False] * 10)}
 
 
 def test_the_claims_of_accuracy_can_fail() -> None:
-    good, bad = [True] * 5, [False] * 5
+    good, bad = [True] * 10, [False] * 10
     rows = [
         {"status": "ok", "source": "demo", "way": "unconstrained", **flags(right=bad)},
         {"status": "ok", "source": "demo", "way": "constrained", **flags()},
-        {"status": "ok", "source": "demo", "way": "structural tag", **flags(valid=[True] * 4 + [False])},
+        {"status": "ok", "source": "demo", "way": "structural tag", **flags(valid=[True] * 9 + [False])},
     ]
     words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
     more = "The demo model answers more requests rightly with constraints than without, where calls are asked for."
@@ -168,10 +168,10 @@ def test_the_claims_of_accuracy_can_fail() -> None:
     assert words[tagged] == "refuted"
     assert words[more] == "held"
     rows[0] |= flags(right=good)
-    rows[2] |= flags(valid=[True] * 4 + [False], cut=[False] * 4 + [True])
+    rows[2] |= flags(valid=[True] * 9 + [False], cut=[False] * 9 + [True])
     words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
     assert words[more] == "refuted"
-    assert words[tagged] == "undecided"  # four answers are whole
+    assert words[tagged] == "undecided"  # nine answers are whole
 
 
 @pytest.mark.long

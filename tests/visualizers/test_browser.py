@@ -191,7 +191,7 @@ class TestAutomaton:
 
     def test_the_foot_tells_of_the_automaton_that_is_there(self, bridged: Callable[..., Bridge]) -> None:
         """Also where it is another one and its picture is to come."""
-        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        bridge = bridged(AutomatonView(fixtures.automaton()))
         foot = bridge.page.get_by_test_id("automaton-note")
         expect(foot).not_to_contain_text("48 states")
         bridge.widget.about = {**bridge.widget.about, "states": 48, "rules": 9}
