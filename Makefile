@@ -109,8 +109,9 @@ real-inputs: $(VENV)/.stamp ## write docs/real-inputs.md from the marks of the t
 
 .PHONY: screenshot
 screenshot: build ## let the browser tests make the documentation's pictures anew
-	$(PY) -m pytest -m browser tests/browser/test_panels.py
+	$(PY) -m pytest -m browser tests/browser/test_panels.py tests/browser/test_screen.py
 	@mkdir -p docs/images
+	cp build/screenshots/screen.png docs/images/screen.png
 	cp build/screenshots/schema-automaton.png docs/images/explorer.png
 	cp build/screenshots/schema-why.png docs/images/why.png
 	cp build/screenshots/tags-triggers.png docs/images/triggers.png
