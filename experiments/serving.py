@@ -10,9 +10,10 @@ All engines run in `workbench.generation.Engine` (chunked prompts, a cache of sl
 one after the other over the same requests: a prompt of random tokens, a grammar, and a text of it, whose tokens are
 taken whatever is drawn, so that all write as much.  A peer fills rows of bits by its call for batches and puts them on
 the logits by its own kernel, which is warm before the clock starts.  A request's grammar is compiled in a pool of
-threads; it gets a place once that is done, as in vLLM.  Requests come in a closed loop (as many as there are rows, the
-next when one ends), or by Poisson at a share of what the free engine writes in the closed loop.  Goodput counts
-requests whose first token comes within 1 s and whose tokens follow within 1.5 times the free engine's average.
+threads; it gets a place once that is done; a step waits 0.1 ms for each that is not, as in vLLM.  Requests come in a
+closed loop (as many as there are rows, the next when one ends), or by Poisson at a share of what the free engine writes
+in the closed loop.  Goodput counts requests whose first token comes within 1 s and whose tokens follow within 1.5 times
+the free engine's average.
 
 Prompts that come together are read in one pass (`Engine`, `prompts_together`), long ones in pieces.
 Read on: `replay_cases.py` (grammars and texts), `replay.py` (kernels of peers), `gpu.py` (single steps).
@@ -24,7 +25,7 @@ import gc
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import cycle, islice, product
 from random import Random
@@ -56,6 +57,7 @@ EACH: Final = {"smoke": 2, "quick": 2, "full": 3}  # requests for each row
 LEAST: Final = {"smoke": 4, "quick": 12, "full": 24}  # requests
 PROMPT: Final = {"smoke": 5, "quick": 64, "full": 256}  # tokens
 THREADS: Final = 2  # that compile
+READY_S: Final = 0.0001  # for which a step waits for a grammar
 READING: Final[Mapping[str, Any]] = {"prefix_bytes": 0, "prompts_together": True}
 SOON_S: Final = 1.0
 SMOOTH: Final = 1.5
@@ -135,6 +137,10 @@ class Request:
     @property
     def ended(self) -> bool:
         return len(self.times) == len(self.tokens)
+
+    def is_compiled(self) -> bool:
+        """Whether it may have a place, its grammar being there within `READY_S`."""
+        return self.grammar is None or not wait([self.grammar], READY_S).not_done
 
     def told(self) -> dict[str, Any]:
         """When it came, when its tokens came after that."""
@@ -254,7 +260,7 @@ def _make_loop(params: Params) -> Any:
                         request.grammar = pool.submit(request.case[0], self.engine)
                     compiling.append(request)
                     open_ += 1
-                for request in [one for one in compiling if one.grammar is None or one.grammar.done()]:
+                for request in [one for one in compiling if one.is_compiled()]:
                     compiling.remove(request)
                     self.enter(request)
                 if self.active or self.waiting:

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 import workbench.generation.drawing as drawing_module  # noqa: E402
-from kernels_core import DeadEndError, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
+from kernels_core import BatchGrammarMatcher, DeadEndError, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import TokenizerError  # noqa: E402
 from tests.generation.plain import draw  # noqa: E402
 from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
@@ -715,3 +715,27 @@ def test_memory_of_a_long_text_is_given_back() -> None:
     with torch.no_grad():
         expected = model(input_ids=torch.tensor([[5, 6, 7, 8]])).logits[0, -1]
     assert torch.allclose(states[0], expected, atol=1e-3 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize(("threads", "order"), [("auto", ["masks", "pass"]), (0, ["pass", "masks"])])
+def test_masks_are_begun_before_a_pass_that_blocks_and_behind_one_that_does_not(
+    tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch, threads: Any, order: list[str]
+) -> None:
+    engine, seen = Engine.of(tiny, threads=threads), list[str]()
+    row = admit(engine, tiny, requests(tiny, 1)[0])
+
+    def noted(owner: Any, name: str, what: str) -> None:
+        called = getattr(owner, name)
+
+        def call(*given: Any) -> Any:
+            seen.append(what)
+            return called(*given)
+
+        monkeypatch.setattr(owner, name, call)
+
+    noted(BatchGrammarMatcher, "start_masks", "masks")
+    noted(BatchGrammarMatcher, "read_masks", "masks")
+    noted(SlotRun, "decode", "pass")
+    engine.step()
+    assert seen == order
+    assert len(row.tokens) == 1

@@ -8,7 +8,7 @@ more often than by chance.  With `branches` several tokens are guessed for a pla
 tokens elsewhere; of a smaller model its likeliest ones.
 
 A token that the grammar refuses is cut here, before any model reads it.  `engine.py` has the model read what is left in
-one pass, and finds the masks of all nodes in threads beside it.
+one pass, and finds the masks of all nodes beside it.
 Read on: `engine.py` (`_step_with_drafts`), `slots.py` (`verify`: a tree in one pass).
 """
 
@@ -23,6 +23,7 @@ import torch
 
 from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import MaskscopeError, TokenizerError
+from workbench.generation.beside import pass_and_masks
 from workbench.generation.device_masks import DeviceMasks
 from workbench.generation.drawing import Drawer, send
 from workbench.generation.lookup import Lookup
@@ -205,6 +206,7 @@ class ModelDrafter:
         sparse: bool,
         device: torch.device,
         batch: BatchGrammarMatcher,
+        blocks: bool,
     ) -> None:
         model, theirs = drafts.model, info
         if isinstance(model, LanguageModel):
@@ -227,7 +229,7 @@ class ModelDrafter:
             raise ModelError(f"the model of drafts is on {self._run.device}, the large one on {device}")
         self._drawer = Drawer(self._run, info.vocab_size, sparse=sparse, device_masks=device_masks)
         self._best = drafts.branches if drafts.branches > 1 else 0
-        self._batch = batch
+        self._batch, self._blocks = batch, blocks
 
     def guess(self, rows: Sequence[Written], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
         if max(depths) < 1:
@@ -235,19 +237,20 @@ class ModelDrafter:
         ends: list[int | None] = [0 if depth > 0 else None for depth in depths]  # of the chain of draws
         run, ahead = self._run, 0
         read: list[int] | None = None  # how much of the texts was read
+
+        def read_on() -> torch.Tensor:
+            nonlocal read
+            if read is None:
+                states = self._read_texts(rows)
+                read = run.lengths[: len(rows)]
+                return states
+            last = [0 if end is None else tree.tokens[end] for tree, end in zip(trees, ends, strict=True)]
+            return run.decode(send(np.array(last), run.device))
+
         try:
             while any(end is not None for end in ends):
                 here = [None if end is None else tree.matchers[end] for tree, end in zip(trees, ends, strict=True)]
-                pending = self._batch.start_masks(here)
-                try:
-                    if read is None:
-                        states = self._read_texts(rows)
-                        read = run.lengths[: len(rows)]
-                    else:
-                        last = [0 if end is None else tree.tokens[end] for tree, end in zip(trees, ends, strict=True)]
-                        states = run.decode(send(np.array(last), run.device))
-                finally:
-                    masks = pending.result()
+                states, masks, _ = pass_and_masks(self._batch, here, read_on, blocks=self._blocks)
                 self._draw(rows, trees, ends, states, masks, ahead)
                 ahead += 1
                 ends = [None if ahead == depth else end for end, depth in zip(ends, depths, strict=True)]

@@ -5,7 +5,7 @@
     for chunks in engine:
         for chunk in chunks: ...                     # chunk.row, chunk.text
 
-A step: masks that are not known are begun in threads; the model reads the last token of every row, beside them; each
+A step: the model reads the last token of every row; beside it masks that are not known are found (`beside.py`); each
 row draws; the tokens come back in the one wait for the device; matchers take them.  Rows have grammars of their own or
 none, settings, seeds, limits and stop strings; an error of one row ends that row.
 
@@ -45,6 +45,7 @@ from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
 from kernels_core.batch import apply_masks_inplace
 from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
+from workbench.generation.beside import pass_and_masks
 from workbench.generation.cutting import Cut, Cutting, canonical_cut, heal
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
@@ -109,7 +110,7 @@ class Engine:
         How tokens are guessed ahead (`Drafts`: how many, in how many branches, by which model); a number: so many, from
         the row's own text.  The text stays the same.
     threads
-        How many masks may be computed at once, beside the model's pass; 0: in this thread, once the pass has begun.
+        How many masks may be computed at once, beside the model's pass; 0: in this thread, behind `read`.
     run
         What the model reads by, instead of slots of a cache (`alone`).
 
@@ -154,10 +155,10 @@ class Engine:
         self._encode = encode
         self._cut = cut
         self._jump = jump
-        self._beside = threads != 0
         self._batch = BatchGrammarMatcher(threads or 1)
         self._run: SlotRun | ModelRun = SlotRun(model, rows, self.max_length) if run is None else run
         self._device = self._run.device
+        self._blocks = threads != 0 and self._device.type == "cpu"
         piece = prompt_piece or (PIECE_ON_CPU if self._device.type == "cpu" else PIECE)
         if piece < 1 or prefix_bytes < 0:
             raise ValueError(f"prompt_piece is at least 1 and prefix_bytes 0, not {prompt_piece} and {prefix_bytes}")
@@ -209,6 +210,7 @@ class Engine:
             sparse=self.sparse,
             device=self._device,
             batch=self._batch,
+            blocks=self._blocks,
         )
 
     # -- the three verbs --------------------------------------------------------------------------------------------
@@ -334,18 +336,7 @@ class Engine:
         self, matchers: Sequence[GrammarMatcher | None], read: Callable[[], torch.Tensor]
     ) -> tuple[torch.Tensor, MaskRows]:
         """What the model's pass gives, and the masks that are found beside it."""
-        if not self._beside:
-            states = read()
-            began = time.perf_counter_ns()
-            masks = self._batch.read_masks(matchers)
-        else:
-            pending = self._batch.start_masks(matchers)
-            try:
-                states = read()
-            finally:
-                began = time.perf_counter_ns()
-                masks = pending.result()
-        self._masks_ns = time.perf_counter_ns() - began
+        states, masks, self._masks_ns = pass_and_masks(self._batch, matchers, read, blocks=self._blocks)
         return states, masks
 
     def __iter__(self) -> Iterator[list[Chunk]]:
