@@ -95,7 +95,7 @@ def _tool_masks(caption: str) -> Cell:
 
 WARM_128: Final = {"source": "schemas", "rows": "128", "pass": "warm"}
 CPU_LOOP: Final = "no: a shape of hidden size 128 on one core, given texts; no server, no GPU, no prompt"
-DEVICE: Final = "no: steps on an H200 with given texts and random weights; not whole requests, nor SGLang"
+DEVICE: Final = "no: steps on an H100 with given texts and random weights; not whole requests, nor SGLang"
 ROWS: Final = (
     Row(
         "headline",

@@ -258,3 +258,10 @@ def test_keys_of_rows_without_a_mask(compiler: GrammarCompiler) -> None:
     keys = read(None, matcher, ended).keys()
     assert keys.dtype == np.int64
     assert (keys >= 0).tolist() == [False, True, False]
+
+
+def test_warming_up_sends_and_counts_nothing() -> None:
+    kept = DeviceMasks(1000, "cpu")
+    before = kept.stats()
+    kept.warm_up(torch.float32, torch.bfloat16)
+    assert kept.stats() == before

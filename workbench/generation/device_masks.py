@@ -151,6 +151,12 @@ class DeviceMasks:
         if logits.numel():
             self._apply(logits, self._bits, slots)
 
+    def warm_up(self, *types: torch.dtype) -> None:
+        """Have the kernel compiled for logits of these types, so that no step waits for that: Triton takes 2 s."""
+        for dtype in types:
+            logits = torch.zeros(1, self.vocab_size, dtype=dtype, device=self.device)
+            self.apply(logits, torch.full((1,), -1, dtype=torch.int32, device=self.device))
+
     def stats(self) -> MaskTraffic:
         """What was sent so far, and what is held."""
         return MaskTraffic(

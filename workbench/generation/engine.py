@@ -173,6 +173,8 @@ class Engine:
         # A step needs at most one mask a position, so the default budget is only too small for thousands of them.
         room = max(DEFAULT_BYTES, 2 * rows * nodes * 4 * ((info.vocab_size + 31) // 32))
         self.device_masks = DeviceMasks(info.vocab_size, self._device, max_bytes=room) if kept else None
+        if self.device_masks is not None:
+            self.device_masks.warm_up(torch.float32, model.dtype)
         self._drawer = Drawer(self._run, info.vocab_size, sparse=sparse, device_masks=self.device_masks)
         self._drafter = self._make_drafter()
         self._words = Words.of(info)
