@@ -200,7 +200,7 @@ def test_a_tool_is_refused_with_its_place(client: Client) -> None:
     [
         ({"type": "function", "function": {"name": "a", "parametres": {}}}, "/function/parametres", "mean parameters?"),
         ({"type": "function", "function": {"name": "a"}, "parameters": {}}, "/parameters", "there are type, function"),
-        ({"name": "a", "inputSchema": {}}, "/inputSchema", "mean input_schema?"),
+        ({"name": "a", "input_schemas": {}}, "/input_schemas", "mean input_schema?"),
         ({"name": "a", "input_schema": {}, "parameters": {}}, "/input_schema", "send one of them"),
         ({"name": "a", "input_schema": 5}, "", "JSON schema"),
     ],

@@ -327,3 +327,39 @@ def test_a_model_writes_in_order_in_short_numbers_and_with_blanks_where_people_h
     assert found == [[True] * 8, [True] + [False] * 7, [True] * 8]
     assert Source.of(TOOLS, "tools").for_a_model().options == WRITTEN
     assert Source.of(GRAMMAR).for_a_model().options == {}
+
+
+def one_tool(schema: Any) -> dict[str, tuple[Any, str]]:
+    """A tool as APIs write it, and where its schema stands in each."""
+    chat = {"type": "function", "function": {"name": "f", "description": "d", "parameters": schema}}
+    mcp = {"name": "f", "title": "F", "inputSchema": schema, "annotations": {"readOnlyHint": True}, "icons": []}
+    said = [{"role": "user", "content": "hi"}]
+    return {
+        "a tool": (chat, "#/function/parameters"),
+        "chat": ([chat], "#/0/function/parameters"),
+        "responses": ([{"type": "function", "name": "f", "parameters": schema}], "#/0/parameters"),
+        "request": ({"model": "m", "messages": said, "tools": [chat], "n": 1}, "#/tools/0/function/parameters"),
+        "anthropic": ({"tools": [{"name": "f", "input_schema": schema}]}, "#/tools/0/input_schema"),
+        "mcp": ([mcp], "#/0/inputSchema"),
+        "mcp result": ({"tools": [mcp], "nextCursor": "2"}, "#/tools/0/inputSchema"),
+        "mcp reply": ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [mcp]}}, "#/result/tools/0/inputSchema"),
+        "bedrock": ([{"toolSpec": {"name": "f", "inputSchema": {"json": schema}}}], "#/0/toolSpec/inputSchema/json"),
+        "gemini": (
+            [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}],
+            "#/0/functionDeclarations/0/parametersJsonSchema",
+        ),
+    }
+
+
+@pytest.mark.parametrize("form", one_tool({}))
+def test_a_tool_is_read_as_each_api_writes_it(form: str) -> None:
+    tool, pointer = one_tool(SCHEMA)[form]
+    source = Source.of(tool)
+    assert source.language == "tools"
+    assert source.tool_tag.tag == Source.of(one_tool(SCHEMA)["chat"][0]).tool_tag.tag
+    assert pointer in source.tool_tag.moved.values()
+    assert set(source.tool_tag.names.values()) == {"f"}
+    wrong, _ = one_tool({"type": "OBJECT"})[form]
+    (mistake,) = Source.of(wrong).check()
+    assert mistake.pointer == f"{pointer}/type"
+    assert 'write "object"' in mistake.message

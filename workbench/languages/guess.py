@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from workbench.languages.tools import SCHEMA_KEYS, mcp_tools
+
 __all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "is_name", "path_of"]
 
 Language = Literal["ebnf", "lark", "regex", "json_schema", "structural_tag", "tools"]
@@ -117,6 +119,8 @@ def guess_value(value: object) -> Guess:
             return Guess("structural_tag", f"{value['type']!r} is a format of structural tags")
         if value.get("type") == "function" or _is_tool(value):
             return Guess("tools", "it describes a function")
+        if mcp_tools(value) is not None:
+            return Guess("tools", "an MCP server's answer lists tools")
         return Guess("json_schema", "an object that is neither a structural tag nor tools is a schema")
     if isinstance(value, list | tuple):
         if value and all(isinstance(item, Mapping) and "begin" in item for item in value):
@@ -127,6 +131,7 @@ def guess_value(value: object) -> Guess:
 
 def _is_tool(value: Mapping[str, Any]) -> bool:
     body = value.get("function", value)
-    return (
-        isinstance(body, Mapping) and isinstance(body.get("name"), str) and isinstance(body.get("parameters"), Mapping)
-    )
+    if not isinstance(body, Mapping):
+        return "toolSpec" in value or isinstance(value.get("functionDeclarations"), list)
+    schemas = (body.get(key) for key in SCHEMA_KEYS)
+    return isinstance(body.get("name"), str) and any(isinstance(schema, Mapping) for schema in schemas)

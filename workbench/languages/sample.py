@@ -37,9 +37,12 @@ def example_given(source: Source) -> Mistake | None:
     if known or not own or any(map(meant_by, own)):
         return None
     names = ", ".join(f"`{name}`" for name in own[:SHOWN]) + (" ..." if len(own) > SHOWN else "")
+    cure = "if it is an example, take the schema of its shape"
+    if {"openapi", "swagger"} & value.keys():
+        cure = "take one of the schemas of this OpenAPI document, in components.schemas"
     return mistake_at(
         source.text, source.text.index("{"), 0, f"this object is no schema: none of its keys ({names}) is a keyword, "
-        "so it allows every JSON value", "if it is an example, take the schema of its shape", "#",
+        "so it allows every JSON value", cure, "#",
     )  # fmt: skip
 
 

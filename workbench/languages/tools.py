@@ -1,8 +1,10 @@
 """Tools, as chat APIs describe them, to the structural tag of a model family; and which tool each part came from.
 
-A source is a list of tools, or an object with `tools` and, beside them, `model`, `tool_choice`, `reasoning` and
-`parallel_tool_calls`: what stands in the text wins over the options of the `Source`.  With `arguments_alone` the text
-is the JSON of the arguments of the one tool that must be called, with nothing around it.
+A source is a tool, a list of tools, or an object with `tools` and, beside them, `model`, `tool_choice`, `reasoning` and
+`parallel_tool_calls`: what stands in the text wins over the options of the `Source`.  Tools are written as in OpenAI's
+chats and responses, or as Anthropic, MCP (what a server answers to `tools/list`, too), Bedrock and Gemini have them; of
+a whole request the tools and the choice among them are read.  With `arguments_alone` the text is the JSON of the
+arguments of the one tool that must be called, with nothing around it.
 
 The templates put the very schema objects of the request into the tag they make, so the way back from a pointer in
 the tag to one in the tools is found by identity, whatever a template does around them.
@@ -13,7 +15,7 @@ Read on: `kernels_core/grammar/templates` (the templates), `workbench/languages/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
@@ -23,7 +25,17 @@ from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
 from workbench.languages.positions import child
 
-__all__ = ["DEFAULT_MODEL", "DEFAULT_REASONING", "REQUEST_KEYS", "ToolTag", "ToolsError", "as_function", "tag_of_tools"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "DEFAULT_REASONING",
+    "REQUEST_KEYS",
+    "SCHEMA_KEYS",
+    "ToolTag",
+    "ToolsError",
+    "as_function",
+    "mcp_tools",
+    "tag_of_tools",
+]
 
 DEFAULT_MODEL: Final = "qwen_3"
 # A text that one types begins with the answer: not inside a reasoning block that the prompt has opened, as the
@@ -34,11 +46,20 @@ REQUEST_KEYS: Final = (
     *TAG_OPTIONS,
     "arguments_alone",
 )
-_KEYS: Final = ("name", "description", "parameters", "input_schema", "strict")  # of a function
+SCHEMA_KEYS: Final = (
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+)  # OpenAI, Anthropic, MCP, Gemini
+_KEYS: Final = ("name", "description", *SCHEMA_KEYS, "strict")  # of a function
+_BODIES: Final = ("function", "toolSpec")  # around it, in OpenAI's chats and in Bedrock
+_CHATS: Final = ("messages", "input", "contents")  # in a request
 # What other APIs and libraries write beside these, and what a call does not depend on.
 _NOTES: Final = frozenset(
     ("type", "title", "annotations", "return", "returns", "response", "responses", "examples", "input_examples")
-    + ("output_schema", "outputSchema", "cache_control", "defer_loading", "metadata", "meta", "_meta")
+    + ("output_schema", "outputSchema", "cache_control", "defer_loading", "metadata", "meta", "_meta", "icons")
+    + ("execution", "behavior", "responseJsonSchema")
 )
 
 
@@ -67,46 +88,100 @@ class ToolTag:
 def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
     """The tag of `value`, a loaded source; raises `ToolsError`."""
     request = {"reasoning": DEFAULT_REASONING, **options}
-    base = "#"
-    if isinstance(value, Mapping) and "tools" in value:
-        unknown = [key for key in value if key not in ("tools", *REQUEST_KEYS)]
-        if unknown:
-            raise ToolsError(
-                f"unknown key {unknown[0]!r}; there are tools, {', '.join(REQUEST_KEYS)}", child("#", unknown[0])
-            )
-        request.update((key, value[key]) for key in REQUEST_KEYS if key in value)
-        tools, base = value["tools"], "#/tools"
-    else:
-        tools = value
-    if isinstance(tools, Mapping):
-        raise ToolsError("tools are a list; write [ ] around this one", base)
-    if not isinstance(tools, list):
-        raise ToolsError("tools are a list of functions", base)
-    for index, tool in enumerate(tools):
-        _check_keys(tool, child(base, index))
-    copies = [_with_parameters(tool) for tool in tools]
+    tools, base, said = _tools_of(value)
+    request.update(said)
+    found = [_found(tool, place) for tool, place in _listed(tools, base)]
+    copies = [_with_parameters(one.tool) for one in found]
     alone = request.pop("arguments_alone", False)
     try:
         tag = _arguments_alone(copies, request) if alone else None
         tag = tag or get_model_structural_tag(request.pop("model", DEFAULT_MODEL), copies, **request)
     except GrammarError as error:
-        raise ToolsError(*_placed(error.reason, base, value)) from error
+        raise ToolsError(*_placed(error.reason, found, base, value)) from error
     except TypeError as error:
         raise ToolsError(str(error), "#") from error
     owners = {id(_body(tool)["parameters"]): index for index, tool in enumerate(copies)}
     moved, names = {}, {}
-    for pointer, found in _walk(tag, "#"):
-        if id(found) in owners:
-            moved[pointer] = _written(base, tools, owners[id(found)])
-    for pointer, found in _walk(tag, "#"):
-        if not isinstance(found, Mapping) or found.get("type") != "tag":
+    for pointer, part in _walk(tag, "#"):
+        if id(part) in owners:
+            moved[pointer] = found[owners[id(part)]].schema_place
+    by_place = {one.schema_place: index for index, one in enumerate(found)}
+    for pointer, part in _walk(tag, "#"):
+        if not isinstance(part, Mapping) or part.get("type") != "tag":
             continue
         inside = {target for place, target in moved.items() if place.startswith(pointer + "/")}
         if len(inside) == 1:
-            index = int(inside.pop()[len(base) + 1 :].split("/")[0])
-            moved[pointer] = child(base, index)
+            index = by_place[inside.pop()]
+            moved[pointer] = found[index].place
             names[pointer] = str(_body(copies[index])["name"])
     return ToolTag(tag, moved, names)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A tool of a source, and the pointers of it, of what holds its name, and of its schema (itself without one)."""
+
+    tool: Any
+    place: str
+    body_place: str
+    schema_place: str
+
+
+def _tools_of(value: object) -> tuple[object, str, dict[str, Any]]:
+    """The tools of a source, where they stand, and what else it says about them."""
+    if not isinstance(value, Mapping) or "tools" not in value:
+        answer = mcp_tools(value)
+        return (value, "#", {}) if answer is None else (answer, "#/result/tools", {})
+    if any(key in value for key in _CHATS):  # a whole request: its model is no family of templates
+        return value["tools"], "#/tools", {key: value[key] for key in REQUEST_KEYS[1:] if key in value}
+    for key in value:
+        if key not in ("tools", "nextCursor", *REQUEST_KEYS):
+            raise ToolsError(f"unknown key {key!r}; there are tools, {', '.join(REQUEST_KEYS)}", child("#", key))
+    return value["tools"], "#/tools", {key: value[key] for key in REQUEST_KEYS if key in value}
+
+
+def mcp_tools(value: object) -> list[Any] | None:
+    """The tools of what an MCP server answers to `tools/list`; None of another JSON value."""
+    inner = value.get("result") if isinstance(value, Mapping) and "jsonrpc" in value else None
+    tools = inner.get("tools") if isinstance(inner, Mapping) else None
+    return tools if isinstance(tools, list) else None
+
+
+def _listed(tools: object, base: str) -> Iterator[tuple[Any, str]]:
+    """Each tool with its place; Gemini's stand in lists of their own."""
+    if isinstance(tools, Mapping) and base == "#":
+        tools, places = [tools], [base]
+    elif isinstance(tools, list):
+        places = [child(base, index) for index in range(len(tools))]
+    else:
+        raise ToolsError("tools are a list of functions", base)
+    for tool, place in zip(tools, places, strict=True):
+        inner = tool.get("functionDeclarations") if isinstance(tool, Mapping) else None
+        if isinstance(inner, list):
+            _check_level("tool", tool, ("functionDeclarations",), place)
+            for index, one in enumerate(inner):
+                yield one, child(place, "functionDeclarations", index)
+        else:
+            yield tool, place
+
+
+def _found(tool: Any, place: str) -> _Found:
+    """Where a tool's parts stand.  `ToolsError` for a member that nobody knows: a schema under a name that is not read
+    would be lost."""
+    if not isinstance(tool, Mapping):
+        return _Found(tool, place, place, place)
+    around = next((key for key in _BODIES if key in tool), None)
+    body, at = _body(tool), place if around is None else child(place, around)
+    if around is not None:
+        _check_level("tool", tool, ("type", around), place)
+    _check_level("function", body, _KEYS, at)
+    schemas = [key for key in SCHEMA_KEYS if body.get(key) is not None]
+    if len(schemas) > 1:
+        raise ToolsError(f"{schemas[0]} and {schemas[1]} say the same: send one of them", child(at, schemas[1]))
+    if not schemas:
+        return _Found(tool, place, at, place)
+    wrapped = around == "toolSpec" and _is_wrapped(body[schemas[0]])
+    return _Found(tool, place, at, child(at, schemas[0], *(("json",) if wrapped else ())))
 
 
 def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,42 +194,35 @@ def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, 
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 
 
-def _placed(reason: str, base: str, value: object) -> tuple[str, str]:
+def _placed(reason: str, found: Sequence[_Found], base: str, value: object) -> tuple[str, str]:
     """The engine's message without its place, and the place as a pointer into the text."""
     match = re.match(r"(tools|tool_choice)([\w.\[\]]*): (.*)", reason, re.S)
     if match is None:
         about_model = reason.startswith("there is no template") and isinstance(value, Mapping) and "model" in value
         return reason, "#/model" if about_model else "#"
-    top = base if match.group(1) == "tools" else child("#", "tool_choice")
-    return match.group(3), child(top, *re.findall(r"\w+", match.group(2)))
-
-
-def _written(base: str, tools: list[Any], index: int) -> str:
-    """Where the schema of a tool stands in the text; the tool itself where it has none."""
-    tool = tools[index]
-    place = child(base, index, *(("function",) if "function" in tool else ()))
-    for key in ("parameters", "input_schema"):
-        if key in _body(tool):
-            return child(place, key)
-    return place
+    keys = re.findall(r"\w+", match.group(2))
+    if match.group(1) == "tool_choice":
+        return match.group(3), child("#", "tool_choice", *keys)
+    if not keys:
+        return match.group(3), base
+    one, keys = found[int(keys[0])], keys[1:]
+    if keys[:1] == ["function"]:  # as the templates see it
+        keys = keys[1:]
+        if keys[:1] == ["parameters"]:
+            return match.group(3), child(one.schema_place, *keys[1:])
+        return match.group(3), child(one.body_place, *keys)
+    return match.group(3), child(one.place, *keys)
 
 
 def _body(tool: object) -> Mapping[str, Any]:
-    body = tool.get("function", tool) if isinstance(tool, Mapping) else None
+    """What holds a tool's name and schema."""
+    body = next((tool[key] for key in _BODIES if key in tool), tool) if isinstance(tool, Mapping) else None
     return body if isinstance(body, Mapping) else {}
 
 
-def _check_keys(tool: object, place: str) -> None:
-    """`ToolsError` for a member that nobody knows: a schema under a name that is not read would be lost."""
-    if not isinstance(tool, Mapping):
-        return
-    body, at = _body(tool), place
-    if "function" in tool:
-        at = child(place, "function")
-        _check_level("tool", tool, ("type", "function"), place)
-    _check_level("function", body, _KEYS, at)
-    if body.get("parameters") is not None and "input_schema" in body:
-        raise ToolsError("parameters and input_schema say the same: send one of them", child(at, "input_schema"))
+def _is_wrapped(schema: object) -> bool:
+    """Whether it is Bedrock's `{"json": schema}`."""
+    return isinstance(schema, Mapping) and list(schema) == ["json"]
 
 
 def _check_level(what: str, found: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
@@ -170,8 +238,10 @@ def as_function(tool: Any) -> Any:
     if not _body(tool):
         return tool
     body = {key: value for key, value in _body(tool).items() if key != "type"}
-    if "input_schema" in body:
-        body["parameters"] = body.pop("input_schema")  # as Anthropic's API has it
+    for key in SCHEMA_KEYS[1:]:
+        if key in body:
+            schema = body.pop(key)
+            body["parameters"] = schema["json"] if "toolSpec" in tool and _is_wrapped(schema) else schema
     around = tool if "function" in tool else {name: tool[name] for name in ("type",) if name in tool}
     return {"type": "function", **around, "function": body}
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from workbench.languages.positions import parts_of
+from workbench.languages.tools import SCHEMA_KEYS
 
 __all__ = ["Breadcrumbs", "breadcrumbs"]
 
@@ -23,12 +24,11 @@ _ONE: Final = {
     "additionalProperties": "other member",
     "unevaluatedProperties": "other member",
     "propertyNames": "name",
-    "parameters": "arguments",
-    "input_schema": "arguments",
+    **dict.fromkeys(SCHEMA_KEYS, "arguments"),
 }
 
 
-_SCHEMAS: Final = ("parameters", "input_schema", "json_schema", "schema")
+_SCHEMAS: Final = (*SCHEMA_KEYS, "json_schema", "schema")
 
 
 class Breadcrumbs(NamedTuple):
@@ -77,11 +77,11 @@ def _named(value: object) -> str:
     if "begin" in value:
         begin = value["begin"]
         return begin if isinstance(begin, str) else str(begin.get("token", "")) if isinstance(begin, Mapping) else ""
-    function = value.get("function")
+    function = value.get("function", value.get("toolSpec"))
     if isinstance(function, Mapping):
         name = function.get("name")
     else:
-        name = value.get("name") if {"parameters", "input_schema"} & value.keys() else None
+        name = value.get("name") if value.keys() & set(SCHEMA_KEYS) else None
     return name if isinstance(name, str) else ""
 
 

@@ -20,6 +20,7 @@ from .quick import Quick
 __all__ = ["ENTRIES"]
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_MEANT = {"str": "string", "int": "integer", "float": "number", "list": "array", "dict": "object", "bool": "boolean"}
 
 
 def _type_names(value: Any, keyword: str) -> list[str]:
@@ -28,8 +29,18 @@ def _type_names(value: Any, keyword: str) -> list[str]:
         raise Malformed(f"{keyword} must name at least one type")
     for name in names:
         if name not in _TYPES:
-            raise Malformed(f"{shown(name)} is no type; the types are {', '.join(_TYPES)}")
+            raise Malformed(f"{shown(name)} is no type; {_meant_by(name)}")
     return names
+
+
+def _meant_by(name: Any) -> str:
+    """What to write in place of a type that is none: Gemini's are in capitals, Python's have names of their own."""
+    word = str(name).lower()
+    if word == "json_schema":
+        return "a request's response_format holds its schema in json_schema.schema: take that one"
+    if (meant := _MEANT.get(word, word)) in _TYPES:
+        return f"write {shown(meant)}"
+    return f"the types are {', '.join(_TYPES)}"
 
 
 def _type(reader: SchemaReader, place: Place, names: list[str]) -> Shape:
