@@ -1,4 +1,4 @@
-"""What heads of `e2e`, `generation` and `gpu` mean, which do not declare their columns (`columns.py`).
+"""What heads of `e2e` and `gpu` mean, which do not declare their columns (`columns.py`).
 
 A head is explained by the first pattern that matches all of it.
 """
@@ -14,12 +14,10 @@ __all__ = ["meanings"]
 _UNIT: Final = r"(?:ms|us)"
 _HEADS: Final = (
     ("engine", "whose numbers"),
-    ("step", "what was switched on, everything above it being on"),
     ("source|part|pass", "what was measured"),
     ("tokens before|rows", "how many"),
     ("tokens", "how many were written"),
     (r"model at .*", "the calls of the model that remain"),
-    ("preprocessing, ms", "compiling, and masks made ahead of time"),
     (rf"compile .*, {_UNIT}", "from the text of the input to something that can be asked for masks"),
     (rf"mask(?:[ ,].*)?, {_UNIT}", "making one mask"),
     (rf"time to first token, {_UNIT}", "compiling the grammars of the batch, and the first step"),
@@ -43,8 +41,6 @@ _HEADS: Final = (
     (rf"(?:auto|torch) .*, {_UNIT}", "one call of this kernel for all rows"),
     (rf"floor, {_UNIT}", "copying as many bytes as the kernel has to read and write, at this device's own speed"),
     (r".* / .*", "the first over the second; below 1 the first is less"),
-    ("texts", "whether the same seeds gave the same texts as at first"),
-    ("masks, % of the time|again, %|correct calls, %", "share of the time, or of the answers"),
 )
 
 

@@ -13,7 +13,7 @@ An experiment is a module that declares
 
 Tables, legends, the results page, the report and the verdicts are made of these.  Figures and claims see the trials
 that were finished, one row each (`Ledger.frame`).  Adding one means writing the module and a line in `CATALOGUE`.
-`e2e`, `generation` and `gpu` have `tables(frame)` in place of `TABLES`, and their heads in `legend.py`.
+`e2e` and `gpu` have `tables(frame)` in place of `TABLES`, and their heads in `legend.py`.
 Read on: `sweep.py` (running), `report.py` (writing down).
 """
 
@@ -47,9 +47,9 @@ __all__ = [
 
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final = (
-    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "e2e", "factorial", "formal", "generation", "gpu",
-    "grammars", "growth", "leave-one-out", "masks", "memory", "panel-latency", "parsers", "pipeline", "reuse",
-    "scale", "service", "serving", "small-model", "soak", "tax", "tools",
+    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "e2e", "factorial", "formal", "gpu", "grammars",
+    "growth", "leave-one-out", "masks", "panel-latency", "parsers", "pipeline", "reuse", "scale", "service", "serving",
+    "soak", "tax", "tools",
 )  # fmt: skip
 """The module of each has its name, with underscores."""
 STATEMENTS: Final = ("Source", "Claim", "Refuted by")

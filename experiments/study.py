@@ -87,9 +87,6 @@ PARTS: Final = (
     Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 150),
     Part("e2e", "e2e", "what masks add to a step on a CPU", 20),
     Part("dispatch-size", "dispatch-size", "table 2", 5),
-    Part("memory", "memory", "what is kept", 30),
-    Part("generation", "generation", "table 4 with a model in the loop", 60, repeats=10),
-    Part("small-model", "small-model", "answers of a small real model", 20),
     Part("service", "service", "a server under load", 30),
 )
 """In the order of what they are worth."""

@@ -1,4 +1,4 @@
-"""Experiments from a notebook: `running.run`, the presets, and the ablation with a model in the loop."""
+"""Experiments from a notebook: `running.run`, the presets, and steps on a GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, datasets, generation, gpu
+from experiments import ablation, datasets, gpu
 from experiments.claims import judge
 from experiments.ledger import Ledger
 from experiments.measurement import measure
@@ -101,22 +101,6 @@ def test_a_claim_about_a_gpu_is_judged_by_its_steps() -> None:
     assert [verdict.word for verdict in judge(gpu.CLAIMS, frame)] == ["held"] * 3
     slow = row | {"ns": {"cold": ns, "warm": ns | {"ours": [1040.0] * 24}}, "bytes": {"cold": [0], "warm": [6400] * 24}}
     assert [verdict.word for verdict in judge(gpu.CLAIMS, pd.DataFrame([row, slow]))] == ["refuted"] * 3
-
-
-def test_generation_writes_the_same_at_every_step(ledger: Ledger) -> None:
-    pytest.importorskip("torch")
-    grid = [params for params in generation.grid("smoke") if params["step"] in ("baseline", "+ interned sets")]
-    frame = run_sweep(generation.trial, grid, ledger=ledger, sweep="generation")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    assert frame["options"][0]["memoize_sets"] is False
-    assert frame["options"][1]["memoize_sets"] is True
-    assert frame["texts"].nunique() == 1
-    assert frame["correct"].tolist() == frame["prompts"].tolist()
-    assert all(len(row["mask_ns"]) == len(row["mask_ns again"]) == row["tokens"] for _, row in frame.iterrows())
-    (table,) = generation.tables(frame).values()
-    assert table["texts"].tolist() == ["as at first"] * 2
-    assert all(0 < share < 100 for share in table["masks, % of the time"])
-    assert [bar.name for bar in generation.plot(frame).data] == ["first visits", "seen states"]
 
 
 def test_a_peers_kernel_is_compiled_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:

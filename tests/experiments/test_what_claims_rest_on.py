@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, memory, parsers, scale, tools
+from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, parsers, scale, tools
 from experiments.claims import ClaimVerdict, judge, share
 from experiments.registry import find_experiment
 from workbench.peers.toolsets import Tool, ToolSet
@@ -134,13 +134,6 @@ def test_the_first_mask_counts_for_dispatching_tags() -> None:
     frame = pd.DataFrame([{"status": "ok", **times}] * 10)
     assert verdict(dispatch_size, "compiles and makes its first mask", frame).size == 0.7
     assert str(verdict(dispatch_size, "The first mask alone", frame)) == "refuted"
-
-
-def test_the_judged_quarter_is_in_the_table() -> None:
-    row = {"status": "ok", "way": "schemas", "count": 4, "budget_bytes": 10, "at": [0, 1, 2, 3, 4]}
-    row |= {"resident": [0, 100, 200, 300, 310], "pool": [1] * 5, "held": [1] * 5, memory.BUDGETS["schemas"]: 10}
-    (table,) = find_experiment("memory").tables(pd.DataFrame([row])).values()
-    assert table["bytes each, last quarter"].tolist() == [10.0]
 
 
 def test_answers_that_a_limit_cut_off_are_told() -> None:
