@@ -1,6 +1,6 @@
 """The grammars and texts along which whole steps are replayed: JSON schemas with instances, or tools with calls.
 
-Read on: `replay.py` (the steps), `e2e.py` and `gpu.py` (what is measured).
+Read on: `replay.py` (the steps), `gpu.py` and `serving.py` (what is measured).
 """
 
 from __future__ import annotations

@@ -85,7 +85,6 @@ PARTS: Final = (
     Part("compile-dynamic", "compile-dynamic", "figure 6", 15),
     Part("scale", "scale", "the post's figure 2", 60, own=True, timeout_s=300),
     Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 150),
-    Part("e2e", "e2e", "what masks add to a step on a CPU", 20),
     Part("dispatch-size", "dispatch-size", "table 2", 5),
     Part("service", "service", "a server under load", 30),
 )

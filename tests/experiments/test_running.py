@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -75,7 +74,7 @@ def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(ledger: Ledger) -> None:
     pytest.importorskip("torch")
     frame = run_sweep(gpu.trial, gpu.grid("smoke"), ledger=ledger, sweep="gpu")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    steps, sent, kernels = gpu.tables(frame).values()
+    steps, sent, kernels = find_experiment("gpu").tables(frame).values()
     assert {"model alone, ms", "ours, % more", "rows, % more", "ours, 99th of 100, ms"} <= set(steps)
     assert sent["bytes a step"].tolist()[1] == 2 * 4  # two rows whose masks are known
     assert sent["as rows of bits"].tolist()[1] == 2 * 128  # of 1,024 ids
@@ -101,22 +100,6 @@ def test_a_claim_about_a_gpu_is_judged_by_its_steps() -> None:
     assert [verdict.word for verdict in judge(gpu.CLAIMS, frame)] == ["held"] * 3
     slow = row | {"ns": {"cold": ns, "warm": ns | {"ours": [1040.0] * 24}}, "bytes": {"cold": [0], "warm": [6400] * 24}}
     assert [verdict.word for verdict in judge(gpu.CLAIMS, pd.DataFrame([row, slow]))] == ["refuted"] * 3
-
-
-def test_a_peers_kernel_is_compiled_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    from experiments import replay
-
-    called: list[str] = []
-    monkeypatch.setattr(replay, "peer_kernel", lambda name: lambda logits, bits: called.append(f"{len(logits)} rows"))
-    monkeypatch.setattr(replay, "batch_fill", lambda name: lambda matchers, bits: called.append("fill"))
-    info = datasets.open_tokenizer("demo").info
-    texts = [replay.Text((5, 6, 7), 1)] * 3
-    with torch.inference_mode():
-        loop = replay.PeerReplay("peer", replay.tiny_llama(info.vocab_size, info.stop_token_ids[0]), info, texts)
-        loop.warm_up(SimpleNamespace(matcher=None))
-    assert called == ["fill", "3 rows"]
 
 
 def test_an_engine_is_in_use_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, parsers, scale, tools
+from experiments import ablation, compile_dynamic, dispatch_size, masks, parsers, scale, tools
 from experiments.claims import ClaimVerdict, judge, share
 from experiments.registry import find_experiment
 from workbench.peers.toolsets import Tool, ToolSet
@@ -29,19 +29,6 @@ def test_growth_with_tools_is_fitted_to_the_largest_sizes() -> None:
     ]
     found = verdict(scale, "tools that are alike", pd.DataFrame(rows))
     assert (str(found), round(found.size, 6)) == ("refuted", 2.0)  # over all sizes it would be 0.5
-
-
-def steps(ours: float, free: float = 1000.0, count: int = 20) -> dict[str, Any]:
-    times = {"free": [free] * count, "ours": [ours] * count, "ours, all logits": [free] * count}
-    about = {"status": "ok", "part": "steps", "source": "schemas", "rows": 1, "engines": list(times), "peers": []}
-    return {**about, "cold": times, "warm": times}
-
-
-def test_steps_of_one_text_are_resampled_by_rounds_of_the_engines() -> None:
-    found = verdict(e2e, "Like for like", pd.DataFrame([steps(500.0, count=40)]))
-    assert (found.units, found.unit, found.size) == (13, "rounds of 3 steps", 100.0)  # one step is left over
-    assert str(verdict(e2e, "throughput is above unconstrained", pd.DataFrame([steps(500.0, count=40)]))) == "held"
-    assert str(verdict(e2e, "throughput is above unconstrained", pd.DataFrame([steps(1500.0, count=40)]))) == "refuted"
 
 
 def walked(*times: int, accepted: bool = True) -> dict[str, Any]:
