@@ -35,8 +35,8 @@ from experiments.claims import Claim, Effect
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
 from experiments.measurement import rotate
-from experiments.replay_cases import LONGEST_SCHEMA, PEERS, installed_peers, lay_out, masks_of, replay_cases
-from experiments.trial import NotRunError, Params
+from experiments.replay_cases import LONGEST_SCHEMA, PEERS, installed_peers, lay_out, masks_of, need_torch, replay_cases
+from experiments.trial import Params
 
 __all__ = ["CLAIMS", "TABLES", "grid", "model_of", "plot", "trial"]
 
@@ -80,13 +80,7 @@ def grid(preset: str) -> list[Params]:
 
 def trial(params: Params) -> dict[str, Any]:
     """Steps: `ns` by pass and loop, lists of nanoseconds, and bytes of each step.  Kernel: `ns` by kernel."""
-    try:
-        import torch
-        import transformers  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise NotRunError(f"{error.name} is not installed. Run: pip install '.[generate]'") from None
-    if params["device"] == "cuda" and not torch.cuda.is_available():
-        raise NotRunError("no GPU here: PyTorch sees no CUDA device")
+    torch = need_torch(params["device"])
     with torch.inference_mode():
         found = {"steps": _steps, "kernel": _kernel}[params["part"]](params)
     if params["device"] == "cuda":

@@ -39,9 +39,9 @@ from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Table, finished
 from experiments.engines import WARM_UP, open_engine
 from experiments.figures import ENGINES as COLOURS
-from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, replay_cases
+from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, need_torch, replay_cases
 from experiments.tails import ENGINE, OURS
-from experiments.trial import NotRunError, Params
+from experiments.trial import Params
 
 __all__ = ["CLAIMS", "TABLES", "Request", "arrivals_of", "grid", "plot", "trial"]
 
@@ -91,13 +91,7 @@ def grid(preset: str, *, device: str = "cpu", model: str = "", sources: Sequence
 
 def trial(params: Params) -> dict[str, Any]:
     """One batch, source and way to arrive in all engines: of each, seconds by request (`Request.told`), and in all."""
-    try:
-        import torch
-        import transformers  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise NotRunError(f"{error.name} is not installed. Run: pip install '.[generate]'") from None
-    if params["device"] == "cuda" and not torch.cuda.is_available():
-        raise NotRunError("no GPU here: PyTorch sees no CUDA device")
+    torch = need_torch(params["device"])
     if params["device"] == "cpu":
         torch.set_num_threads(1)
     peers = installed_peers()
