@@ -23,6 +23,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol, cast
 
@@ -41,6 +42,7 @@ __all__ = [
     "find_experiment",
     "list_experiments",
     "repeated",
+    "without_folders",
 ]
 
 PRESETS: Final = ("smoke", "quick", "full")
@@ -143,6 +145,13 @@ def repeated(grid: Sequence[Params], times: int) -> list[list[Params]]:
     """The grid `times` times, one list for each pass; from the second on its trials have a parameter `repeat`."""
     again: list[list[Params]] = [[{**params, "repeat": number} for params in grid] for number in range(1, times)]
     return [list(grid), *again]
+
+
+def without_folders(option: str) -> str:
+    """An option of a grid as it is recorded, without the folders of this machine."""
+    name, equals, value = option.partition("=")
+    parts = (Path(part).name if Path(part).is_absolute() else part for part in value.split(","))
+    return f"{name}{equals}{','.join(parts)}"
 
 
 def _read_option(text: str, default: Any, kind: str) -> Any:

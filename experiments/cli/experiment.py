@@ -112,7 +112,7 @@ def run(
     from experiments.executors import make_executor
     from experiments.history import keep_run
     from experiments.ledger import Ledger, params_hash
-    from experiments.registry import find_experiment, repeated
+    from experiments.registry import find_experiment, repeated, without_folders
     from experiments.report import provenance, rows_of
     from experiments.running import Result
     from experiments.sweep import run_sweep, take_part
@@ -123,7 +123,7 @@ def run(
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0])) from None
     command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
-    command += "".join(f" --set {_shown(option)}" for option in options or ())
+    command += "".join(f" --set {without_folders(option)}" for option in options or ())
     command += "" if repeats == 1 else f" --repeats {repeats}"
     if executor != "serial":
         command += " --executor " + ("dask:ADDRESS" if executor.startswith("dask:") else executor)
@@ -174,13 +174,6 @@ def run(
         say_json({"claims": rows_of(result.claims()), "trials": rows_of(frame)})
     never = any(one.claim.always and one.word == "refuted" for one in result.verdicts())
     raise typer.Exit(int(never or (frame["status"] == "error").any()))
-
-
-def _shown(option: str) -> str:
-    """An option of the grid, without the folders of this machine."""
-    name, equals, value = option.partition("=")
-    parts = (Path(part).name if Path(part).is_absolute() else part for part in value.split(","))
-    return f"{name}{equals}{','.join(parts)}"
 
 
 def _place(part: str | None) -> tuple[int, int]:

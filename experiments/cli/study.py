@@ -19,6 +19,9 @@ def study(
     gpu: Annotated[bool, typer.Option("--gpu", help="The part that needs a GPU, within eight minutes.")] = False,
     only: Annotated[list[str] | None, typer.Option("--only", help="One section. Again for each.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Say what would run, and for about how long.")] = False,
+    model: Annotated[
+        str, typer.Option("--model", help="Ask this model, by name or path, in the parts that ask one: accuracy.")
+    ] = "",
     smoke: Annotated[bool, typer.Option("--smoke", help="The smallest preset, on a CPU: does it run?")] = False,
     minutes: Annotated[
         float | None, typer.Option(help="Begin no trial after so many minutes.", show_default="8 with --gpu")
@@ -42,8 +45,10 @@ def study(
     console = Console(width=None if sys.stdout.isatty() else 200)
     if smoke and record:
         raise typer.BadParameter("--smoke measures nothing that could be kept: leave out --record")
+    if smoke and model:
+        raise typer.BadParameter("--smoke asks the demo model: leave out --model")
     try:
-        parts = worth(gpu=gpu, only=only or ())
+        parts = worth(gpu=gpu, only=only or (), model=model)
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0])) from None
     if listed:
@@ -58,7 +63,7 @@ def study(
     with resumable(ledger, console), Ledger(ledger) as book:
         for part in parts:
             began = time.monotonic()
-            result = run_part(part, book, preset="smoke" if smoke else "", until=until, console=console)
+            result = run_part(part, book, smoke=smoke, until=until, console=console)
             if result is None:
                 left.append(part.section)
                 continue
