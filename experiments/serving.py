@@ -40,7 +40,7 @@ from experiments.columns import Column, Table, finished
 from experiments.engines import WARM_UP, open_engine
 from experiments.figures import ENGINES as COLOURS
 from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, need_torch, replay_cases
-from experiments.tails import ENGINE, OURS
+from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
 
 __all__ = ["CLAIMS", "TABLES", "Request", "arrivals_of", "grid", "plot", "trial"]
@@ -323,9 +323,9 @@ def _rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
                     "arrivals": _arrivals(row),
                     "engine": name,
                     "first": 1e3 * float(np.mean([_first(one) for one in requests])),
-                    "first p99": 1e3 * float(np.quantile([_first(one) for one in requests], 0.99, method="higher")),
+                    "first p99": 1e3 * quantile([_first(one) for one in requests], 0.99),
                     "token": 1e3 * float(np.mean([_token(one) for one in requests])),
-                    "gap": 1e3 * float(np.quantile(_gaps(requests), 0.99, method="higher")),
+                    "gap": 1e3 * quantile(_gaps(requests), 0.99),
                     "throughput": sum(len(one["tokens"]) for one in requests) / seconds,
                     "goodput": good / seconds,
                     "requests": len(requests),
