@@ -75,8 +75,8 @@ PARTS: Final = (
         preset="quick",
         gpu=True,
     ),
-    Part("masks", "masks", "the whole field on 400 schemas, XGrammar twice", 40, ("limit=400", FIELD), own=True),
-    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 45, own=True, timeout_s=300),
+    Part("masks", "masks", "the whole field on 400 schemas, XGrammar twice", 20, ("limit=400", FIELD), own=True),
+    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 25, own=True, timeout_s=300),
     Part("grammars", "grammars", "XGrammar's figure 1: grammars that are no schemas", 2),
     Part(
         "masks whole folder",
@@ -87,9 +87,9 @@ PARTS: Final = (
         own=True,
         timeout_s=60,
     ),
-    Part("serving", "serving", "figure 9 and table 3 on a CPU, Poisson", 40),
+    Part("serving", "serving", "figure 9 and table 3 on a CPU, Poisson", 25),
     Part("compile-dynamic", "compile-dynamic", "figure 6", 15),
-    Part("scale", "scale", "the post's figure 2", 60, own=True, timeout_s=300),
+    Part("scale", "scale", "the post's figure 2", 22, own=True, timeout_s=300),
     Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 150),
     Part("dispatch-size", "dispatch-size", "table 2", 5),
     Part(
@@ -104,7 +104,7 @@ PARTS: Final = (
             "model=smollm2",
         ),
     ),
-    Part("service", "service", "a server under load", 30),
+    Part("service", "service", "a server under load", 12),
 )
 """In the order of what they are worth."""
 

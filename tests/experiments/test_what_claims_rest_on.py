@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, compile_dynamic, dispatch_size, masks, parsers, scale, tools
+from experiments import ablation, compile_dynamic, dispatch_size, masks, panel_latency, parsers, scale, tools
 from experiments.claims import ClaimVerdict, judge, share
 from experiments.registry import find_experiment
 from workbench.peers.toolsets import Tool, ToolSet
@@ -121,6 +121,23 @@ def test_the_first_mask_counts_for_dispatching_tags() -> None:
     frame = pd.DataFrame([{"status": "ok", **times}] * 10)
     assert verdict(dispatch_size, "compiles and makes its first mask", frame).size == 0.7
     assert str(verdict(dispatch_size, "The first mask alone", frame)) == "refuted"
+
+
+def test_a_run_of_a_case_is_a_unit_of_coming_back() -> None:
+    rows = [
+        {
+            "status": "ok",
+            "case": case,
+            "run": run,
+            "forward_ms": [30.0] * 9,
+            "back_ms": [20.0 + 20 * (run and case == 4)] * 9,
+        }
+        for case in range(6)
+        for run in range(2)
+    ]
+    found = verdict(panel_latency, "going back", pd.DataFrame(rows))
+    assert (found.word, found.units, round(found.size, 3)) == ("refuted", 12, 1.333)  # one run is enough
+    assert str(verdict(panel_latency, "going back", pd.DataFrame(rows[:8] + rows[10:] + rows[:2]))) == "held"
 
 
 def test_answers_that_a_limit_cut_off_are_told() -> None:
