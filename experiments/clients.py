@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from experiments.machine import resident_bytes
 from experiments.synthetic_schemas import make_case, make_tool
 from experiments.trial import NotRunError
 
@@ -81,11 +81,6 @@ class Server:
     address: str
     pid: int
     memory: list[tuple[int, int]] = field(default_factory=list)
-
-    def resident_bytes(self) -> int:
-        """Bytes of the process in memory."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
@@ -170,7 +165,7 @@ async def ask_all(server: Server, requests: Sequence[Asked], clients: int) -> li
                 asked = waiting.pop()
                 outcomes.append(await _ask(client, asked))
                 if len(outcomes) % max(1, clients) == 0:
-                    server.memory.append((len(outcomes), server.resident_bytes()))
+                    server.memory.append((len(outcomes), resident_bytes(server.pid)))
 
     await asyncio.gather(*(one() for _ in range(clients)))
     return outcomes

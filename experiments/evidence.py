@@ -94,7 +94,6 @@ def _tool_masks(caption: str) -> Cell:
 
 
 WARM_128: Final = {"source": "schemas", "rows": "128", "pass": "warm"}
-CPU_LOOP: Final = "no: a shape of hidden size 128 on one core, given texts; no server, no GPU, no prompt"
 DEVICE: Final = "no: steps on an H100 with given texts and random weights; not whole requests, nor SGLang"
 ROWS: Final = (
     Row(
@@ -186,33 +185,11 @@ ROWS: Final = (
         differs="no: tools of BFCL, where the paper has CONFETTI",
     ),
     Row(
-        "figure 9",
-        "Latency end to end: tokens a second, % of unconstrained",
-        "e2e",
-        "tokens a second in the worst setting, ours with all logits, % of unconstrained",
-        differs=CPU_LOOP,
-    ),
-    Row(
         "figure 9, a GPU",
         "What masks add to a step at batch 1 to 128, %",
         "gpu",
         "added to a free step in the worst setting, masks known, %",
         differs=DEVICE,
-    ),
-    Row(
-        "table 3",
-        "Tokens a second at batch 64",
-        "e2e",
-        "added to a free token in the worst setting, ours with all logits / best peer",
-        Cell(
-            "Serving: time to the first token (prompt read before), throughput once masks are known (trimmed means)",
-            "tokens a second",
-            "tokens/s",
-            {"source": "schemas", "rows": "64"},
-        ),
-        "llguidance",
-        "ours, all logits",
-        differs=CPU_LOOP,
     ),
     Row(
         "table 3, a GPU",

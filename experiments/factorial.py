@@ -31,19 +31,17 @@ from experiments.columns import Column, Table
 from experiments.datasets import CaseName, find_cases, load_case
 from experiments.measurement import first_valid, measure, request_ns
 from experiments.trial import Params
+from workbench.comparing.ablating import FIRST, MECHANISMS
+from workbench.comparing.factorial import contrasts
 from workbench.peers.ours import Ours
 
 __all__ = ["CLAIMS", "FACTORS", "TABLES", "grid", "options_of", "plot", "sample", "trial"]
 
 FACTORS: Final[Mapping[str, tuple[str, Mapping[bool, Any]]]] = {
-    "jit": ("just-in-time masks", {False: {"jit": "all"}, True: {"jit": 0}}),
-    "cache": (
-        "cross-grammar cache",
-        {False: {"cross_grammar_cache": False}, True: {"cross_grammar_cache": True}},
-    ),
-    "repetition": ("repetition compression", {False: {"repetition": "expand"}, True: {"repetition": "compress"}}),
+    name: (MECHANISMS[name][0], {False: step.off, True: step.on})
+    for name, step in zip(FIRST, ablation.STEPS[: len(FIRST)], strict=True)
 }
-"""By parameter: the mechanism, and the options without and with it."""
+"""By parameter: the mechanism, and the options without and with it; they are the first steps of the ablation."""
 COMBINATIONS: Final = tuple(product((False, True), repeat=len(FACTORS)))
 BOUND: Final = re.compile(r'"(?:min|max)(?:Items|Length|Properties)": *(\d+)')
 LARGE: Final = 100
@@ -128,12 +126,7 @@ def _gains(trials: pd.DataFrame, factor: str) -> Times | None:
     """Of each schema the logarithm of a request's time without the mechanism over that with it, averaged over the
     combinations of the other two; None where a combination is missing."""
     times = _medians(trials, "request_ns")
-    if len(times) < len(COMBINATIONS):
-        return None
-    at = list(FACTORS).index(factor)
-    gains = [np.log(times[on]) - np.log(times[(*on[:at], True, *on[at + 1 :])]) for on in COMBINATIONS if not on[at]]
-    found: Times = np.mean(gains, axis=0)
-    return found
+    return contrasts(times)[list(FACTORS).index(factor),] if len(times) == len(COMBINATIONS) else None
 
 
 def _gain(factor: str) -> Callable[[pd.DataFrame], Effect | None]:

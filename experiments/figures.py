@@ -18,7 +18,6 @@ __all__ = ["BLUE", "ENGINES", "GREEN", "RED", "YELLOW", "Draw", "bars", "label_d
 
 ENGINES: Final[Mapping[str, str]] = {
     "ours": "#2f6db5",
-    "ours, all logits": "#7fb2e5",
     "ours, grammars remembered": "#7fb2e5",
     "ours, made tools alone": "#7fb2e5",
     "xgrammar": "#b5402f",

@@ -32,12 +32,13 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect
+from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
 from experiments.measurement import rotate
-from experiments.replay_cases import LONGEST_SCHEMA, installed_peers, lay_out, masks_of, replay_cases
-from experiments.trial import NotRunError, Params
+from experiments.replay_cases import LONGEST_SCHEMA, PEERS, installed_peers, lay_out, masks_of, need_torch, replay_cases
+from experiments.trial import Params
 
-__all__ = ["CLAIMS", "grid", "model_of", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "TABLES", "grid", "model_of", "plot", "trial"]
 
 MODEL: Final = "random:llama-3.1-8b"
 ROWS: Final = (1, 16, 128)
@@ -47,6 +48,8 @@ STEPS: Final = {"smoke": 3, "quick": 48, "full": 48}
 WARM: Final = {"smoke": 1, "quick": 3, "full": 6}  # passes
 LONGEST: Final = {"smoke": 800, "quick": 800, "full": LONGEST_SCHEMA}  # characters of a schema
 REPEATS: Final = 21
+ADDED: Final = "added to the free step of the same batch"
+FLOOR: Final = "copying as many bytes as the kernel has to read and write, at this device's own speed"
 COPIED: Final = 1 << 30  # bytes, to see how fast the device's memory is
 LOOPS: Final[Mapping[str, Mapping[str, bool]]] = {
     "free": {},
@@ -77,13 +80,7 @@ def grid(preset: str) -> list[Params]:
 
 def trial(params: Params) -> dict[str, Any]:
     """Steps: `ns` by pass and loop, lists of nanoseconds, and bytes of each step.  Kernel: `ns` by kernel."""
-    try:
-        import torch
-        import transformers  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise NotRunError(f"{error.name} is not installed. Run: pip install '.[generate]'") from None
-    if params["device"] == "cuda" and not torch.cuda.is_available():
-        raise NotRunError("no GPU here: PyTorch sees no CUDA device")
+    torch = need_torch(params["device"])
     with torch.inference_mode():
         found = {"steps": _steps, "kernel": _kernel}[params["part"]](params)
     if params["device"] == "cuda":
@@ -234,41 +231,97 @@ def _clock(device: str, call: Callable[[], object]) -> list[int]:
 # -- the result ------------------------------------------------------------------------------------------------------
 
 
-def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Time of a step beside the free one, bytes of masks, and the kernels beside what they must move at least."""
-    steps, sent, kernels = [], [], []
-    for row in frame[frame["status"] == "ok"].to_dict("records"):
-        if row["part"] == "kernel":
-            floor = row["least_bytes"] / row["bytes_a_ns"]
-            told = {f"{name}, us": float(np.median(times)) / 1e3 for name, times in row["ns"].items()}
-            kernels.append({"device": row["device"], "rows": row["rows"], "type": row["dtype"]} | told)
-            kernels[-1]["floor, us"] = floor / 1e3
-            continue
+def _steps_of(trials: pd.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Trials of steps, each with what names its rows."""
+    rows = where(trials, part="steps").to_dict("records")
+    return [(row, {name: row[name] for name in ("device", "source", "rows")}) for row in rows]
+
+
+def _added_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    found = []
+    for row, head in _steps_of(trials):
         for which, spent in row["ns"].items():
-            head = {"device": row["device"], "source": row["source"], "rows": row["rows"], "pass": which}
-            told = {"model alone, ms": float(np.median(row["pass_ns"])) / 1e6}
-            told["free, ms"] = float(np.median(spent["free"])) / 1e6
+            told = head | {"pass": which, "steps": len(spent["free"])}
+            told |= {"model": float(np.median(row["pass_ns"])) / 1e6, "free": float(np.median(spent["free"])) / 1e6}
             for name in row["loops"]:
-                if name != "free":
-                    told[f"{name}, % more"] = _added(spent, name)
-            for name in row["loops"]:
-                told[f"{name}, 99th of 100, ms"] = float(np.quantile(spent[name], 0.99)) / 1e6
-            steps.append(head | told | {"steps": len(spent["free"])})
-            sizes = np.array(row["bytes"][which])
-            rows_of_bits = row["rows"] * row["row_bytes"]
-            sent.append(head | {"bytes a step": sizes.mean(), "most": sizes.max(), "as rows of bits": rows_of_bits})
-    found = {
-        "A step: the free one, and what masks add": pd.DataFrame(steps),
-        "Bytes that masks take to the device, a step": pd.DataFrame(sent),
-        "The kernels alone (median), beside the time in which the device copies what must move": pd.DataFrame(kernels),
-    }
-    return {caption: table for caption, table in found.items() if len(table)}
+                told[f"{name} more"] = _added(spent, name)
+                told[f"{name} p99"] = float(np.quantile(spent[name], 0.99)) / 1e6
+            found.append(told)
+    return found
+
+
+def _sent_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        head | {"pass": which, "mean": np.mean(sizes), "most": max(sizes), "bits": row["rows"] * row["row_bytes"]}
+        for row, head in _steps_of(trials)
+        for which, sizes in row["bytes"].items()
+    ]
+
+
+def _kernel_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {name: row[name] for name in ("device", "rows", "dtype")}
+        | {name: float(np.median(times)) / 1e3 for name, times in row["ns"].items()}
+        | {"floor": row["least_bytes"] / row["bytes_a_ns"] / 1e3}
+        for row in where(trials, part="kernel").to_dict("records")
+    ]
+
+
+DEVICE: Final = Column("device", help="where the model and its logits are")
+ROWS_COLUMN: Final = Column("rows", help="how many")
+BATCH: Final = (
+    DEVICE,
+    Column("source", help="what was measured"),
+    ROWS_COLUMN,
+    Column("pass", help="what was measured"),
+)
+OF_BATCH: Final = "for masks, of this batch: the mean of the steps, and the greatest"
+KERNELS: Final = ("auto (triton)", "auto (torch)", "llguidance", "torch (torch)", "xgrammar")
+LOOP_NAMES: Final = (*LOOPS, *PEERS)
+TABLES: Final = (
+    Table(
+        "A step: the free one, and what masks add",
+        (
+            *BATCH,
+            Column("model", "model alone", "ms", "the model's pass, without masks and draws"),
+            Column("free", "free", "ms", "a token without any grammar"),
+            *(Column(f"{name} more", f"{name}, % more", "", ADDED) for name in LOOP_NAMES if name != "free"),
+            *(
+                Column(f"{name} p99", f"{name}, 99th of 100", "ms", "99 % of the steps take at most this")
+                for name in LOOP_NAMES
+            ),
+            Column("steps", help="how many were timed"),
+        ),
+        rows=_added_rows,
+    ),
+    Table(
+        "Bytes that masks take to the device, a step",
+        (
+            *BATCH,
+            Column("mean", "bytes a step", help=OF_BATCH),
+            Column("most", help=OF_BATCH),
+            Column("bits", "as rows of bits", help="bytes that a step would send if each row's mask were sent"),
+        ),
+        rows=_sent_rows,
+    ),
+    Table(
+        "The kernels alone (median), beside the time in which the device copies what must move",
+        (
+            DEVICE,
+            ROWS_COLUMN,
+            Column("dtype", "type", help="of the logits"),
+            *(Column(name, name, "us", "one call of this kernel for all rows") for name in KERNELS),
+            Column("floor", "floor", "us", FLOOR),
+        ),
+        rows=_kernel_rows,
+    ),
+)
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
     """What each loop adds to a free step, warm, by batch."""
     figure = go.Figure()
-    done = [row for row in frame.to_dict("records") if row["status"] == "ok" and row["part"] == "steps"]
+    done = where(frame, part="steps").to_dict("records")
     names = [f"{row['source']}, {row['rows']} rows" for row in done]
     for loop in dict.fromkeys(loop for row in done for loop in row["loops"] if loop != "free"):
         added = [_added(row["ns"]["warm"], loop) if loop in row["loops"] else None for row in done]
@@ -286,8 +339,7 @@ def _added(spent: Mapping[str, Any], loop: str, chosen: Any = slice(None)) -> fl
 
 def _measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Trials of steps on a GPU: what a CPU says about a GPU's claims is nothing."""
-    done = frame[(frame["status"] == "ok") & (frame["part"] == "steps") & (frame["device"] == "cuda")]
-    return [dict(row) for row in done.to_dict("records")]
+    return [{**row} for row in where(frame, part="steps", device="cuda").to_dict("records")]
 
 
 def _worst_added(frame: pd.DataFrame) -> Effect | None:

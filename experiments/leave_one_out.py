@@ -43,6 +43,7 @@ from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
 from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
 from experiments.pairs import Pooled
+from experiments.tails import quantile
 from experiments.tools import draw_tools
 from experiments.trial import NotRunError, Params
 from experiments.walk import quiet, walk
@@ -260,7 +261,7 @@ class Pair:
 
 
 def _statistic(metric: str, values: Times) -> float:
-    return float(np.quantile(values, 0.999, method="higher") if metric.endswith("p99.9") else values.mean())
+    return quantile(values, 0.999) if metric.endswith("p99.9") else float(values.mean())
 
 
 def _least_times(work: Sequence[Mapping[str, Any]]) -> dict[str, list[Times]]:

@@ -235,15 +235,6 @@ class Ledger:
                 found.append({"section": section, "sweep": sweep, "command": command, "keys": hashes})
         return found
 
-    def sweeps(self) -> pd.DataFrame:
-        """One row a sweep: trials by status, first and last start."""
-        return pd.read_sql_query(
-            "SELECT sweep, COUNT(*) AS trials, SUM(status = 'ok') AS ok, SUM(status = 'error') AS errors,"
-            " SUM(status = 'not run') AS not_run, MIN(started) AS first, MAX(started) AS last"
-            " FROM trial GROUP BY sweep ORDER BY sweep",
-            self._db,
-        )
-
     def frame(self, sweep: str, hashes: Sequence[str] | None = None) -> pd.DataFrame:
         """One row a trial: its parameters, its metrics, then `status`, `error`, `seconds`, `started`, `load`, `git`,
         `machine` (digest).  In the order of recording, or of `hashes`, which must all be recorded."""

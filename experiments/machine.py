@@ -12,7 +12,7 @@ from pathlib import Path
 
 import kernels_core
 
-__all__ = ["Machine", "commit_name", "describe_machine", "system_load"]
+__all__ = ["Machine", "commit_name", "describe_machine", "resident_bytes", "system_load"]
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # Everything whose version can change a number.
@@ -82,6 +82,12 @@ def commit_name() -> str | None:
 def system_load() -> float:
     """Runnable processes, averaged over the last minute: far above 1 means that timings were disturbed."""
     return round(os.getloadavg()[0], 2)
+
+
+def resident_bytes(process: int | str = "self") -> int:
+    """Bytes of this process, or of that of a number, that are in memory (Linux)."""
+    with open(f"/proc/{process}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

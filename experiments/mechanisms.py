@@ -20,7 +20,7 @@ from typing import Any, Final
 import kernels_core
 from kernels_core.laboratory import NAMES, without
 
-__all__ = ["MECHANISMS", "NOTHING", "Mechanism", "current_name", "find_mechanism"]
+__all__ = ["MECHANISMS", "NOTHING", "Mechanism", "find_mechanism"]
 
 ROOT: Final = Path(kernels_core.__file__).parent
 NOTHING: Final = "nothing"
@@ -141,32 +141,8 @@ MECHANISMS: Final = (
 """All mechanisms, near what they belong to."""
 
 
-RECORDED: Final = {
-    "deferred terms": "deferrable terms",
-    "kept verdicts": "kept token sets",
-    "loops": "self-loops",
-    "outline": "byte-class trie",
-    "plain calls": "deferrable calls",
-    "put off": "lazy documents",
-    "remembered languages": "memoised languages",
-    "searches": "unanchored searches",
-    "shared weights": "shared size estimates",
-    "usual base": "reference states",
-}
-"""Names of mechanisms in trials that were recorded before they were renamed."""
-
-
-def current_name(recorded: str) -> str:
-    """The present name of a mechanism that a trial was recorded under."""
-    return RECORDED.get(recorded, recorded)
-
-
 def find_mechanism(name: str) -> Mechanism:
-    """The mechanism called `name`, now or when a trial was recorded; `NOTHING` is one that leaves nothing out.
-
-    `KeyError` names the known ones.
-    """
-    name = current_name(name)
+    """The mechanism called `name`; `NOTHING` is one that leaves nothing out.  `KeyError` names the known ones."""
     if name == NOTHING:
         return Mechanism(NOTHING, ())
     for mechanism in MECHANISMS:

@@ -13,7 +13,6 @@ An experiment is a module that declares
 
 Tables, legends, the results page, the report and the verdicts are made of these.  Figures and claims see the trials
 that were finished, one row each (`Ledger.frame`).  Adding one means writing the module and a line in `CATALOGUE`.
-`e2e`, `generation` and `gpu` have `tables(frame)` in place of `TABLES`, and their heads in `legend.py`.
 Read on: `sweep.py` (running), `report.py` (writing down).
 """
 
@@ -24,6 +23,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol, cast
 
@@ -32,7 +32,6 @@ import plotly.graph_objects as go
 
 from experiments.claims import Claim
 from experiments.columns import Table, finished
-from experiments.legend import meanings
 from experiments.trial import Params
 
 __all__ = [
@@ -43,21 +42,23 @@ __all__ = [
     "find_experiment",
     "list_experiments",
     "repeated",
+    "without_folders",
 ]
 
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final = (
-    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "e2e", "factorial", "formal", "generation", "gpu",
-    "grammars", "growth", "leave-one-out", "masks", "memory", "panel-latency", "parsers", "pipeline", "reuse",
-    "scale", "service", "serving", "small-model", "soak", "tax", "tools",
+    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "factorial", "formal", "gpu", "grammars", "growth",
+    "leave-one-out", "masks", "panel-latency", "parsers", "pipeline", "reuse", "scale", "service", "serving", "soak",
+    "tax", "tools",
 )  # fmt: skip
 """The module of each has its name, with underscores."""
 STATEMENTS: Final = ("Source", "Claim", "Refuted by")
 
 
 class ExperimentModule(Protocol):
-    """What a module must have to be an experiment, beside `TABLES` or `tables`."""
+    """What a module must have to be an experiment."""
 
+    TABLES: Sequence[Table]
     CLAIMS: Sequence[Claim]
 
     def grid(self, preset: str, **options: Any) -> Sequence[Params]: ...
@@ -103,13 +104,7 @@ class Experiment:
 
     def tables(self, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """The declared tables, by caption; `attrs["help"]` of each says what its heads mean."""
-        declared: Sequence[Table] = getattr(self.module, "TABLES", ())
-        if declared:
-            return {caption: shown for table in declared for caption, shown in table.shown(frame).items()}
-        found: dict[str, pd.DataFrame] = dict(self.module.tables(frame))  # type: ignore[attr-defined]
-        for table in found.values():
-            table.attrs["help"] = meanings(table.columns)
-        return found
+        return {caption: shown for table in self.module.TABLES for caption, shown in table.shown(frame).items()}
 
     def plot(self, frame: pd.DataFrame) -> go.Figure:
         """The figure, without its title."""
@@ -120,7 +115,7 @@ class Experiment:
         """Check that `module` is an experiment; `TypeError` says what it lacks."""
         missing = [function for function in ("grid", "trial", "plot") if not callable(getattr(module, function, None))]
         tables = getattr(module, "TABLES", ())
-        if not (tables and all(isinstance(table, Table) for table in tables)) and not hasattr(module, "tables"):
+        if not tables or not all(isinstance(table, Table) for table in tables):
             missing.append("TABLES")
         claims = getattr(module, "CLAIMS", ())
         if not claims or not all(isinstance(claim, Claim) for claim in claims):
@@ -150,6 +145,13 @@ def repeated(grid: Sequence[Params], times: int) -> list[list[Params]]:
     """The grid `times` times, one list for each pass; from the second on its trials have a parameter `repeat`."""
     again: list[list[Params]] = [[{**params, "repeat": number} for params in grid] for number in range(1, times)]
     return [list(grid), *again]
+
+
+def without_folders(option: str) -> str:
+    """An option of a grid as it is recorded, without the folders of this machine."""
+    name, equals, value = option.partition("=")
+    parts = (Path(part).name if Path(part).is_absolute() else part for part in value.split(","))
+    return f"{name}{equals}{','.join(parts)}"
 
 
 def _read_option(text: str, default: Any, kind: str) -> Any:

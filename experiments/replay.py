@@ -3,7 +3,7 @@ and then the text's own token is taken, so that every engine sees the same text 
 
 `Replay` is `workbench.generation.Engine` that does so; `PeerReplay` the same with another engine's masks and its own
 kernel for putting them on logits, through the calls that engine offers for batches.
-Read on: `replay_cases.py` (what is replayed), `e2e.py`.
+Read on: `replay_cases.py` (what is replayed), `gpu.py`.
 """
 
 from __future__ import annotations
@@ -126,13 +126,6 @@ class PeerReplay(Replay):
         self._bits = torch.full((len(texts), words), -1, dtype=torch.int32, pin_memory=pinned)
         self._kernel = peer_kernel(name)
         self._fill_all = batch_fill(name)
-
-    def warm_up(self, constraint: Any) -> None:
-        """One mask by the call for batches, and the kernel on all rows: what these make once (llguidance compiles a
-        kernel) is no part of a text's first step."""
-        self._fill_all([constraint.matcher], self._bits[:1])
-        logits = torch.zeros(len(self.texts), self.info.vocab_size, device=self._device)
-        self._kernel(logits, self._bits.to(self._device))
 
     def start_with(self, constraints: Sequence[Any]) -> None:
         """`start`, with fresh constraints; those that are equal objects are forks of one."""

@@ -1,6 +1,6 @@
 """The grammars and texts along which whole steps are replayed: JSON schemas with instances, or tools with calls.
 
-Read on: `replay.py` (the steps), `e2e.py` and `gpu.py` (what is measured).
+Read on: `replay.py` (the steps), `gpu.py` and `serving.py` (what is measured).
 """
 
 from __future__ import annotations
@@ -19,12 +19,24 @@ from workbench.peers.base import RefusedError
 if TYPE_CHECKING:
     from kernels_core.mask_rows import MaskRows
 
-__all__ = ["LONGEST_SCHEMA", "PEERS", "Case", "installed_peers", "lay_out", "masks_of", "replay_cases"]
+__all__ = ["LONGEST_SCHEMA", "PEERS", "Case", "installed_peers", "lay_out", "masks_of", "need_torch", "replay_cases"]
 
 PEERS: Final = ("xgrammar", "llguidance")
 DISTINCT: Final = 16  # schemas of a batch: rows share them, as in a server
 TOOLS: Final = 20
 LONGEST_SCHEMA: Final = 4_000  # characters: peers need seconds for more
+
+
+def need_torch(device: str) -> Any:
+    """PyTorch; `NotRunError` where it or the device is missing, or transformers."""
+    try:
+        import torch
+        import transformers  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise NotRunError(f"{error.name} is not installed. Run: pip install '.[generate]'") from None
+    if device == "cuda" and not torch.cuda.is_available():
+        raise NotRunError("no GPU here: PyTorch sees no CUDA device")
+    return torch
 
 
 def installed_peers() -> list[str]:

@@ -30,8 +30,8 @@ from experiments.columns import Column, Table
 from experiments.engines import open_engine
 from experiments.figures import ENGINES as COLOURS
 from experiments.figures import lines
+from experiments.machine import resident_bytes
 from experiments.measurement import measure, rotate
-from experiments.memory import resident_bytes
 from experiments.pairs import over
 from experiments.synthetic_schemas import make_tool
 from experiments.tails import ENGINE, OURS, quantile

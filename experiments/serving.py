@@ -40,9 +40,9 @@ from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Table, finished
 from experiments.engines import WARM_UP, open_engine
 from experiments.figures import ENGINES as COLOURS
-from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, replay_cases
-from experiments.tails import ENGINE, OURS
-from experiments.trial import NotRunError, Params
+from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, need_torch, replay_cases
+from experiments.tails import ENGINE, OURS, quantile
+from experiments.trial import Params
 
 __all__ = ["CLAIMS", "TABLES", "Request", "arrivals_of", "grid", "plot", "trial"]
 
@@ -93,13 +93,7 @@ def grid(preset: str, *, device: str = "cpu", model: str = "", sources: Sequence
 
 def trial(params: Params) -> dict[str, Any]:
     """One batch, source and way to arrive in all engines: of each, seconds by request (`Request.told`), and in all."""
-    try:
-        import torch
-        import transformers  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise NotRunError(f"{error.name} is not installed. Run: pip install '.[generate]'") from None
-    if params["device"] == "cuda" and not torch.cuda.is_available():
-        raise NotRunError("no GPU here: PyTorch sees no CUDA device")
+    torch = need_torch(params["device"])
     if params["device"] == "cpu":
         torch.set_num_threads(1)
     peers = installed_peers()
@@ -335,9 +329,9 @@ def _rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
                     "arrivals": _arrivals(row),
                     "engine": name,
                     "first": 1e3 * float(np.mean([_first(one) for one in requests])),
-                    "first p99": 1e3 * float(np.quantile([_first(one) for one in requests], 0.99, method="higher")),
+                    "first p99": 1e3 * quantile([_first(one) for one in requests], 0.99),
                     "token": 1e3 * float(np.mean([_token(one) for one in requests])),
-                    "gap": 1e3 * float(np.quantile(_gaps(requests), 0.99, method="higher")),
+                    "gap": 1e3 * quantile(_gaps(requests), 0.99),
                     "throughput": sum(len(one["tokens"]) for one in requests) / seconds,
                     "goodput": good / seconds,
                     "requests": len(requests),

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.held import are_full, held_by
-from experiments.memory import resident_bytes
+from experiments.machine import resident_bytes
 from experiments.strangers import Kind, Request, make_request
 from kernels_core import (
     BudgetExceededError,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +25,7 @@ import pandas as pd
 from experiments.columns import Column
 from experiments.datasets import CaseName, DataError, load_case
 from experiments.measurement import FLOOR
-from experiments.tails import ENGINE
+from experiments.tails import ENGINE, quantile
 
 __all__ = ["BY_KEYWORD", "BY_SPLIT", "by_keyword", "by_split", "statuses"]
 
@@ -169,13 +169,9 @@ def _timed(rows: pd.DataFrame) -> dict[str, float]:
         name: float(of(np.array(times, dtype=float))) / 1e3 if times else float("nan")
         for name, times, of in (
             ("first", first, np.mean),
-            ("first p99", first, _p99),
+            ("first p99", first, partial(quantile, share=0.99)),
             ("mask", masks, np.mean),
-            ("mask p99", masks, _p99),
+            ("mask p99", masks, partial(quantile, share=0.99)),
             ("mask max", masks, np.max),
         )
     }
-
-
-def _p99(times: Any) -> Any:
-    return np.quantile(times, 0.99, method="higher")

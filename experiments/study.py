@@ -8,16 +8,18 @@ Read on: `evidence.py` (which numbers answer which question), `cli/study.py` (th
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
 from experiments.executors import make_executor
 from experiments.ledger import Ledger, params_hash
-from experiments.registry import find_experiment, repeated
+from experiments.registry import find_experiment, without_folders
 from experiments.report import provenance
 from experiments.running import Result
 from experiments.sweep import run_sweep
@@ -25,6 +27,7 @@ from experiments.sweep import run_sweep
 __all__ = ["GPU_MINUTES", "PARTS", "Part", "run_part", "worth"]
 
 GPU_MINUTES: Final = 8.0
+MODEL: Final = "model="
 FIELD: Final = "engines=ours,xgrammar,xgrammar-default,llguidance,glrmask,maskforge"
 
 
@@ -43,17 +46,20 @@ class Part:
     minutes: float
     options: tuple[str, ...] = ()
     preset: str = "full"
-    repeats: int = 1
     own: bool = False
     timeout_s: float = 120.0
     gpu: bool = False
+
+    @property
+    def model(self) -> str:
+        """What writes; "" where no model does."""
+        return next((option.removeprefix(MODEL) for option in self.options if option.startswith(MODEL)), "")
 
     @property
     def command(self) -> str:
         """The same run by itself."""
         said = ["python -m workbench experiment run", self.experiment, *(["--quick"] if self.preset == "quick" else [])]
         said += [f"--set {option}" for option in self.options]
-        said += [f"--repeats {self.repeats}"] if self.repeats > 1 else []
         said += [f"--executor processes:1 --timeout {self.timeout_s:.0f}"] if self.own else []
         return " ".join([*said, *([f"--section '{self.section}'"] if self.section != self.experiment else [])])
 
@@ -69,8 +75,8 @@ PARTS: Final = (
         preset="quick",
         gpu=True,
     ),
-    Part("masks", "masks", "the whole field on 400 schemas, XGrammar twice", 40, ("limit=400", FIELD), own=True),
-    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 45, own=True, timeout_s=300),
+    Part("masks", "masks", "the whole field on 400 schemas, XGrammar twice", 20, ("limit=400", FIELD), own=True),
+    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 25, own=True, timeout_s=300),
     Part("grammars", "grammars", "XGrammar's figure 1: grammars that are no schemas", 2),
     Part(
         "masks whole folder",
@@ -81,62 +87,79 @@ PARTS: Final = (
         own=True,
         timeout_s=60,
     ),
-    Part("serving", "serving", "figure 9 and table 3 on a CPU, Poisson", 40),
+    Part("serving", "serving", "figure 9 and table 3 on a CPU, Poisson", 25),
     Part("compile-dynamic", "compile-dynamic", "figure 6", 15),
-    Part("scale", "scale", "the post's figure 2", 60, own=True, timeout_s=300),
+    Part("scale", "scale", "the post's figure 2", 22, own=True, timeout_s=300),
     Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 150),
-    Part("e2e", "e2e", "what masks add to a step on a CPU", 20),
     Part("dispatch-size", "dispatch-size", "table 2", 5),
-    Part("memory", "memory", "what is kept", 30),
-    Part("generation", "generation", "table 4 with a model in the loop", 60, repeats=10),
-    Part("small-model", "small-model", "answers of a small real model", 20),
-    Part("service", "service", "a server under load", 30),
+    Part(
+        "tax by category",
+        "tax",
+        "table 5 as schema in the prompt x grammar, by category of the leaderboard; `--model` names the model",
+        15,
+        (
+            "limit=25",
+            "categories=simple,multiple,live_simple,live_multiple",
+            "arms=free,schema,constrained,both",
+            "model=smollm2",
+        ),
+    ),
+    Part("service", "service", "a server under load", 12),
 )
 """In the order of what they are worth."""
 
 
-def worth(*, gpu: bool, only: Sequence[str] = ()) -> list[Part]:
-    """The parts with or without a GPU, or those of these sections; `KeyError` names the known ones."""
-    known = {part.section: part for part in PARTS}
+def worth(*, gpu: bool, only: Sequence[str] = (), model: str = "") -> list[Part]:
+    """The parts with or without a GPU, or those of these sections; `KeyError` names the known ones.
+
+    model: those that ask a model, with this one (what `load_model` takes), each in a section of its own.
+    """
+    parts = [_asking(part, model) for part in PARTS if part.model] if model else PARTS
+    known = {part.section: part for part in parts}
     unknown = [name for name in only if name not in known]
     if unknown:
         raise KeyError(f"no part {', '.join(unknown)}; known: {', '.join(known)}")
-    return [known[name] for name in only] if only else [part for part in PARTS if part.gpu == gpu]
+    return [known[name] for name in only] if only else [part for part in parts if part.gpu == gpu]
+
+
+def _asking(part: Part, model: str) -> Part:
+    """The part with another model; its section has the model's name."""
+    name = re.sub(r"[^\w-]+", "-", Path(model).name)
+    options = [option for option in part.options if not option.startswith(MODEL)]
+    return replace(part, section=f"{part.section} {name}", options=(*options, MODEL + model))
 
 
 def run_part(
     part: Part,
     ledger: Ledger,
     *,
-    preset: str = "",
+    smoke: bool = False,
     until: float | None = None,
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Result | None:
     """Run what the ledger lacks of a part; None where the time is over before all of it is there.
 
-    preset: instead of the part's, whose options then do not count, but for the smallest's.  until: by `clock`; no
-    trial is begun later.
+    smoke: the smallest preset, without the part's options.  until: by `clock`; no trial is begun later.
     """
     experiment = find_experiment(part.experiment)
-    options = () if preset == "smoke" else part.options
-    grids = repeated(experiment.grid(preset or part.preset, options), part.repeats if not preset else 1)
-    keys = [params_hash(params) for grid in grids for params in grid]
-    kind = "processes:1" if part.own or part.repeats > 1 else "serial"
-    for grid in grids:
-        with make_executor(kind, timeout_s=part.timeout_s if part.own else None) as workers:
-            for params in grid:
-                known = ledger.statuses(part.experiment).get(params_hash(params))
-                if until is not None and clock() >= until and known is None:
-                    return None
-                run_sweep(
-                    experiment.module.trial,
-                    [params],
-                    ledger=ledger,
-                    sweep=part.experiment,
-                    executor=workers,
-                    console=console,
-                )
-    ledger.record_run(part.section, part.experiment, part.command, keys)
+    grid = experiment.grid("smoke") if smoke else experiment.grid(part.preset, part.options)
+    keys = [params_hash(params) for params in grid]
+    with make_executor(
+        "processes:1" if part.own else "serial", timeout_s=part.timeout_s if part.own else None
+    ) as workers:
+        for params, key in zip(grid, keys, strict=True):
+            if until is not None and clock() >= until and key not in ledger.statuses(part.experiment):
+                return None
+            run_sweep(
+                experiment.module.trial,
+                [params],
+                ledger=ledger,
+                sweep=part.experiment,
+                executor=workers,
+                console=console,
+            )
+    command = replace(part, options=tuple(map(without_folders, part.options))).command
+    ledger.record_run(part.section, part.experiment, command, keys)
     frame = ledger.frame(part.experiment, keys)
-    return Result(experiment, frame, provenance(frame, ledger, part.command))
+    return Result(experiment, frame, provenance(frame, ledger, command))

@@ -19,8 +19,10 @@ lists these answers, and `trace` writes one of them again, with all its steps.  
 question by question: McNemar's exact test, Wilson's intervals.  One trial is one arm over ten questions.
 
 Questions are made from a seed (reservations, transfers, alarms, parcels), and those of the Berkeley Function-Calling
-Leaderboard of its simple category, where they are there: in the data folder, or at the path `MASKSCOPE_BFCL`.
-`--model` names the model; without it the demo model writes, which was never trained for any of this.
+Leaderboard, where they are there: in the data folder, or at the path `MASKSCOPE_BFCL`.  They are of its simple
+category, unless `categories` names others (simple, multiple, live_simple, live_multiple), each a source of its own; the
+first four arms are schema in the prompt x grammar.  `model` names the model; without it the demo model writes, which
+was never trained for any of this.
 """
 
 from __future__ import annotations
@@ -151,8 +153,8 @@ _MAKERS: Final = (_table, _transfer, _alarm, _parcel)
 
 
 @cache
-def _bfcl_questions(path: str, seed: int) -> tuple[Question, ...]:
-    """The leaderboard's questions with one function and one answer, of its simple category, shuffled."""
+def _bfcl_questions(path: str, category: str, seed: int) -> tuple[Question, ...]:
+    """The leaderboard's questions of one category with one answer, shuffled."""
     try:
         found = read_questions(Path(path))
     except (DataError, OSError) as error:
@@ -160,9 +162,7 @@ def _bfcl_questions(path: str, seed: int) -> tuple[Question, ...]:
     simple = [
         one
         for one in found
-        if one.id.startswith(SIMPLE)
-        and len(one.functions) == len(one.answers) == 1
-        and len(_told(one)) + len(one.text) <= LONGEST_PROMPT
+        if one.id.startswith(category) and len(one.answers) == 1 and len(_told(one)) + len(one.text) <= LONGEST_PROMPT
     ]
     Random(f"questions of BFCL {seed}").shuffle(simple)
     return tuple(simple)
@@ -172,20 +172,26 @@ def _questions(params: Params) -> list[Question]:
     first, count, source = params["first"], params["count"], params["source"]
     if source == "made":
         return made_questions(first + count, seed=params["seed"])[first:]
-    _, _, path = source.partition(":")
+    kind, _, path = source.partition(":")
     if not path:
         folder = data_folder()
         if folder is None or not (folder / QUESTIONS).is_file():
             raise NotRunError(f"no {QUESTIONS} in the data folder (MASKSCOPE_DATA)")
         path = str(folder / QUESTIONS)
-    return list(_bfcl_questions(path, params["seed"]))[first : first + count]
+    category = kind.partition(" ")[2] or SIMPLE
+    return list(_bfcl_questions(path, category, params["seed"]))[first : first + count]
 
 
 # -- the arms ---------------------------------------------------------------------------------------------------------
 
 
+def _name(question: Question) -> str:
+    """Of the function that is to be called."""
+    return question.answers[0][0]
+
+
 def _schema(question: Question) -> Any:
-    return next(iter(question.functions.values()))
+    return question.functions[_name(question)]
 
 
 def _told(question: Question) -> str:
@@ -194,7 +200,7 @@ def _told(question: Question) -> str:
 
 def _asked(question: Question, arm: str) -> str:
     """What the model is asked in an arm."""
-    name = next(iter(question.functions))
+    name = _name(question)
     schema = f" Its arguments have this JSON Schema: {_told(question)}" if arm in TOLD else ""
     return f"Call the function {name}.{schema}\n\n{question.text}\n\n{REASONS if arm == 'reason' else ASK}"
 
@@ -297,8 +303,7 @@ def judged(question: Question, text: str) -> dict[str, bool]:
     schema = _schema(question)
     value = read_answer(text, schema)
     valid = value is not None and jsonschema.Draft202012Validator(schema).is_valid(value)
-    name = next(iter(question.functions))
-    right = valid and is_right(question, [{"name": name, "arguments": value}])
+    right = valid and is_right(question, [{"name": _name(question), "arguments": value}])
     return {"called": value is not None, "valid": valid, "right": right}
 
 
@@ -487,20 +492,32 @@ def _kind(one: Mapping[str, Any]) -> Any:
     return np.select([right, valid, called], list(COLOURS)[:3], list(COLOURS)[3])
 
 
-def grid(preset: str, limit: int | None = None, model: str | None = None) -> list[Params]:
-    """Six arms; 2, 20 or 100 questions (or `limit`) of the leaderboard, at most ten that are made; ten in a trial."""
+def grid(
+    preset: str,
+    limit: int | None = None,
+    model: str | None = None,
+    *,
+    categories: Sequence[str] = (SIMPLE,),
+    arms: Sequence[str] = ARMS,
+) -> list[Params]:
+    """Six arms (or `arms`); 2, 20 or 100 questions (or `limit`) of each of the leaderboard's `categories`, at most ten
+    that are made; ten in a trial."""
+    if unknown := [arm for arm in arms if arm not in ARMS]:
+        raise ValueError(f"no arm {unknown[0]!r}; known: {', '.join(ARMS)}")
     count = limit or COUNTS[preset]
-    sources = {"made": min(count, MOST_MADE)}
-    if path := os.environ.get(BFCL):
-        sources = {f"bfcl:{path}": count, **sources}
-    elif (folder := data_folder()) is not None and (folder / QUESTIONS).is_file():
-        sources = {"bfcl": count, **sources}
+    path, folder = os.environ.get(BFCL, ""), data_folder()
+    sources = {}
+    if path or (folder is not None and (folder / QUESTIONS).is_file()):
+        for category in categories:
+            kind = "bfcl" if category == SIMPLE else f"bfcl {category}"
+            sources[f"{kind}:{path}" if path else kind] = count
+    sources["made"] = min(count, MOST_MADE)
     shared = {"model": model or DEMO, "seed": 0}
     return [
         {"arm": arm, "source": source, "first": first, "count": min(SLICE, most - first), **shared}
         for source, most in sources.items()
         for first in range(0, most, SLICE)
-        for arm in ARMS
+        for arm in arms
     ]
 
 

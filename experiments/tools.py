@@ -174,11 +174,10 @@ def without_lengths(tools: ToolSet) -> ToolSet:
 
 def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], Mapping[str, Any]]) -> dict[str, Any]:
     """What `of` says of the trials of each form and data set, by caption."""
-    told = _told(trials)
     return {
         caption: rows
         for form, data in product(FORMS, NAMES)
-        if len(part := where(told, form=form, data=data))
+        if len(part := where(trials, form=form, data=data))
         for caption, rows in of(part, f"{form}, {NAMES[data]}").items()
     }
 
@@ -215,15 +214,9 @@ TABLES: Final = (
 )
 
 
-def _told(trials: pd.DataFrame) -> pd.DataFrame:
-    """With the data set named; older trials had one."""
-    return trials if "data" in trials else trials.assign(data=BFCL)
-
-
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Median compile time and average mask by number of tools, for each data set; bars reach to least and most."""
-    done = _told(trials)
-    done = done[done["engine"] != FLOOR]
+    done = trials[trials["engine"] != FLOOR]
     done = done[done["compiled"].astype(bool)]
     drawn = [data for data in NAMES if (done["data"] == data).any()]
     figure = make_subplots(rows=len(drawn) or 1, cols=2, horizontal_spacing=0.14, vertical_spacing=0.12)
@@ -255,15 +248,13 @@ def plot(trials: pd.DataFrame) -> go.Figure:
 
 def _masking(data: str, form: str, share: float | None) -> Callable[[pd.DataFrame], Effect | None]:
     """Masks of calls of one data set, ours over the best peer's: their mean, or a quantile."""
-    return lambda trials: best_peer(
-        together(where(_told(trials), form=form, data=data), CASE), share, "mask", "sets of tools"
-    )
+    return lambda trials: best_peer(together(where(trials, form=form, data=data), CASE), share, "mask", "sets of tools")
 
 
 def _compiling(form: str, size: int, peer: str, **data: str) -> Callable[[pd.DataFrame], Effect]:
     """Ours over the peer's compile time for sets of `size` tools that both take; of one data set, or of both."""
     return lambda trials: over(
-        where(_told(trials), form=form, tools=size, **data), CASE, OURS, peer, "sets of tools", what="compile"
+        where(trials, form=form, tools=size, **data), CASE, OURS, peer, "sets of tools", what="compile"
     )
 
 
@@ -271,7 +262,7 @@ def _until_first_mask(form: str, size: int, peer: str) -> Callable[[pd.DataFrame
     """The same with the time of the first mask, which ours puts off until somebody asks."""
 
     def effect(trials: pd.DataFrame) -> Effect:
-        rows = where(_told(trials), form=form, tools=size)
+        rows = where(trials, form=form, tools=size)
         rows = rows[rows["compiled"].fillna(False).astype(bool)]
         spent = (rows["compile_ns"] + rows["first_mask_ns"]).groupby([rows[name] for name in ("engine", *CASE)]).min()
         both = spent.unstack(0).reindex(columns=[OURS, peer]).dropna()
@@ -288,7 +279,7 @@ CLAIMS: Final = (
     Claim(
         text="A request of 500 tools with one call, cold, takes at most a fifth of the best peer's time.",
         what="compile 500 tools (BFCL) as a tag, all masks and accepts of one call, ours / best peer",
-        effect=lambda trials: request(where(_told(trials), form="tag", tools=500, data=BFCL), CASE, "sets of tools"),
+        effect=lambda trials: request(where(trials, form="tag", tools=500, data=BFCL), CASE, "sets of tools"),
         at_most=0.2,
         differs="An engine that makes masks when they are needed pays for them here, and not where compiling is timed",
     ),

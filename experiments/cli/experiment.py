@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from experiments.ledger import Ledger
     from experiments.running import Result
 
-__all__ = ["app", "drawn"]
+__all__ = ["DEFAULT_LEDGER", "LedgerOption", "RecordOption", "app", "keep", "resumable"]
 
 app = typer.Typer(help="Experiments: what they claim, running them, their results.", no_args_is_help=True)
 
@@ -111,11 +111,11 @@ def run(
     from experiments.datasets import DataError
     from experiments.executors import make_executor
     from experiments.history import keep_run
-    from experiments.ledger import Ledger, LedgerError, params_hash
-    from experiments.registry import find_experiment, repeated
+    from experiments.ledger import Ledger, params_hash
+    from experiments.registry import find_experiment, repeated, without_folders
     from experiments.report import provenance, rows_of
     from experiments.running import Result
-    from experiments.sweep import SweepError, run_sweep, take_part
+    from experiments.sweep import run_sweep, take_part
     from experiments.trial import NotRunError
 
     try:
@@ -123,7 +123,7 @@ def run(
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0])) from None
     command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
-    command += "".join(f" --set {_shown(option)}" for option in options or ())
+    command += "".join(f" --set {without_folders(option)}" for option in options or ())
     command += "" if repeats == 1 else f" --repeats {repeats}"
     if executor != "serial":
         command += " --executor " + ("dask:ADDRESS" if executor.startswith("dask:") else executor)
@@ -146,48 +146,34 @@ def run(
         raise typer.Exit(0) from None
     except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
-    try:
-        with Ledger(ledger) as book:
-            all_keys = [params_hash(params) for grid in passes for params in grid]
-            passes = [take_part(grid, *place) for grid in passes]
-            keys = [params_hash(params) for grid in passes for params in grid]
-            if fresh:
-                book.forget(name, keys)
-            for number, grid in enumerate(passes):
-                with first if number == 0 else make() as workers:
-                    run_sweep(
-                        experiment.module.trial,
-                        grid,
-                        ledger=book,
-                        sweep=name,
-                        executor=workers,
-                        retry_errors=retry_errors,
-                        console=console,
-                    )
-            frame = book.frame(name, keys)
-            # Of a part too, all trials are noted: the run is complete when the ledgers are merged.
-            book.record_run(section, name, command, all_keys)
-            result = Result(experiment, frame, provenance(frame, book, command))
-            if len(finished(frame)) and place == (1, 1):
-                keep_run(ledger, section, frame, result.verdicts())
-            _write(result, book, console, out or [], section if record else None)
-    except (LedgerError, SweepError) as error:
-        Console(stderr=True).print(str(error), style="red")
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        console.print(f"Interrupted. What was measured is in {ledger}; run the same command to go on.", style="yellow")
-        raise typer.Exit(130) from None
+    with resumable(ledger, console), Ledger(ledger) as book:
+        all_keys = [params_hash(params) for grid in passes for params in grid]
+        passes = [take_part(grid, *place) for grid in passes]
+        keys = [params_hash(params) for grid in passes for params in grid]
+        if fresh:
+            book.forget(name, keys)
+        for number, grid in enumerate(passes):
+            with first if number == 0 else make() as workers:
+                run_sweep(
+                    experiment.module.trial,
+                    grid,
+                    ledger=book,
+                    sweep=name,
+                    executor=workers,
+                    retry_errors=retry_errors,
+                    console=console,
+                )
+        frame = book.frame(name, keys)
+        # Of a part too, all trials are noted: the run is complete when the ledgers are merged.
+        book.record_run(section, name, command, all_keys)
+        result = Result(experiment, frame, provenance(frame, book, command))
+        if len(finished(frame)) and place == (1, 1):
+            keep_run(ledger, section, frame, result.verdicts())
+        _write(result, book, console, out or [], section if record else None)
     if as_json:
         say_json({"claims": rows_of(result.claims()), "trials": rows_of(frame)})
     never = any(one.claim.always and one.word == "refuted" for one in result.verdicts())
     raise typer.Exit(int(never or (frame["status"] == "error").any()))
-
-
-def _shown(option: str) -> str:
-    """An option of the grid, without the folders of this machine."""
-    name, equals, value = option.partition("=")
-    parts = (Path(part).name if Path(part).is_absolute() else part for part in value.split(","))
-    return f"{name}{equals}{','.join(parts)}"
 
 
 def _place(part: str | None) -> tuple[int, int]:
@@ -320,7 +306,6 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[Ledger]:
 
 def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], section: str | None) -> None:
     """Print the tables and verdicts of finished trials and write the files that were asked for."""
-    from experiments import pages, record
     from experiments.columns import finished
     from experiments.report import as_markdown, print_tables, print_verdicts, shown_table
 
@@ -340,20 +325,39 @@ def _write(result: Result, ledger: Ledger, console: Console, out: list[Path], se
         else:
             ledger.export(result.experiment.name, path)
     if section is not None:
-        figure = drawn(section, result, console) if ran else None
-        pages.record_of(section, result, figure).save(record.RESULTS_FOLDER)
-        pages.write_pages(record.RESULTS_FOLDER, pages.DOCS)
+        keep(section, result, console)
 
 
-def drawn(section: str, result: Result, console: Console) -> Path | None:
-    """The result's figure as a file for the results; None, with the reason, where none can be drawn."""
-    from experiments import report
+@contextmanager
+def resumable(ledger: Path, console: Console) -> Iterator[None]:
+    """What ends a run is told, with the exit code; what was measured until then is in the ledger."""
+    from rich.console import Console
+
+    from experiments.ledger import LedgerError
+    from experiments.sweep import SweepError
+
+    try:
+        yield
+    except (LedgerError, SweepError) as error:
+        Console(stderr=True).print(str(error), style="red")
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        console.print(f"Interrupted. What was measured is in {ledger}; run the same command to go on.", style="yellow")
+        raise typer.Exit(130) from None
+
+
+def keep(section: str, result: Result, console: Console) -> None:
+    """Record a run with its figure, where one can be drawn, and write the pages anew."""
+    from experiments import pages, record, report
+    from experiments.columns import finished
     from experiments.page import write_figures
     from experiments.trial import NotRunError
 
-    try:
-        (path,) = write_figures({section: result.plot()}, report.FIGURES)
-    except NotRunError as reason:
-        console.print(f"no figure: {reason}", style="yellow")
-        return None
-    return path
+    figure = None
+    if len(finished(result.frame)):
+        try:
+            (figure,) = write_figures({section: result.plot()}, report.FIGURES)
+        except NotRunError as reason:
+            console.print(f"no figure: {reason}", style="yellow")
+    pages.record_of(section, result, figure).save(record.RESULTS_FOLDER)
+    pages.write_pages(record.RESULTS_FOLDER, pages.DOCS)

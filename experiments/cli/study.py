@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from experiments.cli.experiment import DEFAULT_LEDGER, LedgerOption, RecordOption, keep, resumable
+
 __all__ = ["app"]
 
-LEDGER = Path("experiments.sqlite")
 app = typer.Typer(help="The study: every run of docs/evidence.md, resumable.", invoke_without_command=True)
 
 
@@ -19,12 +19,15 @@ def study(
     gpu: Annotated[bool, typer.Option("--gpu", help="The part that needs a GPU, within eight minutes.")] = False,
     only: Annotated[list[str] | None, typer.Option("--only", help="One section. Again for each.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Say what would run, and for about how long.")] = False,
+    model: Annotated[
+        str, typer.Option("--model", help="Ask this model, by name or path, in the parts that ask one: accuracy.")
+    ] = "",
     smoke: Annotated[bool, typer.Option("--smoke", help="The smallest preset, on a CPU: does it run?")] = False,
     minutes: Annotated[
         float | None, typer.Option(help="Begin no trial after so many minutes.", show_default="8 with --gpu")
     ] = None,
-    ledger: Annotated[Path, typer.Option("--ledger", help="The file that remembers trials.")] = LEDGER,
-    record: Annotated[bool, typer.Option("--record", help="Keep whole runs, and write the pages anew.")] = False,
+    ledger: LedgerOption = DEFAULT_LEDGER,
+    record: RecordOption = False,
 ) -> None:
     """Run what is missing, in the order of what it is worth.  Interrupt it whenever: the next run goes on from there.
 
@@ -34,20 +37,18 @@ def study(
 
     from rich.console import Console
 
-    from experiments import pages
-    from experiments import record as recording
-    from experiments.cli.experiment import drawn
     from experiments.columns import finished
-    from experiments.ledger import Ledger, LedgerError
+    from experiments.ledger import Ledger
     from experiments.report import print_verdicts, reasons
     from experiments.study import GPU_MINUTES, run_part, worth
-    from experiments.sweep import SweepError
 
     console = Console(width=None if sys.stdout.isatty() else 200)
     if smoke and record:
         raise typer.BadParameter("--smoke measures nothing that could be kept: leave out --record")
+    if smoke and model:
+        raise typer.BadParameter("--smoke asks the demo model: leave out --model")
     try:
-        parts = worth(gpu=gpu, only=only or ())
+        parts = worth(gpu=gpu, only=only or (), model=model)
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0])) from None
     if listed:
@@ -59,30 +60,20 @@ def study(
     allowed = minutes if minutes is not None else GPU_MINUTES if gpu else None
     until = None if allowed is None else time.monotonic() + 60 * allowed
     left = []
-    try:
-        with Ledger(ledger) as book:
-            for part in parts:
-                began = time.monotonic()
-                result = run_part(part, book, preset="smoke" if smoke else "", until=until, console=console)
-                if result is None:
-                    left.append(part.section)
-                    continue
-                done = len(finished(result.frame))
-                console.print(f"[bold]{part.section}[/]: {done} trials, {time.monotonic() - began:,.0f} s")
-                for row in reasons(result.frame).itertuples(index=False):
-                    console.print("    " + ", ".join(str(cell) for cell in row), highlight=False, markup=False)
-                print_verdicts(result.verdicts(), console)
-                if record and done:
-                    pages.record_of(part.section, result, drawn(part.section, result, console)).save(
-                        recording.RESULTS_FOLDER
-                    )
-                    pages.write_pages(recording.RESULTS_FOLDER, pages.DOCS)
-    except (LedgerError, SweepError) as error:
-        Console(stderr=True).print(str(error), style="red")
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        console.print(f"Interrupted. What was measured is in {ledger}; run the same command to go on.", style="yellow")
-        raise typer.Exit(130) from None
+    with resumable(ledger, console), Ledger(ledger) as book:
+        for part in parts:
+            began = time.monotonic()
+            result = run_part(part, book, smoke=smoke, until=until, console=console)
+            if result is None:
+                left.append(part.section)
+                continue
+            done = len(finished(result.frame))
+            console.print(f"[bold]{part.section}[/]: {done} trials, {time.monotonic() - began:,.0f} s")
+            for row in reasons(result.frame).itertuples(index=False):
+                console.print("    " + ", ".join(str(cell) for cell in row), highlight=False, markup=False)
+            print_verdicts(result.verdicts(), console)
+            if record and done:
+                keep(part.section, result, console)
     if left:
         console.print(f"The time is over: {', '.join(left)}. Run the same command to go on.", style="yellow")
         raise typer.Exit(3)

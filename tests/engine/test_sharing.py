@@ -49,6 +49,21 @@ def test_grammars_of_one_compiler(worlds_: list[World], options: Options, data: 
                 assert mask(matcher) == oracle.mask(plan[:at])
 
 
+def test_a_pool_stays_within_its_budget_however_many_grammars_pass() -> None:
+    options = Options.laboratory(inline_limit=0, direct_limit=0, differential_from=0, pool_bytes=4000)
+    compiler = GrammarCompiler(tokenizer(WORDS), options=options)
+    assert compiler.pool is not None
+    for number in range(30):
+        first = "abc012"[number % 6]
+        word = f'word ::= "{first}" [a-c]{{1,{number % 5 + 1}}} "{number}"'
+        matcher = GrammarMatcher(compiler.compile_grammar(f'root ::= "[" word ("," word)* "]"\n{word}'))
+        for letter in f"[{first}a":
+            mask(matcher)
+            assert matcher.accept_string(letter)
+        assert compiler.pool.nbytes <= options.pool_bytes
+    assert compiler.pool.evictions > 0
+
+
 NESTED = r"""
 root ::= value
 value ::= "[" (value ("," value)*)? "]" | "{" pair{0,5} "}" | [a-c]{1,9} | number

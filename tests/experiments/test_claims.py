@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, memory, parsers, reuse
+from experiments import ablation, parsers, reuse
 from experiments.bounds import bounds_of, history_of
 from experiments.claims import FEWEST, Claim, Effect, different, judge, mean, ratio, share, worst
 from experiments.history import history
@@ -281,16 +281,6 @@ def test_both_parsers_have_the_same_mechanisms() -> None:
             found = parsers.VARIANTS[f"{parser}, {level}"]
             assert {key: found[key] for key in changes} == changes
             assert set(found) == {*parsers.BARE[parser], *changes}
-
-
-def test_memory_is_judged_only_where_a_budget_was_reached() -> None:
-    base = {"status": "ok", "way": "schemas", "pool_bytes": 100, "at": [1, 2], "resident": [5, 5], "pool": [90, 99]}
-    idle = pd.DataFrame([base | {"evictions": 0}] * FEWEST)
-    full = pd.DataFrame([base | {"evictions": 3}] * FEWEST)
-    (pool, *_) = memory.CLAIMS
-    assert [str(judge([pool], frame)[0]) for frame in (idle, full)] == ["undecided: not measured", "held"]
-    over = pd.DataFrame([base | {"evictions": 3, "pool": [101, 90]}])
-    assert str(judge([pool], over)[0]) == "refuted"
 
 
 def test_claims_stand_in_tables_and_in_markdown(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, datasets, grammars, masks, memory, parsers, reuse, tools, variants
+from experiments import ablation, datasets, grammars, masks, parsers, reuse, tools, variants
 from experiments.claims import judge
 from experiments.demo_model import WEIGHTS_FOLDER
 from experiments.engines import open_engine
@@ -273,9 +273,9 @@ def test_an_experiment_over_schemas_takes_as_many_as_it_is_told(
         (["experiment", "run", "masks", "--set", "engines=magic"], "name each engine once"),
         (["experiment", "run", "masks", "--out", "x.pdf"], "must end in"),
         (["experiment", "run", "masks", "--executor", "threads"], "unknown executor"),
-        (["experiment", "run", "memory", "--set", "limit=3"], "no option 'limit'; known: none"),
+        (["experiment", "run", "dispatch-size", "--set", "limit=3"], "no option 'limit'; known: none"),
         (["experiment", "run", "masks", "--set", "turn=many"], "'many' is no value of turn"),
-        (["experiment", "run", "memory", "--set", "model=demo"], "no option 'model'; known: none"),
+        (["experiment", "run", "dispatch-size", "--set", "model=demo"], "no option 'model'; known: none"),
         (["experiment", "export", "masks", "x.csv", "--ledger", "nowhere.sqlite"], "no ledger"),
     ],
 )
@@ -288,8 +288,7 @@ def test_wrong_words_are_explained(words: list[str], message: str) -> None:
 def test_an_experiment_asks_the_model_that_it_is_told() -> None:
     (one,) = {params["model"] for params in find_experiment("tax").grid("full", ["limit=3", "model=a folder"])}
     assert one == "a folder"
-    for name in ("accuracy", "small-model"):
-        assert {params["model"] for params in find_experiment(name).grid("full", ["model=x"])} == {"x"}
+    assert {params["model"] for params in find_experiment("accuracy").grid("full", ["model=x"])} == {"x"}
     with pytest.raises(ValueError, match="'few' is no value of limit"):
         find_experiment("tax").grid("full", ["limit=few"])
 
@@ -302,24 +301,6 @@ def test_experiment_list_names_them_all() -> None:
     told = json.loads(CliRunner().invoke(app, ["experiment", "list", "--json"]).stdout)
     assert [one["name"] for one in told] == list(CATALOGUE)
     assert next(one["options"]["turn"] for one in told if one["name"] == "masks") == 1
-
-
-@pytest.mark.long
-def test_memory_experiment(ledger: Ledger) -> None:
-    shared = {"pool_bytes": 1 << 15, "max_bytes": 1 << 20, "vocabulary": SMALL}
-    counts = {"schemas": 150, "steps": 600, "states": 120}
-    grid = [{"way": way, "count": count, "seed": 0, **shared} for way, count in counts.items()]
-    frame = run_sweep(memory.trial, grid, ledger=ledger, sweep="memory")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    schemas, steps, states = (row for _, row in frame.iterrows())
-    assert schemas["at"][-1] == 150
-    assert 0 < max(schemas["pool"]) <= 1 << 15
-    assert schemas["evictions"] > 0
-    assert steps["held"][-1] == steps["held"][len(steps["held"]) // 2]  # every state was known by then
-    assert states["renewals"] > 0
-    assert max(states["held"]) < 1.2 * (1 << 20)
-    assert list(find_experiment("memory").tables(frame)["Memory"]["way"]) == ["schemas", "steps", "states"]
-    assert len(find_experiment("memory").plot(frame).data) == 5  # of a long text no budget is shown
 
 
 def test_grammars_experiment(ledger: Ledger) -> None:

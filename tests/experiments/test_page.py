@@ -21,7 +21,7 @@ from experiments.synthetic_schemas import make_tool
 from experiments.trial import NotRunError
 from workbench.cli import app
 
-CHEAP = ("ablation", "dispatch-size", "formal", "gpu", "growth", "memory", "parsers", "reuse", "scale", "tools")
+CHEAP = ("ablation", "dispatch-size", "formal", "gpu", "growth", "parsers", "reuse", "scale", "tools")
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_the_page_holds_the_last_run_of_each_section(ledger: Ledger) -> None:
 @pytest.mark.browser
 def test_the_page_fits_and_follows_the_colours_of_the_reader(ledger: Ledger, tmp_path: Path, chromium: str) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
-    for name in ("reuse", "memory"):
+    for name in ("reuse", "dispatch-size"):
         grid = find_experiment(name).module.grid("smoke")
         run(name, ledger=ledger, grid=grid)
         ledger.record_run(name, name, "x", [params_hash(params) for params in grid])

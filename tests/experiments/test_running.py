@@ -1,15 +1,14 @@
-"""Experiments from a notebook: `running.run`, the presets, and the ablation with a model in the loop."""
+"""Experiments from a notebook: `running.run`, the presets, and steps on a GPU."""
 
 from __future__ import annotations
 
 import weakref
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from experiments import ablation, datasets, generation, gpu
+from experiments import ablation, datasets, gpu
 from experiments.claims import judge
 from experiments.ledger import Ledger
 from experiments.measurement import measure
@@ -75,7 +74,7 @@ def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(ledger: Ledger) -> None:
     pytest.importorskip("torch")
     frame = run_sweep(gpu.trial, gpu.grid("smoke"), ledger=ledger, sweep="gpu")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    steps, sent, kernels = gpu.tables(frame).values()
+    steps, sent, kernels = find_experiment("gpu").tables(frame).values()
     assert {"model alone, ms", "ours, % more", "rows, % more", "ours, 99th of 100, ms"} <= set(steps)
     assert sent["bytes a step"].tolist()[1] == 2 * 4  # two rows whose masks are known
     assert sent["as rows of bits"].tolist()[1] == 2 * 128  # of 1,024 ids
@@ -101,38 +100,6 @@ def test_a_claim_about_a_gpu_is_judged_by_its_steps() -> None:
     assert [verdict.word for verdict in judge(gpu.CLAIMS, frame)] == ["held"] * 3
     slow = row | {"ns": {"cold": ns, "warm": ns | {"ours": [1040.0] * 24}}, "bytes": {"cold": [0], "warm": [6400] * 24}}
     assert [verdict.word for verdict in judge(gpu.CLAIMS, pd.DataFrame([row, slow]))] == ["refuted"] * 3
-
-
-def test_generation_writes_the_same_at_every_step(ledger: Ledger) -> None:
-    pytest.importorskip("torch")
-    grid = [params for params in generation.grid("smoke") if params["step"] in ("baseline", "+ interned sets")]
-    frame = run_sweep(generation.trial, grid, ledger=ledger, sweep="generation")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    assert frame["options"][0]["memoize_sets"] is False
-    assert frame["options"][1]["memoize_sets"] is True
-    assert frame["texts"].nunique() == 1
-    assert frame["correct"].tolist() == frame["prompts"].tolist()
-    assert all(len(row["mask_ns"]) == len(row["mask_ns again"]) == row["tokens"] for _, row in frame.iterrows())
-    (table,) = generation.tables(frame).values()
-    assert table["texts"].tolist() == ["as at first"] * 2
-    assert all(0 < share < 100 for share in table["masks, % of the time"])
-    assert [bar.name for bar in generation.plot(frame).data] == ["first visits", "seen states"]
-
-
-def test_a_peers_kernel_is_compiled_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    from experiments import replay
-
-    called: list[str] = []
-    monkeypatch.setattr(replay, "peer_kernel", lambda name: lambda logits, bits: called.append(f"{len(logits)} rows"))
-    monkeypatch.setattr(replay, "batch_fill", lambda name: lambda matchers, bits: called.append("fill"))
-    info = datasets.open_tokenizer("demo").info
-    texts = [replay.Text((5, 6, 7), 1)] * 3
-    with torch.inference_mode():
-        loop = replay.PeerReplay("peer", replay.tiny_llama(info.vocab_size, info.stop_token_ids[0]), info, texts)
-        loop.warm_up(SimpleNamespace(matcher=None))
-    assert called == ["fill", "3 rows"]
 
 
 def test_an_engine_is_in_use_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

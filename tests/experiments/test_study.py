@@ -183,13 +183,13 @@ def test_the_part_for_a_gpu_runs_on_a_cpu_in_its_smallest_preset(tmp_path: Path)
 def test_no_trial_is_begun_when_the_time_is_over(ledger: Ledger) -> None:
     (part,) = study.worth(gpu=False, only=["dispatch-size"])
     moments = iter([0.0, 10.0])
-    assert study.run_part(part, ledger, preset="smoke", until=5.0, clock=lambda: next(moments)) is None
+    assert study.run_part(part, ledger, smoke=True, until=5.0, clock=lambda: next(moments)) is None
     assert len(ledger.frame("dispatch-size")) == 1  # of two
     assert not ledger.runs()
-    result = study.run_part(part, ledger, preset="smoke", until=0.0, clock=lambda: -1.0)
+    result = study.run_part(part, ledger, smoke=True, until=0.0, clock=lambda: -1.0)
     assert result is not None
     assert len(result.frame) == 2
-    assert study.run_part(part, ledger, preset="smoke", until=0.0, clock=lambda: 99.0) is not None  # all is known
+    assert study.run_part(part, ledger, smoke=True, until=0.0, clock=lambda: 99.0) is not None  # all is known
 
 
 def test_every_part_is_an_experiment_with_these_options() -> None:
@@ -203,5 +203,9 @@ def test_every_part_is_an_experiment_with_these_options() -> None:
     told = CliRunner().invoke(app, ["study", "--list"])
     assert told.exit_code == 0
     assert "all: about" in told.output
+    (asking,) = study.worth(gpu=False, model="/models/My.Model 7b")
+    assert asking.section == "tax by category My-Model-7b"
+    assert {one["model"] for one in find_experiment("tax").grid("full", asking.options)} == {"/models/My.Model 7b"}
     wrong = CliRunner().invoke(app, ["study", "--only", "nonesuch"])
     assert wrong.exit_code == 2
+    assert CliRunner().invoke(app, ["study", "--smoke", "--model", "x"]).exit_code == 2

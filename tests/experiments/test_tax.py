@@ -69,7 +69,8 @@ def joined(folder: Path, *, count: int = 3) -> Path:
         }
         for number in range(count)
     ]
-    records.append({**records[0], "id": "multiple_0"})
+    wind = {"name": "wind", "parameters": {"type": "dict", "properties": {}}}
+    records.append({**records[0], "id": "multiple_0", "functions": [wind, *records[0]["functions"]]})
     records.append({**records[0], "id": "irrelevance_0", "answers": None})
     records.append({**records[0], "id": "simple_two", "answers": records[0]["answers"] * 2})
     file = folder / "questions.jsonl.gz"
@@ -85,6 +86,13 @@ def test_questions_from_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     found = tax._questions(params | {"count": 10})
     assert {one.id for one in found} == {f"simple_python_{number}" for number in range(3)}
     assert [one.id for one in tax._questions(params | {"first": 1, "count": 1})] == [found[1].id]
+    grid = tax.grid("smoke", categories=("simple", "multiple"), arms=tax.ARMS[:4])
+    assert [one["source"] for one in grid[::4]] == [f"bfcl:{file}", f"bfcl multiple:{file}", "made"]
+    (multiple,) = tax._questions(grid[4] | {"count": 10})
+    assert tax._schema(multiple)["required"] == ["city", "days"]  # of the function that is to be called
+    assert tax.judged(multiple, '{"city": "Lund", "days": 0}')["right"]
+    with pytest.raises(ValueError, match="no arm 'free and easy'; known: free"):
+        tax.grid("smoke", arms=("free and easy",))
     with pytest.raises(NotRunError, match="there is no file"):
         tax._questions({**params, "source": f"bfcl:{tmp_path / 'absent'}"})
     with pytest.raises(NotRunError, match="data folder"):

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, compile_dynamic, dispatch_size, e2e, masks, memory, parsers, scale, tools
+from experiments import ablation, compile_dynamic, dispatch_size, masks, panel_latency, parsers, scale, tools
 from experiments.claims import ClaimVerdict, judge, share
 from experiments.registry import find_experiment
 from workbench.peers.toolsets import Tool, ToolSet
@@ -29,19 +29,6 @@ def test_growth_with_tools_is_fitted_to_the_largest_sizes() -> None:
     ]
     found = verdict(scale, "tools that are alike", pd.DataFrame(rows))
     assert (str(found), round(found.size, 6)) == ("refuted", 2.0)  # over all sizes it would be 0.5
-
-
-def steps(ours: float, free: float = 1000.0, count: int = 20) -> dict[str, Any]:
-    times = {"free": [free] * count, "ours": [ours] * count, "ours, all logits": [free] * count}
-    about = {"status": "ok", "part": "steps", "source": "schemas", "rows": 1, "engines": list(times), "peers": []}
-    return {**about, "cold": times, "warm": times}
-
-
-def test_steps_of_one_text_are_resampled_by_rounds_of_the_engines() -> None:
-    found = verdict(e2e, "Like for like", pd.DataFrame([steps(500.0, count=40)]))
-    assert (found.units, found.unit, found.size) == (13, "rounds of 3 steps", 100.0)  # one step is left over
-    assert str(verdict(e2e, "throughput is above unconstrained", pd.DataFrame([steps(500.0, count=40)]))) == "held"
-    assert str(verdict(e2e, "throughput is above unconstrained", pd.DataFrame([steps(1500.0, count=40)]))) == "refuted"
 
 
 def walked(*times: int, accepted: bool = True) -> dict[str, Any]:
@@ -136,11 +123,21 @@ def test_the_first_mask_counts_for_dispatching_tags() -> None:
     assert str(verdict(dispatch_size, "The first mask alone", frame)) == "refuted"
 
 
-def test_the_judged_quarter_is_in_the_table() -> None:
-    row = {"status": "ok", "way": "schemas", "count": 4, "budget_bytes": 10, "at": [0, 1, 2, 3, 4]}
-    row |= {"resident": [0, 100, 200, 300, 310], "pool": [1] * 5, "held": [1] * 5, memory.BUDGETS["schemas"]: 10}
-    (table,) = find_experiment("memory").tables(pd.DataFrame([row])).values()
-    assert table["bytes each, last quarter"].tolist() == [10.0]
+def test_a_run_of_a_case_is_a_unit_of_coming_back() -> None:
+    rows = [
+        {
+            "status": "ok",
+            "case": case,
+            "run": run,
+            "forward_ms": [30.0] * 9,
+            "back_ms": [20.0 + 20 * (run and case == 4)] * 9,
+        }
+        for case in range(6)
+        for run in range(2)
+    ]
+    found = verdict(panel_latency, "going back", pd.DataFrame(rows))
+    assert (found.word, found.units, round(found.size, 3)) == ("refuted", 12, 1.333)  # one run is enough
+    assert str(verdict(panel_latency, "going back", pd.DataFrame(rows[:8] + rows[10:] + rows[:2]))) == "held"
 
 
 def test_answers_that_a_limit_cut_off_are_told() -> None:

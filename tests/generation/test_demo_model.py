@@ -33,7 +33,6 @@ from experiments.demo_model.tools import (  # noqa: E402
     tool_list,
 )
 from experiments.demo_model.train import model_config, train  # noqa: E402
-from experiments.generation import LONGEST_ANSWER  # noqa: E402
 from kernels_core import CompiledGrammar, GrammarMatcher  # noqa: E402
 from workbench.generation import LanguageModel, generate, load_model  # noqa: E402
 
@@ -149,7 +148,7 @@ def test_no_sentence_is_longer_than_the_evaluation_allows(compiled: CompiledGram
     answer = render([Call("send_message", {"to": widest, "body": widest})] * 2)
     assert in_grammar(compiled, answer)
     assert not in_grammar(compiled, answer.replace(widest, widest + "x"))
-    assert len(answer.encode()) <= LONGEST_ANSWER
+    assert len(answer.encode()) <= accuracy.LONGEST["demo"]["constrained"]
 
 
 def test_shipped_files_are_those_of_the_recipe() -> None:
@@ -211,4 +210,4 @@ def test_training_writes_a_loadable_model(tmp_path: Path) -> None:
     assert losses[0] < train(replace(recipe, steps=1), tmp_path / "short")
     model = load_model(tmp_path / "0", device="cpu")
     assert model.vocab_size == 400
-    assert generate(model, "weather in Lund", grammar_text(), seed=0, max_tokens=LONGEST_ANSWER).constrained
+    assert generate(model, "weather in Lund", grammar_text(), seed=0, max_tokens=720).constrained

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from scipy import stats
 
 import workbench as wb
 from workbench.comparing import ablating as module
-from workbench.comparing.ablating import ALL, METRICS, NONE, Ablation, Trial, ablating
+from workbench.comparing.ablating import ALL, MECHANISMS, METRICS, NONE, Ablation, Trial, ablating
+from workbench.comparing.factorial import contrasts
 from workbench.languages import Source
 from workbench.panels.ablate import AblatePanel, measured
 from workbench.progress import Line
@@ -57,6 +59,35 @@ def test_ratios_are_paired_by_repeat_and_have_students_interval() -> None:
     assert math.isnan(once.low)
 
 
+def test_a_factorial_averages_over_the_others_and_tells_what_depends_on_what() -> None:
+    spent = {NONE: 1000, "jit": 2000, "cache": 3000, ALL: 12_000}
+    trials = [Trial(one, n, (n + 1) * time, 10, 1) for n in range(3) for one, time in spent.items()]
+    result = replace(found(*trials, mechanisms=("jit", "cache")), design="factorial")
+    worth = {one.without: one for one in result.worth() if one.metric == "compile"}
+    assert [*worth] == ["jit, whatever the others do", "cache, whatever the others do", "jit × cache"]
+    ratios = [one.ratio for one in worth.values()]
+    assert ratios == pytest.approx([math.sqrt(2 * 4), math.sqrt(3 * 6), 2])  # jit is worth 2, without the cache 4
+    assert worth["jit × cache"].low == pytest.approx(2)
+    assert len(result.summary()) == len(METRICS) * (4 + 3)
+    lacking = replace(result, trials=tuple(trials[:3]))
+    assert all(math.isnan(one.ratio) for one in lacking.worth())
+    refused = replace(result, trials=(*trials, Trial("jit", 0, 0, 0, 0, "too many states")))
+    assert {one.refused for one in refused.worth()} == {"too many states"}
+    with pytest.raises(ValueError, match="1 of 4 combinations"):
+        contrasts({(True, True): [1.0], (True, False): [1.0], (False, False): [1.0]})
+
+
+def test_all_combinations_of_three_mechanisms_make_the_same_masks() -> None:
+    result = wb.ablate(SCHEMA, TEXT, tokenizer=BYTES, repeats=1, design="factorial")
+    assert len(result.variants) == len(result.trials) == 8
+    options = {str(module._options(result.left_out(one)).to_dict()) for one in result.variants}
+    assert len(options) == 8
+    assert result.left_out("jit + repetition") == ("jit", "repetition")
+    assert {len(trace.x) for trace in result.plot().data} == {7}
+    assert "jit × cache × repetition" in result._repr_html_()
+    assert wb.ablate(SCHEMA, TEXT, tokenizer=BYTES, mechanisms=("jit",), repeats=1).worth() == ()
+
+
 def test_the_result_is_told_in_a_sentence() -> None:
     def of(name: str, *spent: int) -> list[Trial]:
         return [Trial(name, number, one, 10, 1) for number, one in enumerate(spent)]
@@ -100,6 +131,8 @@ def test_masks_that_differ_are_a_mistake(monkeypatch: pytest.MonkeyPatch) -> Non
         ({"mechanisms": ()}, "needs a mechanism"),
         ({"repeats": 0}, "at least 1"),
         ({"prompts": ()}, "at least one prompt"),
+        ({"design": "magic"}, "no design 'magic'; known: leave one out, factorial"),
+        ({"design": "factorial", "mechanisms": tuple(MECHANISMS)[:6]}, "has 64 variants: name 5"),
         ({"prompts": '{"a": 1}'}, r"refuses text 1 after '{\"a\": '"),
     ],
 )

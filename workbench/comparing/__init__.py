@@ -9,7 +9,7 @@
 Code map, in reading order: `grammars` (what is compared), `sides` (an engine asked at a place),
 `differences` (tokens grouped by where they part, with our explanation), `comparison` (`compare` and its result);
 `texts` (texts worth trying), `hunting` (`hunt`), `shrink`, `finding` (what was found), `referee` (who is right);
-`ablating` (our engine with mechanisms left out).
+`ablating` (our engine with mechanisms left out), `factorial` (effects over all combinations).
 """
 
 from __future__ import annotations

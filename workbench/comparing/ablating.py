@@ -1,12 +1,14 @@
-"""`ablate`: what mechanisms of the engine are worth on a grammar and texts of one's own, each left out by itself.
+"""`ablate`: what mechanisms of the engine are worth on a grammar and texts of one's own.
 
     wb.ablate(schema, ["weather in Lund", "a mail to Ada"], model="smollm2", repeats=5)
+    wb.ablate(schema, texts, design="factorial")         # all combinations of the mechanisms, and their interactions
 
 A model writes a text for each prompt, once.  Then each variant of the engine compiles the grammar afresh and makes the
 masks of all texts, `repeats` times, in an order that turns, so that none is always the first.  Masks must be the same
 in all variants; they are compared outside of what is timed.
 
-Read on: `kernels_core/options.py` (the switches), `workbench/panels/ablate.py` (the same on the screen).
+Read on: `factorial.py` (effects over all combinations), `kernels_core/options.py` (the switches),
+`workbench/panels/ablate.py` (the same on the screen).
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import clip, html_escape
+from workbench.comparing.factorial import contrasts, subsets
 from workbench.languages import Source
 from workbench.progress import Line
 from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -30,7 +33,22 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-__all__ = ["ALL", "FIRST", "MECHANISMS", "METRICS", "NONE", "Ablation", "Effect", "Trial", "ablate", "ablating"]
+__all__ = [
+    "ALL",
+    "FIRST",
+    "MECHANISMS",
+    "METRICS",
+    "NONE",
+    "Ablation",
+    "Design",
+    "Effect",
+    "Trial",
+    "ablate",
+    "ablating",
+]
+
+Design = Literal["leave one out", "factorial"]
+"""Which mechanisms a variant leaves out: one of them or all, or every combination."""
 
 MECHANISMS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "jit": ("just-in-time masks", {"jit": "all"}),
@@ -48,6 +66,7 @@ MECHANISMS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 """By the word that chooses it: what it is, and the values of `Options.laboratory` that leave it out."""
 FIRST: Final = ("jit", "cache", "repetition")
 NONE, ALL = "nothing", "all of these"
+AVERAGED: Final = ", whatever the others do"
 METRICS: Final = {
     "compile": "preprocessing the grammar",
     "mask": "one mask, on average",
@@ -57,6 +76,7 @@ METRICS: Final = {
 WARM: Final = 'root ::= "warm up"'
 LEVEL: Final = 0.95
 MAX_TOKENS: Final = 120
+MOST_FACTORS: Final = 5  # 32 variants
 BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
 """Without some mechanisms there is an input that never ends; with these it is refused, and the table says so."""
 
@@ -109,11 +129,27 @@ class Ablation:
     planned: int = 1
     doing: str = ""
     note: str = field(default="", compare=False)
+    design: Design = "leave one out"
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """What is left out in each variant: nothing, each of the mechanisms, and where there are several, all."""
-        return (NONE, *self.mechanisms, *([ALL] if len(self.mechanisms) > 1 else []))
+        """What is left out in each variant: nothing, each of the mechanisms, some of them in the factorial, and where
+        there are several, all."""
+        count = len(self.mechanisms)
+        some = [chosen for chosen in subsets(count) if len(chosen) in (0, 1, count) or self.design == "factorial"]
+        return tuple(self._called(chosen) for chosen in some)
+
+    def _called(self, left_out: Sequence[int]) -> str:
+        """The variant without these mechanisms."""
+        if len(left_out) == len(self.mechanisms) > 1:
+            return ALL
+        return " + ".join(self.mechanisms[at] for at in left_out) or NONE
+
+    def left_out(self, variant: str) -> tuple[str, ...]:
+        """The mechanisms that a variant lacks."""
+        if variant == NONE:
+            return ()
+        return self.mechanisms if variant == ALL else tuple(variant.split(" + "))
 
     @property
     def done(self) -> bool:
@@ -143,6 +179,42 @@ class Ablation:
         low, high = _interval(logs, middle)
         return Effect(without, metric, us, math.exp(middle), low, high, len(mine))
 
+    def worth(self) -> tuple[Effect, ...]:
+        """In the factorial design: each mechanism averaged over all combinations of the others, and each group of them.
+
+        Of a group the ratio is above 1 where one is worth more without the others (they do the same work), below 1
+        where it is worth more beside them, and 1 where they do not depend on each other.
+        """
+        if self.design != "factorial":
+            return ()
+        groups = subsets(len(self.mechanisms))
+        by_variant = {
+            one: {trial.repeat: trial for trial in self.trials if trial.without == one} for one in self.variants
+        }
+        whole = sorted(set.intersection(*(set(trials) for trials in by_variant.values())))
+        refused = next((trial.refused for trial in self.trials if trial.refused), "")
+        found = []
+        for metric in METRICS:
+            logs: Mapping[tuple[int, ...], Any] = {}
+            if whole and not refused:
+                logs = contrasts(
+                    {
+                        tuple(at not in left_out for at in range(len(self.mechanisms))): [
+                            by_variant[self._called(left_out)][repeat].value(metric) for repeat in whole
+                        ]
+                        for left_out in groups
+                    }
+                )
+            for group in groups[1:]:
+                named = " × ".join(self.mechanisms[at] for at in group)
+                named += AVERAGED if len(group) == 1 else ""
+                ratio, ends = math.nan, (math.nan, math.nan)
+                if group in logs:
+                    middle = float(logs[group].mean())
+                    ratio, ends = math.exp(middle), _interval(logs[group], middle)
+                found.append(Effect(named, metric, math.nan, ratio, *ends, len(whole), refused))
+        return tuple(found)
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each variant and repeat, times in microseconds; `summary()` has them beside each other."""
         import pandas as pd
@@ -155,7 +227,8 @@ class Ablation:
         return pd.DataFrame(rows)
 
     def summary(self) -> pd.DataFrame:
-        """One row for each variant and metric: the average, and how many times slower it is, with its interval."""
+        """One row for each variant and metric: the average, and how many times slower it is, with its interval; then
+        what the factorial is for (`worth`)."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -169,20 +242,24 @@ class Ablation:
                 "repeats": effect.repeats,
                 "refused": effect.refused,
             }
-            for effect in self.effects()
+            for effect in (*self.effects(), *self.worth())
         )
 
     def plot(self) -> go.Figure:
-        """How many times slower each variant is than the whole engine, by metric, with intervals."""
+        """How many times slower each variant is than the whole engine, by metric, with intervals; of the factorial what
+        each mechanism and each group of them is worth."""
         from plotly.subplots import make_subplots
 
-        names = [f"without {name}" for name in self.variants if name != NONE]
+        shown = self.worth() or [
+            replace(e, without=f"without {e.without}") for e in self.effects() if e.without != NONE
+        ]
+        names = list(dict.fromkeys(effect.without for effect in shown))
         drawn = make_subplots(rows=1, cols=len(METRICS), shared_yaxes=True, subplot_titles=list(METRICS.values()))
         for col, metric in enumerate(METRICS, start=1):
-            some = [e for e in self.effects() if e.metric == metric and e.without != NONE and not math.isnan(e.ratio)]
+            some = [effect for effect in shown if effect.metric == metric and not math.isnan(effect.ratio)]
             drawn.add_scatter(
                 x=[effect.ratio for effect in some],
-                y=[f"without {effect.without}" for effect in some],
+                y=[effect.without for effect in some],
                 error_x={
                     "type": "data",
                     "symmetric": False,
@@ -204,12 +281,14 @@ class Ablation:
 
     def _repr_html_(self) -> str:
         heads = "".join(f'<th colspan="2">{html_escape(told)}</th>' for told in METRICS.values())
-        found = {(effect.without, effect.metric): effect for effect in self.effects()}
+        worth = self.worth()
+        found = {(effect.without, effect.metric): effect for effect in (*self.effects(), *worth)}
+        named = {one: f"without {one}" for one in self.variants} | {one.without: one.without for one in worth}
         rows = "".join(
-            f'<tr><td style="text-align:left">without {html_escape(without)}</td>'
+            f'<tr><td style="text-align:left">{html_escape(name)}</td>'
             + "".join(_cells(found[without, metric]) for metric in METRICS)
             + "</tr>"
-            for without in self.variants
+            for without, name in named.items()
             if (without, "compile") in found
         )
         shown = [html_escape(clip(text.decode(errors="replace"), 120)) for text in self.texts]
@@ -264,7 +343,7 @@ def _cells(effect: Effect) -> str:
         return f'<td colspan="2" title="{html_escape(effect.refused)}">refused</td>'
     within = "" if math.isnan(effect.low) else f" ({effect.low:.3g} to {effect.high:.3g})"
     times = "" if effect.without == NONE or math.isnan(effect.ratio) else f"× {effect.ratio:.3g}{within}"
-    return f"<td>{effect.us:,.3g} µs</td><td>{times}</td>"
+    return f"<td>{'' if math.isnan(effect.us) else f'{effect.us:,.3g} µs'}</td><td>{times}</td>"
 
 
 def _interval(logs: Sequence[float], middle: float) -> tuple[float, float]:
@@ -288,10 +367,13 @@ def ablate(
     tokenizer: object = None,
     max_tokens: int = MAX_TOKENS,
     seed: int = 1,
+    design: Design = "leave one out",
 ) -> Ablation:
     """What each of `mechanisms` (words of `MECHANISMS`) is worth on `grammar`: what describes an output, or a session.
     The engine has its default options, but for what is left out and for larger limits of time.
 
+    design: each left out by itself, and all; or "factorial": every combination of them, at most 32, for what each is
+    worth whatever the others do, and how they depend on each other (`Ablation.worth`).
     model: what `load_model` takes, or a model, on a GPU where there is one; it writes a text for each prompt.  Without
     one `prompts` are the texts themselves.  tokenizer: whose tokens the masks are of; by default the session's,
     else the model's, else `tekken` with 131,072 of them.
@@ -309,6 +391,7 @@ def ablate(
                 tokenizer=tokenizer,
                 max_tokens=max_tokens,
                 seed=seed,
+                design=design,
             ):
                 line.say(f"{found.steps} of {found.planned}: {found.doing}")
         except KeyboardInterrupt:
@@ -328,6 +411,7 @@ def ablating(
     tokenizer: object = None,
     max_tokens: int = MAX_TOKENS,
     seed: int = 1,
+    design: Design = "leave one out",
 ) -> Iterator[Ablation]:
     """`ablate` step by step: what is known before each text that is written, and before and after each trial."""
     unknown = [name for name in mechanisms if name not in MECHANISMS]
@@ -343,7 +427,13 @@ def ablating(
     if tokenizer is None:
         tokenizer = getattr(grammar, "tokenizer", None)
     chosen = tuple(dict.fromkeys(mechanisms))
-    found = Ablation(source, chosen, repeats, getattr(tokenizer, "name", ""), note=_note(model, seed))
+    if design not in get_args(Design):
+        raise ValueError(f"no design {design!r}; known: {', '.join(get_args(Design))}")
+    if design == "factorial" and len(chosen) > MOST_FACTORS:
+        raise ValueError(
+            f"a factorial of {len(chosen)} mechanisms has {2 ** len(chosen)} variants: name {MOST_FACTORS} at most"
+        )
+    found = Ablation(source, chosen, repeats, getattr(tokenizer, "name", ""), note=_note(model, seed), design=design)
     writes = len(asked) if model is not None else 0
     found = replace(found, planned=writes + repeats * len(found.variants))
     if model is None:
@@ -365,13 +455,13 @@ def ablating(
     tokens = [list(words.encode(text)) for text in found.texts]
     digest: int | None = None
     yield replace(found, doing="warming up")
-    _trial(source, words, _options(NONE, chosen), tokens, NONE, -1)  # what is loaded once belongs to no variant
+    _trial(source, words, _options(()), tokens, NONE, -1)  # what is loaded once belongs to no variant
     for repeat in range(repeats):
         turn = repeat % len(found.variants)
         for without in (*found.variants[turn:], *found.variants[:turn]):
             left = "with everything" if without == NONE else f"without {without}"
             yield replace(found, doing=f"repeat {repeat + 1} of {repeats}, {left}")
-            trial, masks = _trial(source, words, _options(without, chosen), tokens, without, repeat)
+            trial, masks = _trial(source, words, _options(found.left_out(without)), tokens, without, repeat)
             if not trial.refused and digest not in (None, masks):
                 raise RuntimeError(
                     f"masks without {without} are others: this is a mistake of the engine, please report it"
@@ -381,8 +471,7 @@ def ablating(
     yield replace(found, doing="")
 
 
-def _options(without: str, mechanisms: Sequence[str]) -> Options:
-    left_out = mechanisms if without == ALL else () if without == NONE else (without,)
+def _options(left_out: Sequence[str]) -> Options:
     changes: dict[str, Any] = dict(BUDGETS)
     for name in left_out:
         changes |= MECHANISMS[name][1]

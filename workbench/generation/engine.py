@@ -332,7 +332,7 @@ class Engine:
             raise
         for slot, (row, token) in enumerate(zip(rows, tokens, strict=True)):
             if row.finish_reason is None:
-                self._take(row, token, DrawnFrom(states[slot : slot + 1], masks, slot, began, self._masks_ns))
+                self._take(row, token, DrawnFrom(states, slot, masks, slot, began, self._masks_ns))
 
     def _with_masks(
         self, matchers: Sequence[GrammarMatcher | None], read: Callable[[], torch.Tensor]
@@ -553,8 +553,7 @@ class Engine:
                 token, forced = int(drawn[first + node, 0]), row.forced
                 row.drawn_from_list += bool(listed[first + node])
                 row.logprob = told.get(first + node)
-                place = int(places[first + node])
-                seen = DrawnFrom(states[place : place + 1], masks, first + node, began, self._masks_ns)
+                seen = DrawnFrom(states, int(places[first + node]), masks, first + node, began, self._masks_ns)
                 token = self._take(row, token, seen)
                 node = tree.child(node, token) if row.finish_reason is None and row.forced == forced else None
         self._slots.keep(kept)
@@ -594,7 +593,7 @@ class Engine:
         ids = cutting.ids(row.matcher)
         if token == NOT_A_NUMBER or (ids is None and (token < 0 or cutting.allows(token, row.matcher))):
             return token, []
-        logits = self._run.logits(seen.states).float().cpu().clone()
+        logits = self._run.logits(seen.state).float().cpu().clone()
         if ids is not None:
             allowed = torch.from_numpy(ids)
             kept = torch.full_like(logits, -torch.inf)
@@ -644,7 +643,7 @@ class Engine:
         taken = token >= 0 and row.take(token)
         if not taken and not given and token >= 0 and row.matcher is not None and row.matcher.tokens_left is not None:
             seen = replace(seen, masks=self._batch.read_masks([row.matcher]), number=0, refused=())
-            token = self._drawn_again(row, seen.states, seen.masks)
+            token = self._drawn_again(row, seen.state, seen.masks)
             self._show(row, token, seen)
             taken = token >= 0 and row.take(token)
         if token == NOT_A_NUMBER:
@@ -667,7 +666,7 @@ class Engine:
     def _show(self, row: Row, token: int, seen: DrawnFrom) -> None:
         """Show a draw to the row's observer, with all logits."""
         if row.observer is not None and token >= 0:
-            row.observer.draws(row, token, self._run.logits(seen.states)[0], seen)
+            row.observer.draws(row, token, self._run.logits(seen.state)[0], seen)
 
     def _write_forced(self, row: Row) -> None:
         """Write the text that the grammar forces here."""

@@ -43,18 +43,24 @@ class Words(NamedTuple):
 class DrawnFrom:
     """What one token of a row is drawn from.
 
-    states: one row of what the model's pass returned.  masks, number: the row's mask is that of this number.  began:
-    when the draw began, by `time.perf_counter_ns`.  masks_ns: how long the step waited for its masks.  refused: tokens
-    that the mask allows and the tokenizer cuts otherwise.  given: the token was set beforehand.
+    states, place: what the model's pass returned, and the row's place in it.  masks, number: its mask is that of this
+    number.  began: when the draw began, by `time.perf_counter_ns`.  masks_ns: how long the step waited for its masks.
+    refused: tokens that the mask allows and the tokenizer cuts otherwise.  given: the token was set beforehand.
     """
 
     states: torch.Tensor
+    place: int
     masks: MaskRows
     number: int
     began: int
     masks_ns: int
     refused: Sequence[int] = ()
     given: bool = False
+
+    @property
+    def state(self) -> torch.Tensor:
+        """The row by itself: cut out where it is needed, since each cut is work for every token of every row."""
+        return self.states[self.place : self.place + 1]
 
 
 class Observer(Protocol):
