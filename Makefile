@@ -45,11 +45,13 @@ lab: build ## open JupyterLab on the tour
 tour: build ## run the tour without a browser and write build/tour.html
 	$(PY) tools/export_notebook.py notebooks/tour.ipynb build/tour.html
 
-# As many workers as the machine has processors, each with a gigabyte of memory.  One worker runs a whole file, since its
-# tests share browsers, servers and models, and some go on from each other.  Workers, and the processes that they start,
-# compute with one thread: more would wait for each other.  They keep compiled modules, which each would compile anew.
+# One worker more than the machine has processors, since tests in browsers wait half of their time; each takes a gigabyte
+# of memory.  One worker runs a whole file, since its tests share browsers, servers and models, and some go on from each
+# other.  Workers, and the processes that they start, compute with one thread: more would wait for each other.  They keep
+# compiled modules, which each would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST = MASKSCOPE_PRESET=smoke OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST = MASKSCOPE_PRESET=smoke OMP_NUM_THREADS=1 $(PY) $(UNDER) -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 ALL = --nbmake --nbmake-timeout=300 tests notebooks
 ROOM ?= $(shell tools/changed_rooms.sh | sed 's,tests/,,')
 

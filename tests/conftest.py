@@ -7,6 +7,7 @@ the first few of those of `make test` (`pytest --hypothesis-profile=check`).
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -48,6 +49,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
         items[:] = [item for item in items if not item.get_closest_marker("long")]
     items.sort(key=lambda item: item.path.parent.name not in ("browser", "notebooks"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what slipcover counted in all workers; files that no test imports count, too."""
+    counted = Path(os.environ.get("SLIPCOVER_COVERAGE_DIR", ""), "merged.json")
+    if counted.is_file():
+        share = json.loads(counted.read_text())["summary"]["percent_covered"]
+        terminalreporter.section("coverage")
+        terminalreporter.line(
+            f"{share:.1f} % of the lines of Python ran in tests; notebooks and servers are not watched"
+        )
 
 
 @pytest.fixture(scope="session")

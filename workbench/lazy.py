@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import linecache
 import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -63,9 +64,9 @@ def lazy_names(
 
 def _imported_for_types(package: str) -> dict[str, str]:
     """By name, the module that `package` imports it from under `TYPE_CHECKING`."""
-    spec = sys.modules[package].__spec__
-    source = getattr(spec.loader, "get_source", lambda name: None)(package) if spec is not None else None
-    if source is None:
+    module = sys.modules[package]
+    source = "".join(linecache.getlines(module.__file__ or "", vars(module)))
+    if not source:
         raise ImportError(f"{package}: its source is needed to know where its names live")
     blocks = [one for one in ast.parse(source).body if isinstance(one, ast.If) and _is_for_types(one.test)]
     imports = [one for block in blocks for one in block.body if isinstance(one, ast.ImportFrom) and one.module]

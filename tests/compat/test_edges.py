@@ -80,18 +80,11 @@ def test_a_compiler_that_has_compiled_nothing_keeps_nothing() -> None:
 
 
 TAG = {"type": "tag", "begin": "<", "content": {"type": "const_string", "value": "x"}, "end": ">"}
-TOKEN = {"type": "token", "token": 1}
 PHRASES: list[tuple[dict[str, object], str]] = [
-    ({"type": "any_text", "max_chars": -1}, "non-negative 32-bit integer"),
     ({"type": "any_text", "max_tokens": 1.5}, "non-negative 32-bit integer"),
-    ({"type": "any_tokens", "max_tokens": 2**31}, "non-negative 32-bit integer"),
-    ({"type": "triggered_tags", "triggers": ["<"], "tags": [{**TAG, "begin": TOKEN}]}, "string begin"),
-    ({"type": "token_triggered_tags", "trigger_tokens": [1], "tags": [TAG]}, "token format begin"),
-    ({"type": "token", "token": 3.5}, "must be an integer"),
     ({"type": "repeat", "min": -1, "max": 1, "content": TAG}, "Repeat min must be >= 0"),
     ({"type": "repeat", "min": 2, "max": 1, "content": TAG}, "Repeat min must be <= max"),
     ({"type": "repeat", "min": 2, "max": -2, "content": TAG}, r"Repeat max must be -1 \(unbounded\) or >= 0"),
-    ({"type": "tags_with_separator", "separator": "", "tags": [TAG], "at_least_one": 1}, "must be a boolean"),
     ({"type": "thing"}, "Format type not recognized: thing"),
 ]
 

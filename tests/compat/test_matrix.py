@@ -13,7 +13,7 @@ pytest.importorskip("pydantic")
 from tests.compat.matrix import compare, page, recorded
 from tests.compat.matrix.__main__ import main
 from tests.compat.matrix.reasons import REASONS
-from tests.compat.matrix.row import Row, code
+from tests.compat.matrix.row import Row, code, texts_of
 from tests.compat.matrix.table import PAGE, ROWS
 
 
@@ -60,8 +60,11 @@ def test_a_change_of_behaviour_shows() -> None:
     assert not unknown.is_explained
 
 
-def test_texts_are_shown_in_one_cell() -> None:
-    assert [code(text) for text in ("", "a|b", "`x`", "a\n")] == ["(empty)", "`a\\|b`", "`` `x` ``", "`a\\n`"]
+def test_texts_are_shown_in_one_cell_and_read_again() -> None:
+    texts = ["", "a|b", "`x`", "a\n", "a\\n", " a", "\\|", "x`y"]
+    shown = ["(empty)", "`a\\|b`", "`` `x` ``", "`a␊`", "`a\\n`", "` a`", "`\\\\|`", "``x`y``"]
+    assert [code(text) for text in texts] == shown
+    assert texts_of(" ".join(shown)) == texts
 
 
 def test_the_command_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,13 +31,6 @@ def test_the_program_gives_the_same_here(name: str) -> None:
         assert found.pop("verdicts") == expected.pop("verdicts")
         assert found.keys() == expected.keys()
         assert not {case: kinds for case, kinds in expected.items() if not set(kinds) <= set(found[case])}
-    elif name == "schemas":
-        late = [at for at, _, verdicts in expected if found[at][2] != verdicts]
-        # Without strict_mode other names may come, and members have no order then.
-        assert [(found[at][1], found[at][2], expected[at][2]) for at in late] == [
-            ('{"y":1,"x":2}', [True, True], [False, False]),
-            ('{"value": 2, "left": {}}', [True, True], [False, False]),
-        ]
     else:
         assert found == expected
 

@@ -99,6 +99,8 @@ def test_nothing_else_gives_way() -> None:
     for schema in ({"type": "integer", "multipleOf": 1000003, "minimum": "x"}, {"oneOf": []}, {"type": "foo"}):
         with pytest.raises(UnsupportedSchemaError):
             xgr.Grammar.from_json_schema(schema)
+    with pytest.raises(RuntimeError, match="multipleOf must be greater than 0"):
+        xgr.Grammar.from_json_schema({"type": "integer", "multipleOf": 0})
 
 
 OUT_OF_REACH = {
@@ -123,18 +125,3 @@ def test_limits_are_met_when_a_schema_is_compiled(schema: str) -> None:
 def test_a_length_that_no_text_has_forbids_nothing() -> None:
     grammar = xgr.Grammar.from_json_schema({"type": "string", "maxLength": 3000000000})
     assert _is_grammar_accept_string(grammar, '"abc"')
-
-
-def test_phrases_that_programs_look_for() -> None:
-    tag = {"type": "tag", "begin": "<", "content": {"type": "any_text"}, "end": ">"}
-    for form, phrase in (
-        ({"type": "triggered_tags", "triggers": [""], "tags": [tag]}, "triggers must be non-empty strings"),
-        ({"type": "triggered_tags", "triggers": [], "tags": [tag]}, "triggers must be non-empty"),
-        ({"type": "triggered_tags", "triggers": ["<"], "tags": []}, "tags must be non-empty"),
-        ({"type": "sequence", "elements": []}, "at least one element"),
-        ({"type": "any_text", "max_chars": "x"}, "must be a non-negative 32-bit integer"),
-    ):
-        with pytest.raises(RuntimeError, match=f"Invalid structural tag error: .*{phrase}"):
-            xgr.Grammar.from_structural_tag({"format": form})
-    with pytest.raises(RuntimeError, match="multipleOf must be greater than 0"):
-        xgr.Grammar.from_json_schema({"type": "integer", "multipleOf": 0})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
+from random import Random
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernels_core import (
+    BatchGrammarMatcher,
     CompiledGrammar,
     DeadEndError,
     Grammar,
@@ -26,10 +28,12 @@ from kernels_core import (
     GrammarMatcher,
     Options,
     TokenizerInfo,
+    UnsupportedFeatureError,
     allocate_token_bitmask,
 )
 from kernels_core.grammar.ir import GrammarIR
 from tests.covering import covering_rows
+from tests.reference.token_limits import Stacks
 
 __all__ = [
     "EVERYWHERE",
@@ -41,10 +45,12 @@ __all__ = [
     "compiled",
     "everywhere",
     "follow",
+    "follow_stacks",
     "in_turn",
     "mask",
     "mask_row",
     "named",
+    "same_masks_together",
     "some_variants",
     "tokenizer",
 ]
@@ -223,3 +229,83 @@ def follow(plain: GrammarMatcher, others: Mapping[str, GrammarMatcher], data: st
         assert plain.accept_token(token)
         for matcher in others.values():
             assert matcher.accept_token(token)
+
+
+def follow_stacks(
+    matcher: GrammarMatcher, oracle: Stacks, pieces: Sequence[bytes], random: Random, *, ambiguous: bool = False
+) -> None:
+    """Take tokens and strings at random beside stacks that are written out, and go all the way back.
+
+    ambiguous: whether the text may become ambiguous, which is refused by name and is the end here.
+    """
+    taken: list[set[int]] = []
+    for _ in range(12):
+        expected = oracle.mask(pieces) | ({len(pieces)} if oracle.completed else set())
+        try:
+            found = mask(matcher)
+            accepted = {number for number in range(len(pieces) + 1) if matcher.fork().accept_token(number)}
+            possible = {byte for low, high in matcher.possible_bytes() for byte in range(low, high + 1)}
+            forced = matcher.find_jump_forward_string().encode()
+        except UnsupportedFeatureError as error:
+            if not ambiguous or "ambiguous" not in str(error):
+                raise
+            break
+        assert found == expected, matcher.history
+        assert accepted == expected, matcher.history
+        assert set(matcher.allowed_token_ids()) == expected
+        assert matcher.is_completed() == oracle.completed
+        assert possible == _bytes_after(oracle, b"")
+        assert all(_bytes_after(oracle, forced[:at]) == {forced[at]} for at in range(min(len(forced), 6)))
+        choices = sorted(expected - {len(pieces)})
+        if not choices:
+            break
+        # Long tokens, and those that repeat what there is, say most.
+        some = random.sample(choices, min(random.randint(1, 2), len(choices)))
+        token = max(some, key=lambda number: len(pieces[number]))
+        taken.append(expected)
+        if random.random() < 0.2:
+            assert matcher.accept_string(pieces[token])
+            oracle.take_string(pieces[token])
+        else:
+            assert matcher.accept_token(token)
+            oracle.take_token(pieces[token])
+    other = matcher.fork()
+    for expected in reversed(taken):
+        matcher.rollback(1)
+        assert mask(matcher) == expected
+    if taken:
+        other.rollback(1)
+        assert mask(other) == taken[-1]
+
+
+def _bytes_after(oracle: Stacks, text: bytes) -> set[int]:
+    return {byte for byte in range(256) if oracle.after(text + bytes((byte,)))}
+
+
+def same_masks_together(made: CompiledGrammar, vocabulary: Sequence[bytes], texts: Sequence[str]) -> None:
+    """Behind each of `texts` a batch, the ids of its rows and a tree of drafts say what a matcher alone does."""
+    size = len(vocabulary) + 1
+    matchers = [GrammarMatcher(made) for _ in texts]
+    for matcher, text in zip(matchers, texts, strict=True):
+        assert matcher.accept_string(text)
+    alone = [mask(matcher.fork()) for matcher in matchers]
+    rows = allocate_token_bitmask(len(texts), size)
+    batch = BatchGrammarMatcher(max_threads=2)
+    batch.batch_fill_next_token_bitmask([matcher.fork() for matcher in matchers], rows)
+    assert _sets(rows) == alone
+    read = batch.read_masks([matcher.fork() for matcher in matchers])
+    assert read.populations().tolist() == [len(one) for one in alone]
+    children = [1] + [-1] * len(vocabulary)  # a root, and each token behind it
+    siblings = [-1, *range(2, size), -1]
+    for matcher, expected in zip(matchers, alone, strict=True):
+        tree = allocate_token_bitmask(size, size)
+        assert matcher.traverse_draft_tree(children, siblings, [0, *range(len(vocabulary))], tree)
+        for number, found in enumerate(_sets(tree)[1:]):
+            fork = matcher.fork()
+            assert fork.accept_token(number) == (number in expected)
+            assert found == (mask(fork) if number in expected else set())
+
+
+def _sets(rows: NDArray[np.int32]) -> list[set[int]]:
+    bits = np.unpackbits(np.asarray(rows).view(np.uint8), axis=1, bitorder="little")
+    return [set(np.flatnonzero(row).tolist()) for row in bits]

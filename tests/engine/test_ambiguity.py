@@ -13,7 +13,7 @@ from kernels_core import Grammar, GrammarMatcher, Options
 from tests.engine.driver import VARIANTS, compiled, mask
 from tests.reference import Recogniser
 from tests.reference.masks import mask_at
-from tests.strategies import ALPHABET, World, ambiguous_worlds, texts
+from tests.strategies import ALPHABET, World, ambiguous_worlds, examples, texts
 
 VOCAB = [b"x", b"+", b"x+", b"+x", b"(", b")", b"a", b"aa"]
 SUMS = {
@@ -43,6 +43,7 @@ NESTED = {
 }
 
 
+@examples(0.25)  # every letter is tried at every place; masks are compared in test_against_reference.py, too
 @given(ambiguous_worlds(), st.sampled_from(list(VARIANTS.values())), st.data())
 def test_masks_and_live_bytes_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world

@@ -7,6 +7,7 @@ unless some place of the engine knows one of the two.
 from __future__ import annotations
 
 import random
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -35,7 +36,7 @@ GRAMMARS: Final = {
     "copies": (r'root ::= "~" ([^~\\\x00-\x1f] [a-z]){2,100} "~" "\n"', "~xyab"),
 }
 BODIES: Final = ("no escapes", "escapes", "lines", "a search")
-CASES: Final = [(other, name) for other in OTHERS for name in GRAMMARS] + [("<", name) for name in BODIES]
+CASES: Final = [*zip(cycle(OTHERS), GRAMMARS, strict=False), *(("<", name) for name in BODIES)]
 COUNTED: Final = ("nodes_walked", "token_sets", "walks", "masks", "distinct_masks", "states", "token_set_hits")
 
 

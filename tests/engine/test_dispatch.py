@@ -12,47 +12,13 @@ from kernels_core import Grammar, GrammarError, GrammarMatcher, Options
 from kernels_core.grammar.ir import GrammarIR, Literal, Node, Rule, Seq, TagDispatch, TokenSet
 from kernels_core.grammar.nodes import literal
 from tests.engine.driver import compiled, mask
+from tests.reference.dispatch import definition
 
 VOCABULARY = [bytes(token) for size in (1, 2, 3) for token in product(b"abc", repeat=size)]
 
 
 def grammar(body: Node) -> Grammar:
     return Grammar(GrammarIR({"root": Rule("root", body)}, "root"))
-
-
-def matches(node: TagDispatch, text: bytes) -> bool:
-    """The definition: `f1 T1 r1 ... fn`, tried in every way.  Contents are literals."""
-    patterns = {*node.tags, *node.excludes, *node.stops}
-    contents = [content.value if isinstance(content, Literal) else b"" for content in node.contents]
-
-    def clean(begin: int, inner: int, end: int, last: int) -> bool:
-        """No pattern within text[begin:end] ends at or before `last`, but for those that lie behind `inner`."""
-        return not any(
-            text[at : at + len(pattern)] == pattern and at < inner and at + len(pattern) <= last
-            for pattern in patterns
-            for at in range(begin, end - len(pattern) + 1)
-        )
-
-    def rest(begin: int) -> bool:
-        if not node.stops and clean(begin, len(text), len(text), len(text)):
-            return True
-        for stop in node.stops:
-            at = len(text) - len(stop)
-            if begin <= at and text[at:] == stop and clean(begin, at, len(text), len(text) - 1):
-                return True
-        for at in range(begin, len(text)):
-            for tag, content in zip(node.tags, contents, strict=True):
-                end = at + len(tag)
-                if text[at:end] != tag or text[end : end + len(content)] != content:
-                    continue
-                if not clean(begin, at, end, end - 1):
-                    continue
-                after = end + len(content)
-                if after == len(text) if not node.loop else rest(after):
-                    return True
-        return False
-
-    return rest(0)
 
 
 words = st.text("abc", min_size=1, max_size=3).map(str.encode)
@@ -70,12 +36,14 @@ def dispatches(draw: st.DrawFn) -> TagDispatch:
 @given(dispatches(), st.sampled_from([Options(), Options.laboratory(differential_from=0, unroll_limit=0)]))
 def test_every_short_text(node: TagDispatch, options: Options) -> None:
     matcher = GrammarMatcher(compiled(grammar(node), [b"a"], options))
+    contents = [{content.value if isinstance(content, Literal) else b""} for content in node.contents]
     texts = [bytes(text) for size in range(7) for text in product(b"abc", repeat=size)]
-    prefixes = {text[:end] for text in texts if matches(node, text) for end in range(len(text) + 1)}
+    whole = {text for text in texts if definition(node, contents, text)}
+    prefixes = {text[:end] for text in whole for end in range(len(text) + 1)}
     for text in texts:
         matcher.reset()
         accepted = matcher.accept_string(text)
-        assert (accepted and matcher.is_completed()) == matches(node, text), text
+        assert (accepted and matcher.is_completed()) == (text in whole), text
         assert accepted or text not in prefixes, text
 
 

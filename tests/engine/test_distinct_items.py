@@ -9,13 +9,11 @@ import pickle
 from contextlib import suppress
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import (
-    BatchGrammarMatcher,
     BudgetExceededError,
     Grammar,
     GrammarCompiler,
@@ -23,10 +21,9 @@ from kernels_core import (
     GrammarMatcher,
     Options,
     UnsupportedFeatureError,
-    allocate_token_bitmask,
 )
 from kernels_core.grammar.ir import GrammarIR
-from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
+from tests.engine.driver import VARIANTS, compiled, follow_stacks, mask, same_masks_together, tokenizer
 from tests.reference.judged import JudgedStacks
 from tests.reference.token_limits import TooManyStacks
 
@@ -113,37 +110,7 @@ def grammars(draw: st.DrawFn) -> GrammarIR:
 def test_masks_are_those_of_the_stacks(ir: GrammarIR, variant: str, random: Random) -> None:
     matcher = GrammarMatcher(compiled(ir, PIECES, VARIANTS[variant]))
     with suppress(TooManyStacks):
-        _compare(matcher, JudgedStacks(ir), variant, random)
-
-
-def _compare(matcher: GrammarMatcher, oracle: JudgedStacks, variant: str, random: Random) -> None:
-    taken = []
-    for _ in range(14):
-        expected = oracle.mask(PIECES) | ({len(PIECES)} if oracle.completed else set())
-        assert mask(matcher) == expected, (variant, matcher.history)
-        assert set(matcher.allowed_token_ids()) == expected
-        assert matcher.is_completed() == oracle.completed
-        possible = {byte for low, high in matcher.possible_bytes() for byte in range(low, high + 1)}
-        assert possible == {byte for byte in range(256) if oracle.after(bytes((byte,)))}
-        forced = matcher.find_jump_forward_string().encode()
-        assert not forced or oracle.after(forced)
-        for number in random.sample(range(len(PIECES)), 12):
-            assert matcher.fork().accept_token(number) == (number in expected), (matcher.history, PIECES[number])
-        choices = sorted(expected - {len(PIECES)})
-        if not choices:
-            break
-        # Long tokens, and those that repeat what there is, say most.
-        token = max(random.sample(choices, min(2, len(choices))), key=lambda number: len(PIECES[number]))
-        taken.append((expected, oracle.state))
-        assert matcher.accept_string(PIECES[token]) if random.random() < 0.2 else matcher.accept_token(token)
-        oracle.take_string(PIECES[token])
-    other = matcher.fork()
-    for expected, _ in reversed(taken):
-        matcher.rollback(1)
-        assert mask(matcher) == expected
-    if taken:
-        other.rollback(1)
-        assert mask(other) == taken[-1][0]
+        follow_stacks(matcher, JudgedStacks(ir), PIECES, random)
 
 
 @given(grammars())
@@ -180,31 +147,8 @@ def test_forks_share_what_they_read_and_part_behind_it() -> None:
 
 def test_batches_rows_and_drafts_have_the_same_masks() -> None:
     vocabulary = [*(bytes((byte,)) for byte in b'[],"ab12'), b'"a"', b'a"', b'","a"', b'a",', b"1,1", b'"]']
-    made = compiled(Grammar.from_ebnf(STRINGS).ir, vocabulary)
     texts = ["", "[", '["a', '["a","', '["a","b","', '["a",1', '["a",1,', '["b","', "[12,1"]
-    matchers = [GrammarMatcher(made) for _ in texts]
-    for matcher, text in zip(matchers, texts, strict=True):
-        assert matcher.accept_string(text)
-    alone = [mask(matcher.fork()) for matcher in matchers]
-    rows = allocate_token_bitmask(len(texts), len(vocabulary) + 1)
-    batch = BatchGrammarMatcher(max_threads=2)
-    batch.batch_fill_next_token_bitmask([matcher.fork() for matcher in matchers], rows)
-    bits = np.unpackbits(np.asarray(rows).view(np.uint8), axis=1, bitorder="little")
-    assert [set(np.flatnonzero(row).tolist()) for row in bits] == alone
-    read = batch.read_masks([matcher.fork() for matcher in matchers])
-    assert read.populations().tolist() == [len(one) for one in alone]
-    for matcher, expected in zip(matchers, alone, strict=True):
-        tokens = [0, *range(len(vocabulary))]  # a root, and each token behind it
-        children = [1 if len(vocabulary) else -1] + [-1] * len(vocabulary)
-        siblings = [-1, *range(2, len(vocabulary) + 1), -1]
-        tree = allocate_token_bitmask(len(tokens), len(vocabulary) + 1)
-        assert matcher.traverse_draft_tree(children, siblings, tokens, tree)
-        for number in range(len(vocabulary)):
-            fork = matcher.fork()
-            bits = np.unpackbits(np.asarray(tree)[number + 1].view(np.uint8), bitorder="little")
-            after = mask(fork) if fork.accept_token(number) else set()
-            assert (fork.history[len(matcher.history) :] == [number]) == (number in expected)
-            assert set(np.flatnonzero(bits).tolist()) == after
+    same_masks_together(compiled(Grammar.from_ebnf(STRINGS).ir, vocabulary), vocabulary, texts)
 
 
 def test_a_token_may_hold_the_whole_array() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -103,34 +101,6 @@ def test_batch_rollback_is_all_or_nothing() -> None:
     assert [matcher.num_steps for matcher in matchers] == [1, 1]
     BatchGrammarMatcher.batch_rollback(matchers)
     assert [matcher.num_steps for matcher in matchers] == [0, 0]
-
-
-def test_one_grammar_in_many_threads() -> None:
-    """Threads that build the same machine at once agree with one that built it alone."""
-    text = '{"a": [1, {"b": "cde"}, null], "f": "\\u00e9"}' * 1
-    words = [bytes([byte]) for byte in range(256)] + [b'": ', b'{"', b"[1, ", b"null", b'"}', b"cd"]
-    for _ in range(5):
-        shared = compiled(Grammar.builtin_json_grammar(), words)
-        alone = compiled(Grammar.builtin_json_grammar(), words)
-        results: list[list[set[int]]] = []
-
-        def walk(results: list[list[set[int]]] = results, shared=shared) -> None:  # type: ignore[no-untyped-def]
-            matcher, masks = GrammarMatcher(shared), []
-            for byte in text.encode():
-                masks.append(mask(matcher))
-                assert matcher.accept_string(bytes([byte]))
-            results.append(masks)
-
-        threads = [threading.Thread(target=walk) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        matcher, expected = GrammarMatcher(alone), []
-        for byte in text.encode():
-            expected.append(mask(matcher))
-            matcher.accept_string(bytes([byte]))
-        assert results == [expected] * 6
 
 
 def test_explanations_name_the_byte_and_who_waited() -> None:

@@ -13,7 +13,6 @@ from itertools import product
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +20,6 @@ from hypothesis import strategies as st
 import workbench as wb
 from kernels_core import (
     AllDifferent,
-    BatchGrammarMatcher,
     BudgetExceededError,
     DeadEndError,
     DeclaredBefore,
@@ -36,7 +34,7 @@ from kernels_core import (
     UnsupportedFeatureError,
     allocate_token_bitmask,
 )
-from tests.engine.driver import VARIANTS, compiled, mask, tokenizer
+from tests.engine.driver import VARIANTS, compiled, follow_stacks, mask, same_masks_together, tokenizer
 from tests.reference.judged import JudgedStacks
 from tests.reference.token_limits import TooManyStacks
 from workbench.compat import xgrammar
@@ -138,51 +136,7 @@ def test_masks_are_those_of_the_stacks(case: Judged, variant: str, random: Rando
     grammar = Grammar.from_ebnf(text, predicates=predicates)
     matcher = GrammarMatcher(compiled(grammar, PIECES, VARIANTS[variant]))
     with suppress(TooManyStacks):
-        _compare(matcher, JudgedStacks(grammar.ir), variant, random)
-
-
-def _compare(
-    matcher: GrammarMatcher, oracle: JudgedStacks, variant: str, random: Random, pieces: list[bytes] = PIECES
-) -> None:
-    """Follow a text as far as it is not ambiguous; what is ambiguous is refused by name."""
-    taken: list[Any] = []
-    for _ in range(10):
-        expected = oracle.mask(pieces) | ({len(pieces)} if oracle.completed else set())
-        found = asked(matcher)
-        if found is None:
-            break
-        allowed, accepted, possible, forced = found
-        assert allowed == expected, (variant, matcher.history)
-        assert accepted == expected, (variant, matcher.history)
-        assert set(matcher.allowed_token_ids()) == expected
-        assert matcher.is_completed() == oracle.completed
-        assert possible == {byte for byte in range(256) if oracle.after(bytes((byte,)))}
-        assert not forced or oracle.after(forced)
-        choices = sorted(expected - {len(pieces)})
-        if not choices:
-            break
-        token = max(random.sample(choices, min(2, len(choices))), key=lambda number: len(pieces[number]))
-        taken.append(expected)
-        assert matcher.accept_string(pieces[token]) if random.random() < 0.2 else matcher.accept_token(token)
-        oracle.take_string(pieces[token])
-    for expected in reversed(taken):
-        matcher.rollback(1)
-        assert mask(matcher) == expected
-
-
-def asked(matcher: GrammarMatcher) -> tuple[set[int], set[int], set[int], bytes] | None:
-    """The mask, the accepted tokens, the possible bytes, and what is forced; None: the text is ambiguous."""
-    try:
-        return (
-            mask(matcher),
-            {number for number in range(len(matcher.compiled.vocab)) if matcher.fork().accept_token(number)},
-            {byte for low, high in matcher.possible_bytes() for byte in range(low, high + 1)},
-            matcher.find_jump_forward_string().encode(),
-        )
-    except UnsupportedFeatureError as error:
-        if "ambiguous" not in str(error):
-            raise
-        return None
+        follow_stacks(matcher, JudgedStacks(grammar.ir), PIECES, random, ambiguous=True)
 
 
 def follows(text: str, predicates: Mapping[str, Predicate], vocabulary: list[bytes] | None = None) -> GrammarMatcher:
@@ -273,28 +227,7 @@ def test_forks_and_rollback_have_their_own_memories() -> None:
 
 def test_batches_rows_and_drafts_have_the_same_masks() -> None:
     made = compiled(Grammar.from_ebnf(LIST, predicates={"name": AllDifferent()}), PIECES)
-    texts = ["", "a", "a,", "a,a", "a,b", "a,ab,", "ab,a", "b,a,ab"]
-    matchers = [GrammarMatcher(made) for _ in texts]
-    for matcher, text in zip(matchers, texts, strict=True):
-        assert matcher.accept_string(text)
-    alone = [mask(matcher.fork()) for matcher in matchers]
-    rows = allocate_token_bitmask(len(texts), len(PIECES) + 1)
-    BatchGrammarMatcher(max_threads=2).batch_fill_next_token_bitmask([matcher.fork() for matcher in matchers], rows)
-    bits = np.unpackbits(np.asarray(rows).view(np.uint8), axis=1, bitorder="little")
-    assert [set(np.flatnonzero(row).tolist()) for row in bits] == alone
-    read = BatchGrammarMatcher(max_threads=2).read_masks([matcher.fork() for matcher in matchers])
-    assert read.populations().tolist() == [len(one) for one in alone]
-    for matcher, expected in zip(matchers, alone, strict=True):
-        children = [1] + [-1] * len(PIECES)
-        siblings = [-1, *range(2, len(PIECES) + 1), -1]
-        tree = allocate_token_bitmask(len(PIECES) + 1, len(PIECES) + 1)
-        assert matcher.traverse_draft_tree(children, siblings, [0, *range(len(PIECES))], tree)
-        for number in range(len(PIECES)):
-            fork = matcher.fork()
-            after = mask(fork) if fork.accept_token(number) else set()
-            assert (number in expected) == bool(after)
-            row = np.unpackbits(np.asarray(tree)[number + 1].view(np.uint8), bitorder="little")
-            assert set(np.flatnonzero(row).tolist()) == after
+    same_masks_together(made, PIECES, ["", "a", "a,", "a,a", "a,b", "a,ab,", "ab,a", "b,a,ab"])
 
 
 def test_tokens_by_their_ids_before_and_inside_of_a_text() -> None:
@@ -471,7 +404,8 @@ def test_what_is_refused_in_lark(text: str, rule: str, message: str) -> None:
 def test_the_whole_text_may_be_judged(text: str, predicates: dict[str, Predicate]) -> None:
     grammar = Grammar.from_ebnf(text, predicates=predicates)
     for seed in range(8):
-        _compare(GrammarMatcher(compiled(grammar, PIECES)), JudgedStacks(grammar.ir), "default", Random(seed))
+        matcher = GrammarMatcher(compiled(grammar, PIECES))
+        follow_stacks(matcher, JudgedStacks(grammar.ir), PIECES, Random(seed), ambiguous=True)
 
 
 @pytest.mark.parametrize(
@@ -491,7 +425,7 @@ number ::= [1-2] [0-1]?
     pieces = [*(bytes((byte,)) for byte in b"[],12a"), *b"1, ,1 1] [1 [1,2] 1,1 ],[ [[1 12 ]]".split()]
     for seed in range(8):
         matcher = GrammarMatcher(compiled(grammar, pieces))
-        _compare(matcher, JudgedStacks(grammar.ir), "default", Random(seed), pieces)
+        follow_stacks(matcher, JudgedStacks(grammar.ir), pieces, Random(seed), ambiguous=True)
 
 
 def test_what_is_written_as_json_refuses_it() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import BatchGrammarMatcher, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lazy_identity import LazyIdentities
 from kernels_core.automata.lower import Lowering
@@ -89,31 +92,65 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize("options", POOLS.values(), ids=POOLS.keys())
-def test_matchers_in_many_threads(options: Options) -> None:
-    """Threads on one compiled grammar, each on a walk of its own; the same walks alone must see the same masks."""
-    vocab = [word.encode() for word in WORDS]
-    grammar = Grammar.from_ebnf(NESTED)
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 2, "maxLength": 20},
+        "when": {"type": "string", "format": "date"},
+        "numbers": {"type": "array", "items": {"type": "integer", "minimum": 3, "maximum": 7000}},
+        "self": {"$ref": "#"},
+    },
+    "required": ["name"],
+}
+TAG = {"begin": "<t>", "content": {"type": "json_schema", "json_schema": SCHEMA}, "end": "</t>"}
+TAGS = {"format": {"type": "triggered_tags", "triggers": ["<t>"], "tags": [TAG]}}
+# Rules of schemas are written while threads follow them, so each compiles what nobody has read.
+SHARED: dict[str, tuple[Callable[[], Grammar], Options]] = {
+    **{name: (lambda: Grammar.from_ebnf(NESTED), options) for name, options in POOLS.items()},
+    "a schema": (lambda: Grammar.from_json_schema(SCHEMA), Options()),
+    "tags": (lambda: Grammar.from_structural_tag(TAGS), Options()),
+}
+
+
+@pytest.fixture
+def often() -> Iterator[None]:
+    """Threads change places as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize(("make", "options"), SHARED.values(), ids=SHARED.keys())
+def test_matchers_in_many_threads(make: Callable[[], Grammar], options: Options) -> None:
+    """Threads on one compiled grammar, pairs of them on one walk; the same walks alone must see the same masks."""
+    words = [*WORDS, '{"', '":', '"}', '", "', ": ", "<t>", "</t>", "aaaaaaaaaaaa"]
+    vocab = [bytes((byte,)) for byte in range(9, 127)] + [word.encode() for word in words if len(word) > 1]
 
     def walk(seed: int, matcher: GrammarMatcher) -> list[tuple[int, frozenset[int]]]:
-        rng, seen = random.Random(seed), []
+        rng, seen, batch = random.Random(seed), [], BatchGrammarMatcher(max_threads=2)
         for _ in range(60):
             allowed = frozenset(mask(matcher))
+            assert batch.read_masks([matcher]).populations().tolist() == [len(allowed)]
             tokens = sorted(allowed - {len(vocab)})
             if not tokens:
                 break
-            token = rng.choice(tokens)
+            long = [token for token in tokens if len(vocab[token]) > 1]
+            token = rng.choice(long if long and rng.random() < 0.7 else tokens)
             seen.append((token, allowed))
             assert matcher.accept_token(token)
             if rng.random() < 0.2:
                 matcher.rollback(rng.randint(0, min(3, matcher.num_steps)))
+            if rng.random() < 0.15:
+                matcher = matcher.fork()
         return seen
 
-    shared = compiled(grammar, vocab, options)
+    shared = compiled(make(), vocab, options)
     with ThreadPoolExecutor(8) as threads:
-        together = list(threads.map(lambda seed: walk(seed, GrammarMatcher(shared)), range(64)))
-    alone = [walk(seed, GrammarMatcher(compiled(grammar, vocab, options))) for seed in range(64)]
-    assert together == alone
+        together = list(threads.map(lambda number: walk(number // 2, GrammarMatcher(shared)), range(64)))
+    alone = [walk(seed, GrammarMatcher(compiled(make(), vocab, options))) for seed in range(32)]
+    assert together[::2] == together[1::2] == alone
 
 
 def test_perfect_and_partial_hits() -> None:

@@ -28,7 +28,7 @@ from kernels_core.grammar import nodes
 from kernels_core.grammar.analysis import normal_form
 from kernels_core.grammar.ir import CharSet, Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, TagDispatch
 from kernels_core.inspect.classic import Chart
-from tests.engine.driver import VARIANTS, compiled, in_turn, mask, named, tokenizer
+from tests.engine.driver import VARIANTS, compiled, follow_stacks, in_turn, mask, named, tokenizer
 from tests.reference.token_limits import Stacks, TooManyStacks
 
 TERMINALS: list[Node] = [
@@ -94,45 +94,7 @@ def limited(draw: st.DrawFn) -> GrammarIR:
 def test_masks_are_those_of_the_stacks(ir: GrammarIR, variant: str, random: Random) -> None:
     matcher = GrammarMatcher(compiled(ir, VOCABULARY, VARIANTS[variant]))
     with suppress(TooManyStacks):
-        _compare(matcher, Stacks(ir), variant, random)
-
-
-def _compare(matcher: GrammarMatcher, oracle: Stacks, variant: str, random: Random) -> None:
-    taken = []
-    for _ in range(9):
-        expected = oracle.mask(VOCABULARY) | ({len(VOCABULARY)} if oracle.completed else set())
-        assert mask(matcher) == expected, (variant, matcher.history)
-        assert matcher.is_completed() == oracle.completed
-        possible = {byte for low, high in matcher.possible_bytes() for byte in range(low, high + 1)}
-        assert possible == {byte for byte in range(256) if oracle.after(bytes((byte,)))}
-        _is_forced(matcher, oracle)
-        for number, token in enumerate(VOCABULARY):
-            assert matcher.fork().accept_token(number) == (number in expected), (matcher.history, token)
-        choices = sorted(expected - {len(VOCABULARY)})
-        if not choices:
-            break
-        token = random.choice(choices)
-        taken.append((expected, oracle.state))
-        if random.random() < 0.2:
-            assert matcher.accept_string(VOCABULARY[token])
-            oracle.take_string(VOCABULARY[token])
-        else:
-            assert matcher.accept_token(token)
-            oracle.take_token(VOCABULARY[token])
-    other = matcher.fork()
-    for expected, _ in reversed(taken):
-        matcher.rollback(1)
-        assert mask(matcher) == expected
-    if taken:
-        other.rollback(1)
-        assert mask(other) == taken[-1][0]
-
-
-def _is_forced(matcher: GrammarMatcher, oracle: Stacks) -> None:
-    """Text that must come is the only one that may, byte by byte."""
-    text = matcher.find_jump_forward_string().encode()
-    for at in range(min(len(text), 6)):
-        assert [byte for byte in range(256) if oracle.after(text[:at] + bytes((byte,)))] == [text[at]]
+        follow_stacks(matcher, Stacks(ir), VOCABULARY, random)
 
 
 @given(limited(), st.sampled_from([128, 0]), st.randoms(use_true_random=False))

@@ -95,7 +95,7 @@ def test_intervals_of_the_fewest_units_cover_the_truth(name: str, monkeypatch: p
     monkeypatch.setattr("experiments.claims.RESAMPLES", 300)
     draw, truth = POSITIVE[name]
     random = np.random.default_rng(3)
-    found = [draw(random, FEWEST).interval() for _ in range(400)]
+    found = [draw(random, FEWEST).interval() for _ in range(200)]
     assert np.mean([low <= truth <= high for low, high in found]) >= 0.93
 
 

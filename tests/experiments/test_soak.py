@@ -47,7 +47,7 @@ def test_requests_are_the_same_on_every_machine_and_of_three_kinds() -> None:
 
 
 def test_seconds_of_it(info: TokenizerInfo) -> None:
-    found = run_soak(info, Load(3.0, matchers=8, threads=4, window_s=0.5, given=['{"type": "integer"}']))
+    found = run_soak(info, Load(1.5, matchers=8, threads=4, window_s=0.5, given=['{"type": "integer"}']))
     assert found["tokens"] > 100
     assert found["requests"]["valid"] > 5
     assert {kind for kind, *_ in found["errors"]} <= {"refused", "limit", "dead end"}
@@ -75,7 +75,7 @@ def test_garbage_collections_are_counted_by_themselves(info: TokenizerInfo, monk
 
     monkeypatch.setattr("experiments.soaking.GrammarMatcher", Collecting)
     before = list(gc.callbacks)
-    times = run_soak(info, Load(2.0, matchers=1, threads=1, window_s=0.1))["times"]
+    times = run_soak(info, Load(1.0, matchers=1, threads=1, window_s=0.1))["times"]
     assert gc.callbacks == before
     assert times["garbage collection, processor"]["n"] >= times["accept"]["n"]
     assert times["accept, processor"]["p50"] < times["garbage collection, processor"]["p50"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -30,6 +31,7 @@ ARROWS = {
 KNOWS_BOTH = ("kernels_core", "kernels_core.inspect.answers")
 
 
+@cache
 def imports_of(*packages: str, functions: bool = True, types: bool = False) -> dict[str, set[str]]:
     """By module, what its .py, .pyx and .pxd import of these packages; `functions`: inside functions, `types`: where
     only type checkers read, too."""
@@ -91,12 +93,15 @@ def test_there_is_no_circle_of_files(packages: tuple[str, ...]) -> None:
 )
 def test_a_planted_circle_is_found(planted: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The session, which the explorer imports, imports the explorer: at the top, inside a function, for types."""
-    uses = imports_of(*OUTER, types=True)
+    uses = dict(imports_of(*OUTER, types=True))
     monkeypatch.setattr("tests.project.tree.ROOT", tmp_path)
     file = tmp_path / "workbench" / "session" / "session.py"
     file.parent.mkdir(parents=True)
     file.write_text(planted)
-    uses["workbench.session.session"] |= set(modules_used(file, frozenset(uses), types=True))
+    uses["workbench.session.session"] = {
+        *uses["workbench.session.session"],
+        *modules_used(file, frozenset(uses), types=True),
+    }
     with pytest.raises(CycleError):
         refuse_circles(uses)
 

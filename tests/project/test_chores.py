@@ -115,29 +115,22 @@ def cells(*sources: str) -> nbformat.NotebookNode:
     return new_notebook(cells=made)  # type: ignore[no-untyped-call, no-any-return]
 
 
-def test_a_cell_that_shows_progress_is_exported(tmp_path: Path) -> None:
-    """A bar is a widget, which would be blank in a page."""
-    progress = "from experiments.running import run\nrun('dispatch-size', 'smoke', progress=True)\n'the work is done'"
-    done = export(cells(progress), tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "the work is done" in (tmp_path / "page.html").read_text()
-
-
 def test_export_holds_its_pictures_and_asks_no_network(tmp_path: Path) -> None:
-    """The HTML twin is preferred to the widget, whose scripts would come from a content network."""
+    """The HTML twin is preferred to the widget, whose scripts would come from a content network.  A bar that shows
+    progress is a widget without a twin, and left out."""
     twin = (
         "from IPython.display import display\n"
         "display({'application/vnd.jupyter.widget-view+json': {'model_id': 'x'}, 'text/html': '<b>the twin</b>'},"
         " raw=True)"
     )
-    done = export(
-        cells(twin, "import os; print('static', os.environ['MASKSCOPE_STATIC'])", "import kernels_core"), tmp_path
-    )
+    progress = "from experiments.running import run\nrun('dispatch-size', 'smoke', progress=True)\n'the work is done'"
+    done = export(cells(twin, "import os; print('static', os.environ['MASKSCOPE_STATIC'])", progress), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / "page.html").read_text()
     assert "<b>the twin</b>" in page
     assert not re.search(r"<script[^>]+src=.http", page)
     assert "static 1" in page
+    assert "the work is done" in page
 
 
 def test_export_refuses_a_blank_picture(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ PACKAGES = ("kernels_core", "workbench", "visualizers", "experiments", "maskscop
 FROM_CIMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n]*)|c?import[ \t]+([\w.]+))", re.MULTILINE
 )
-CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\b|c?import\s+([\w.]+))", re.MULTILINE)
 
 
 @cache
@@ -45,20 +44,9 @@ def module_name(file: Path) -> str:
 
 def imports(file: Path) -> Iterator[str]:
     """Absolute dotted names that a .py, .pyx or .pxd file imports, wherever in the file the import stands."""
-    text = file.read_text()
-    if file.suffix != ".py":
-        for match in CIMPORT.finditer(text):
-            yield match[1] or match[2]
-        return
-    package = module_name(file) if file.name == "__init__.py" else module_name(file).rpartition(".")[0]
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*up, *([node.module] if node.module else [])])
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+    for base, names in _statements(file, functions=True, types=True):
+        yield base
+        yield from (f"{base}.{name}" for name in names)
 
 
 def modules_used(file: Path, known: frozenset[str], *, functions: bool = True, types: bool = False) -> Iterator[str]:

@@ -7,11 +7,12 @@ Read on: `recogniser`, which begins a tag's content when a reading has come to t
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from kernels_core.grammar.ir import TagDispatch
 
-__all__ = ["FREE", "Reading", "read_byte", "whole_switch"]
+__all__ = ["FREE", "Reading", "definition", "read_byte", "whole_switch"]
 
 
 class Reading(NamedTuple):
@@ -68,3 +69,43 @@ def _ends(node: TagDispatch, text: bytes, *, longer_than: int) -> bool:
     return any(
         len(pattern) > longer_than and text.endswith(pattern) for pattern in node.tags + node.stops + node.excludes
     )
+
+
+def definition(node: TagDispatch, contents: list[set[bytes]], text: bytes) -> bool:
+    """Whether `text` is `f1 T1 r1 ... fn`, or `... fn S`, as the IR has it, tried in every way.
+
+    contents: the texts of each content.
+    """
+    patterns = node.tags + node.excludes + node.stops
+
+    def clean(begin: int, tag: int, end: int) -> bool:
+        """No pattern lies in text[begin:end], except within text[tag:end]."""
+        return not any(
+            text[at : at + len(pattern)] == pattern and at + len(pattern) <= end
+            for pattern in patterns
+            for at in range(begin, min(tag, end))
+        )
+
+    @cache
+    def free_from(begin: int) -> bool:
+        if not node.stops and clean(begin, len(text), len(text)):
+            return True
+        for stop in node.stops:
+            at = len(text) - len(stop)
+            if at >= begin and text.endswith(stop) and clean(begin, at, at) and clean(begin, at, len(text) - 1):
+                return True
+        return any(
+            text.startswith(tag, at)
+            and text.startswith(word, at + len(tag))
+            and clean(begin, at, at)
+            and clean(begin, at, at + len(tag) - 1)
+            and goes_on(at + len(tag) + len(word))
+            for at in range(begin, len(text))
+            for tag, words in zip(node.tags, contents, strict=True)
+            for word in words
+        )
+
+    def goes_on(at: int) -> bool:
+        return free_from(at) if node.loop else at == len(text)
+
+    return free_from(0)

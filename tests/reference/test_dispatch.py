@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import product
 
 import pytest
@@ -12,46 +11,10 @@ from hypothesis import strategies as st
 from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Never, Node, Rule, RuleRef, Seq, TagDispatch, TokenSet
 from kernels_core.grammar.nodes import literal
 from tests.reference import Recogniser
+from tests.reference.dispatch import definition
 
 WORD = st.text("ab", min_size=1, max_size=4).map(str.encode)
 TEXTS = [bytes(text) for size in range(6) for text in product(b"ab.", repeat=size)]
-
-
-def definition(node: TagDispatch, contents: list[set[bytes]], text: bytes) -> bool:
-    """Whether `text` is `f1 T1 r1 ... fn`, or `... fn S`, as the IR has it.  `contents`: the texts of each content."""
-    patterns = node.tags + node.excludes + node.stops
-
-    def clean(begin: int, tag: int, end: int) -> bool:
-        """No pattern lies in text[begin:end], except within text[tag:end]."""
-        return not any(
-            text[at : at + len(pattern)] == pattern and at + len(pattern) <= end
-            for pattern in patterns
-            for at in range(begin, min(tag, end))
-        )
-
-    @cache
-    def free_from(begin: int) -> bool:
-        if not node.stops and clean(begin, len(text), len(text)):
-            return True
-        for stop in node.stops:
-            at = len(text) - len(stop)
-            if at >= begin and text.endswith(stop) and clean(begin, at, at) and clean(begin, at, len(text) - 1):
-                return True
-        return any(
-            text.startswith(tag, at)
-            and text.startswith(word, at + len(tag))
-            and clean(begin, at, at)
-            and clean(begin, at, at + len(tag) - 1)
-            and goes_on(at + len(tag) + len(word))
-            for at in range(begin, len(text))
-            for tag, words in zip(node.tags, contents, strict=True)
-            for word in words
-        )
-
-    def goes_on(at: int) -> bool:
-        return free_from(at) if node.loop else at == len(text)
-
-    return free_from(0)
 
 
 def finished(node: TagDispatch, contents: list[set[bytes]], text: bytes) -> bool:

@@ -125,27 +125,21 @@ def test_a_stranger_s_host_and_a_large_body(server: Running) -> None:
     assert server.chat(messages=[{"role": "user", "content": "x" * 30_000}]).status_code == 413
 
 
-def test_the_end_lets_running_requests_end() -> None:
-    server = Running("--pause", "0.01", "--grace-seconds", "20")
-    with closing(server.connection(response_format={"type": "regex", "pattern": "[a-z]{60}"})) as connection:
-        wait(lambda: server.health()["running"] == 1)
+def test_the_end_waits_for_what_ends_in_time_and_for_nothing_else() -> None:
+    server = Running("--pause", "0.02", "--grace-seconds", "5")
+    short = server.connection(response_format={"type": "regex", "pattern": "[a-z]{60}"})
+    long = server.connection(response_format=LETTERS)
+    with closing(short), closing(long):
+        wait(lambda: server.health()["running"] == 2)
         server.process.send_signal(signal.SIGTERM)
         data = b""
-        while piece := connection.recv(65536):
+        while piece := short.recv(65536):
             data += piece
         assert data.startswith(b"HTTP/1.1 200")
         assert len(json.loads(data.partition(b"\r\n\r\n")[2])["choices"][0]["message"]["content"]) == 60
-    assert server.stop() in (0, -signal.SIGTERM)
-
-
-def test_the_end_does_not_wait_for_the_whole_answer() -> None:
-    server = Running("--pause", "0.05", "--grace-seconds", "0.3")
-    with closing(server.connection(response_format=LETTERS)) as connection:
-        wait(lambda: server.health()["running"] == 1)
-        server.process.send_signal(signal.SIGTERM)
         data = b""
         while b"shutting_down" not in data:
-            piece = connection.recv(65536)
+            piece = long.recv(65536)
             assert piece, data
             data += piece
     assert server.stop() in (0, -signal.SIGTERM)
@@ -158,15 +152,15 @@ def test_help_has_an_example_and_every_limit() -> None:
     assert [name for name in told.values() if f"--{name}" not in done.stdout] == []
 
 
-def test_what_cannot_be_served_is_said() -> None:
-    command = [sys.executable, "-m", "workbench", "serve", "--tool-format", "gemma", "--port", "0"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 2
-    assert "not read back yet" in done.stderr
-
-
-@pytest.mark.parametrize("option", [("--draft-model", "demo"), ("--draft-branches", "2")])
-def test_options_of_drafts_want_drafts(option: tuple[str, str]) -> None:
-    done = CliRunner().invoke(app, ["serve", *option], env={"COLUMNS": "200"})
-    assert done.exit_code != 0
-    assert f"{option[0]} guesses nothing without --drafts" in done.output
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--tool-format", "gemma", "--port", "0"), "not read back yet"),
+        (("--draft-model", "demo"), "--draft-model guesses nothing without --drafts"),
+        (("--draft-branches", "2"), "--draft-branches guesses nothing without --drafts"),
+    ],
+)
+def test_what_cannot_be_served_is_said(options: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(app, ["serve", *options], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert said in done.output

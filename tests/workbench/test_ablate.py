@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +22,14 @@ from workbench.progress import Line
 SCHEMA = {"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": False}
 TEXT = '{"a": true}'
 BYTES = [*(bytes((value,)) for value in range(256)), b"</s>"]
+
+
+@pytest.fixture(autouse=True)
+def collections_look_at_what_is_new() -> Iterator[None]:
+    """Each trial collects garbage first, and other tests have left much that stays."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def found(*trials: Trial, mechanisms: tuple[str, ...] = ("jit",), repeats: int = 3) -> Ablation:

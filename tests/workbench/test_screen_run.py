@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -107,15 +105,17 @@ def test_a_text_that_was_cut_is_no_value(explorer: Explorer) -> None:
 
 
 @pytest.mark.parametrize("grammar", [True, False])
-def test_the_code_that_is_copied_makes_the_same_text(explorer: Explorer, grammar: bool) -> None:
+def test_the_code_that_is_copied_makes_the_same_text(
+    explorer: Explorer, grammar: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(ValueError, match="press Run"):
         panel(explorer).code()
     ask(explorer, "run", grammar=grammar, limit=40)
     explorer.session.goto(min(3, len(explorer.session.steps)))
     ask(explorer, "step", grammar=grammar, limit=40)
     code = panel(explorer).code()
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == explorer.text + "\n"
+    exec(code, {})
+    assert capsys.readouterr().out == explorer.text + "\n"
 
 
 def test_a_transcript_ends_where_another_would_speak() -> None:

@@ -3,19 +3,20 @@
 What comes of a call is told in a few words that can be compared: the texts of a list that were taken, a value, or that
 it was refused (by whatever error).
 
-Read on: `schemas.py`, `grammars.py`, `tags.py`, `objects.py` (the rows), `table.py` (what is made of them).
+Read on: `table.py` (the rows, and what is made of them), `grammars.py`, `tags.py`, `objects.py` (those that need a
+function).
 """
 
 from __future__ import annotations
 
-import json
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Call", "Row", "code", "grammar_row", "outcome", "taken", "value_row"]
+__all__ = ["Call", "Row", "code", "grammar_row", "outcome", "taken", "texts_of", "value_row"]
 
 Call = Callable[[ModuleType], object]
 """Takes the module (XGrammar, or ours) and gives a value, or the texts that were taken as a `taken`."""
@@ -35,14 +36,25 @@ class Row:
     call: Call
 
 
+_PICTURES = {control: 0x2400 + control for control in range(32)}
+_CONTROLS = {picture: control for control, picture in _PICTURES.items()}
+_SPAN = re.compile(r"\(empty\)|(?<!`)`(?P<plain>[^`]+)`(?!`)|``(?P<blank> ?)(?P<fenced>.+?)(?P=blank)``(?!`)")
+
+
 def code(text: str) -> str:
-    """Text as code in a cell of a Markdown table; control characters are escaped as in JSON."""
-    shown = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("\\\\", "\\").replace("|", "\\|")
+    """Text as code in a cell of a Markdown table; a control character is shown as its picture."""
+    shown = text.translate(_PICTURES).replace("|", "\\|")
     if not shown:
         return "(empty)"
     fence = "``" if "`" in shown else "`"
     blank = " " if "`" in (shown[0], shown[-1]) else ""
     return f"{fence}{blank}{shown}{blank}{fence}"
+
+
+def texts_of(cell: str) -> list[str]:
+    """The texts that a cell shows as code."""
+    found = (span["plain"] or span["fenced"] or "" for span in _SPAN.finditer(cell))
+    return [text.replace("\\|", "|").translate(_CONTROLS) for text in found]
 
 
 def outcome(row: Row, module: ModuleType) -> str:

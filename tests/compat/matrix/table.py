@@ -1,39 +1,70 @@
 """Rows run, compared, and written as the page docs/compat-matrix.md.
 
-XGrammar's column is made where XGrammar is installed; elsewhere it is read from the page, which says of which version
-it is.
+Most rows are on the page alone: which of some texts is taken by a grammar that the page shows with its options.  Such a
+row is added there, with empty cells behind its call, and `--write` fills them; those that need a function are in
+`grammars`, `tags` and `objects`.  XGrammar's column is made where XGrammar is installed; elsewhere it is read from the
+page, which says of which version it is.
 
 Read on: `row.py`.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import workbench.compat.xgrammar as ours
 
 from .grammars import ROWS as GRAMMARS
 from .objects import ROWS as OBJECTS
 from .reasons import REASONS
-from .row import Row, outcome
-from .schemas import ROWS as SCHEMAS
+from .row import Row, grammar_row, outcome, texts_of
 from .tags import ROWS as TAGS
 
 __all__ = ["PAGE", "ROWS", "Comparison", "compare", "page", "recorded"]
 
-ROWS: Sequence[Row] = (*SCHEMAS, *GRAMMARS, *TAGS, *OBJECTS)
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "compat-matrix.md"
 _CELLS = re.compile(r"(?<!\\)\|")
 _VERSION = re.compile(r"XGrammar (\S+) gave")
 _SAME = "the same"
-_HEAD = ("| feature | call | XGrammar | here | why |", "| --- | --- | --- | --- | --- |")
+
+
+def _of_schema(xgr: Any, shown: str) -> Any:
+    schema, end = json.JSONDecoder().raw_decode(shown)
+    options = ast.parse(f"options({shown[end:].removeprefix(',')})", mode="eval").body
+    assert isinstance(options, ast.Call)
+    return xgr.Grammar.from_json_schema(schema, **{one.arg: ast.literal_eval(one.value) for one in options.keywords})
+
+
+# How a grammar is made of what the page shows, by the group's name up to a colon.
+MADE: Mapping[str, Callable[[Any, str], Any]] = {
+    "JSON Schema": _of_schema,
+    "EBNF": lambda xgr, shown: xgr.Grammar.from_ebnf(shown),
+    "Regular expressions": lambda xgr, shown: xgr.Grammar.from_regex(shown),
+    "Lark": lambda xgr, shown: xgr.Grammar.from_lark(shown),
+    "Structural tags": lambda xgr, shown: xgr.Grammar.from_structural_tag(
+        {"type": "structural_tag", "format": json.loads(shown)}
+    ),
+}
+
+
+class Line(NamedTuple):
+    """A row as the page has it."""
+
+    group: str
+    feature: str
+    call: str
+    theirs: str
+    here: str
 
 
 @dataclass(frozen=True)
@@ -61,23 +92,42 @@ class Comparison:
 
 
 @cache
-def _recorded() -> tuple[str, Mapping[tuple[str, str], tuple[str, str]]]:
-    version, found, group = "", {}, ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines() if PAGE.is_file() else ():
+def _page() -> tuple[str, Sequence[Line]]:
+    """XGrammar's version, and the rows."""
+    version, found, group = "", [], ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
         if (told := _VERSION.search(line)) is not None:
             version = told[1]
         if line.startswith("## "):
             group = line.removeprefix("## ")
         cells = [cell.strip() for cell in _CELLS.split(line)][1:-1]
         if len(cells) == 5 and cells[0] not in ("feature", "---"):
-            feature, _, theirs, here, _ = cells
-            found[group, feature] = theirs, theirs if here == _SAME else here
+            feature, call, theirs, here, _ = cells
+            found.append(Line(group, feature, call, theirs, theirs if here == _SAME else here))
     return version, found
+
+
+def _rows() -> Sequence[Row]:
+    """The rows of the page, and behind the others of their group those that are not on it yet."""
+    functions = {(row.group, row.feature): row for row in (*GRAMMARS, *TAGS, *OBJECTS)}
+    found = [functions.pop((line.group, line.feature), None) or _read(line) for line in _page()[1]]
+    groups = [row.group for row in (*found, *functions.values())]
+    return sorted((*found, *functions.values()), key=lambda row: groups.index(row.group))
+
+
+def _read(line: Line) -> Row:
+    shown, *texts = texts_of(line.call)
+    make = MADE[line.group.partition(":")[0]]
+    return grammar_row(line.group, line.feature, lambda xgr: make(xgr, shown), shown, texts)
+
+
+ROWS = _rows()
 
 
 def recorded() -> tuple[str, Mapping[tuple[str, str], tuple[str, str]]]:
     """XGrammar's version and, by group and feature, what it and we gave, as the page has them."""
-    return _recorded()
+    version, lines = _page()
+    return version, {(line.group, line.feature): (line.theirs, line.here) for line in lines}
 
 
 def peer() -> ModuleType | None:
@@ -111,7 +161,8 @@ def page(comparisons: Sequence[Comparison], version: str) -> str:
         "",
         "What programs that were written for XGrammar meet here, call by call: `python -m tests.compat.matrix`",
         "makes the calls anew. XGrammar's column is run where XGrammar is installed and read from this page elsewhere",
-        "(`--write` writes the page). Of a list of texts the cells name those that are taken as a whole.",
+        "(`--write` writes the page). Of a list of texts the cells name those that are taken as a whole; ␊ is a line",
+        "feed, ␉ a tab.",
         "",
         f"XGrammar {version} gave its column; {ours.__version__} is the version whose interface is served. Of "
         f"{len(comparisons)} rows {alike} are alike,",

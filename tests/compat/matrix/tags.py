@@ -1,4 +1,4 @@
-"""Rows about structural tags: formats, styles of arguments, templates of models."""
+"""Rows about structural tags: tokens, styles of arguments, templates of models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from .row import Row, grammar_row, taken, value_row
 
 __all__ = ["ROWS"]
 
-ANY: dict[str, Any] = {"type": "any_text"}
 OBJECT: dict[str, Any] = {
     "type": "object",
     "properties": {"s": {"type": "string"}, "n": {"type": "integer"}},
@@ -26,86 +25,6 @@ def tag(begin: Any, content: Any, end: Any) -> dict[str, Any]:
     """A tag."""
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
-
-def _row(feature: str, form: Any, texts: list[str]) -> Row:
-    return grammar_row(
-        "Structural tags",
-        feature,
-        lambda xgr: xgr.Grammar.from_structural_tag({"type": "structural_tag", "format": form}),
-        json.dumps(form, ensure_ascii=False),
-        texts,
-    )
-
-
-TRIGGERED = {"type": "triggered_tags", "triggers": ["<f"], "tags": [tag("<f>", const("1"), "</f>")]}
-LISTED = {"type": "tags_with_separator", "tags": [tag("<f>", const("1"), "</f>")], "separator": ","}
-CALLS = ["", "a", "<f>1</f>", "a<f>1</f>b", "<f>1</f><f>1</f>", "<f>2</f>"]
-
-FORMATS = (
-    _row("const_string", const("ab"), ["ab", "a"]),
-    _row("const_string that is empty", const(""), ["", "a"]),
-    _row("any_text", ANY, ["", "a\nb"]),
-    _row("any_text with excludes", {**ANY, "excludes": ["no"]}, ["n", "no", "on"]),
-    _row("any_text with max_chars", {**ANY, "max_chars": 2}, ["", "éé", "abc"]),
-    _row("any_text with max_tokens", {**ANY, "max_tokens": 2}, ["a"]),
-    _row("regex", {"type": "regex", "pattern": "a+"}, ["aa", "b"]),
-    _row("grammar", {"type": "grammar", "grammar": 'root ::= "a" x\nx ::= "b"'}, ["ab", "a"]),
-    _row(
-        "json_schema", {"type": "json_schema", "json_schema": OBJECT}, ['{"s": "a"}', '{"n": 1}', '{"s": "a", "z": 1}']
-    ),
-    _row("json_schema as a boolean", {"type": "json_schema", "json_schema": True}, ["1", "{}"]),
-    _row("sequence", {"type": "sequence", "elements": [const("a"), ANY, const("z")]}, ["az", "abzz", "ab"]),
-    _row("sequence that is empty", {"type": "sequence", "elements": []}, [""]),
-    _row("or", {"type": "or", "elements": [const("a"), const("b")]}, ["a", "b", "c"]),
-    _row("optional", {"type": "optional", "content": const("a")}, ["", "a", "aa"]),
-    _row("plus", {"type": "plus", "content": const("a")}, ["", "a", "aa"]),
-    _row("star", {"type": "star", "content": const("a")}, ["", "a", "aa"]),
-    _row("repeat", {"type": "repeat", "min": 1, "max": 2, "content": const("a")}, ["", "a", "aaa"]),
-    _row("repeat without a bound", {"type": "repeat", "min": 1, "max": -1, "content": const("a")}, ["", "a", "aaa"]),
-    _row("repeat that runs backwards", {"type": "repeat", "min": 2, "max": 1, "content": const("a")}, ["a"]),
-    _row("tag", tag("<f>", const("1"), "</f>"), ["<f>1</f>", "<f>1"]),
-    _row("tag over free text", tag("<f>", ANY, "</f>"), ["<f>a</f>", "<f>a</f>b</f>", "<f>"]),
-    _row("tag with several ends", tag("<f>", ANY, ["</f>", "END"]), ["<f>aEND", "<f>a</f>", "<f>aENDb</f>"]),
-    _row("tag without ends", tag("<f>", ANY, []), ["<f>a"]),
-    _row("free text and an empty end", tag("<f>", ANY, ""), ["<f>a"]),
-    _row("free text with excludes and an empty end", tag("<f>", {**ANY, "excludes": ["z"]}, ""), ["<f>a", "<f>z"]),
-    _row(
-        "free text in front of something else",
-        tag("<f>", {"type": "sequence", "elements": [ANY, const(";")]}, "</f>"),
-        ["<f>a;</f>", "<f></f>a;</f>"],
-    ),
-    _row("repeated free text", tag("<f>", {"type": "star", "content": ANY}, "</f>"), ["<f>a</f>", "<f>a</f>b</f>"]),
-    _row("triggered_tags", TRIGGERED, CALLS),
-    _row("triggered_tags, at_least_one", {**TRIGGERED, "at_least_one": True}, CALLS),
-    _row("triggered_tags, stop_after_first", {**TRIGGERED, "stop_after_first": True}, CALLS),
-    _row("triggered_tags, both", {**TRIGGERED, "at_least_one": True, "stop_after_first": True}, CALLS),
-    _row("triggered_tags with excludes", {**TRIGGERED, "excludes": ["a"]}, CALLS),
-    _row("triggered_tags with an exclude that begins a trigger", {**TRIGGERED, "excludes": ["<"]}, CALLS),
-    _row("tag without its trigger", {**TRIGGERED, "triggers": ["<g"]}, CALLS),
-    _row("tag with two triggers", {**TRIGGERED, "triggers": ["<", "<f"]}, CALLS),
-    _row("trigger that is empty", {**TRIGGERED, "triggers": [""]}, CALLS),
-    _row("tags_with_separator", LISTED, ["", "<f>1</f>", "<f>1</f>,<f>1</f>", "<f>1</f>,"]),
-    _row("tags_with_separator, at_least_one", {**LISTED, "at_least_one": True}, ["", "<f>1</f>"]),
-    _row(
-        "tags_with_separator, stop_after_first",
-        {**LISTED, "stop_after_first": True},
-        ["", "<f>1</f>", "<f>1</f>,<f>1</f>"],
-    ),
-    _row("dispatch", {"type": "dispatch", "rules": [["<f>", const("1")]]}, ["a", "a<f>1b", "<f>2"]),
-    _row("dispatch, once", {"type": "dispatch", "rules": [["<f>", const("1")]], "loop": False}, ["a", "<f>1", "<f>1b"]),
-    _row(
-        "dispatch over free text, in a tag",
-        tag("<t>", {"type": "dispatch", "rules": [["x", {"type": "sequence", "elements": [ANY, const("!")]}]]}, "</t>"),
-        ["<t>a</t>", "<t>xb!</t>", "<t>xb</t>!</t>"],
-    ),
-    _row("dispatch on an empty pattern", {"type": "dispatch", "rules": [["", const("1")]]}, ["1", "a"]),
-    _row("misspelt key", {**ANY, "exclude": ["no"]}, ["no"]),
-    _row("unknown type", {"type": "thing"}, ["a"]),
-    _row("missing type", {"value": "a"}, ["a"]),
-    _row("max_chars that is negative", {**ANY, "max_chars": -1}, ["a"]),
-    _row("regex that is malformed", {"type": "regex", "pattern": "("}, ["a"]),
-    _row("qwen_xml_parameter", {"type": "qwen_xml_parameter", "json_schema": OBJECT}, ["<parameter=s>a</parameter>"]),
-)
 
 VOCABULARY = ["</s>", "a", "b", "<t>", "</t>", "x"]
 TOKEN3 = {"type": "token", "token": 3}
@@ -307,4 +226,4 @@ CHOICES = (
     ),
 )
 
-ROWS = (*FORMATS, *TOKENS, *STYLES, *TEMPLATES, *REASONING, *CHOICES)
+ROWS = (*TOKENS, *STYLES, *TEMPLATES, *REASONING, *CHOICES)
