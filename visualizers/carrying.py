@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 __all__ = ["LINKED", "Bundled", "Carried", "Carrier", "Traits", "synced"]
 
@@ -33,11 +33,6 @@ class Carrier(Protocol):
 class Carried(Protocol):
     """What a widget needs of a view that it carries; see `LiveView`."""
 
-    _module: ClassVar[str]
-    _placed: ClassVar[tuple[str, ...]]
-    _given: ClassVar[tuple[str, ...]]
-    _follows: ClassVar[tuple[str, ...]]
-
     @property
     def keys(self) -> list[str]: ...
 
@@ -49,7 +44,9 @@ class Carried(Protocol):
 
     def carried(self, carrier: Carrier) -> Callable[[], None]: ...
 
-    def _handle_custom_msg(self, content: Any, buffers: Any) -> None: ...
+    def contract(self) -> Traits: ...
+
+    def receive(self, content: Any, buffers: Any) -> None: ...
 
 
 class Bundled(Protocol):

@@ -113,17 +113,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
             "ack",
         }
         super().__init__(
-            parts=[
-                {
-                    "name": name,
-                    "module": view._module,
-                    "traits": view.keys,
-                    "placed": list(view._placed),
-                    "given": list(view._given),
-                    "follows": list(view._follows),
-                }
-                for name, view in self._views.items()
-            ],
+            parts=[{"name": name, **view.contract()} for name, view in self._views.items()],
             library=library(),
             panels=list(panels),
             arranger=arranger,
@@ -195,7 +185,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
                 if isinstance(traits, dict):
                     self._set(traits)
                 else:
-                    self._views[message["to"]]._handle_custom_msg(message.get("content"), buffers)
+                    self._views[message["to"]].receive(message.get("content"), buffers)
             finally:
                 self.ack = [message.get("client"), message.get("seq")]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -63,6 +64,11 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         """Names of the traits that the browser sees."""
         return list(self.traits(sync=True))
 
+    def contract(self) -> Traits:
+        """What who carries it must know: its module, its traits, and what these depend on."""
+        depends = {"placed": list(self._placed), "given": list(self._given), "follows": list(self._follows)}
+        return {"module": self._module, "traits": self.keys, **depends}
+
     # -- carried by a host -------------------------------------------------------------------------------------------
 
     @property
@@ -105,7 +111,8 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         """Call `handler(view, content, buffers)` for every message of this view from the browser."""
         self._handlers.append(handler)
 
-    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
+    def receive(self, content: Any, buffers: Any) -> None:
+        """A message of this view from the browser."""
         for handler in list(self._handlers):
             handler(self, content, buffers)
 
@@ -135,6 +142,29 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     def page_state(self) -> Traits:
         """What a page keeps of the view at one of its places."""
         return dict(self.part().state)
+
+    def take_given(self, other: LiveView[Any]) -> None:
+        """Set what a person has set in `other`, a view of the same kind."""
+        for trait in self._given:
+            setattr(self, trait, getattr(other, trait))
+
+    def page_place(self, name: str) -> Traits | None:
+        """What a page keeps, for `fill` of the host script, of the view called `name` at the place that it shows; None
+        where nothing of it depends on the place."""
+        traits = (*self._placed, *self._paged)
+        if not traits:
+            return None
+        state = self.page_state()
+        values = [[f"{'shared' if trait in LINKED else name}__{trait}", state[trait]] for trait in traits]
+        return {"given": [getattr(self, trait) for trait in self._given], "values": values}
+
+    def placed_part(self, name: str, shown: LiveView[Any]) -> Part:
+        """The part of a page that is called `name`: what belongs to the place is as here, all else as in `shown`."""
+        there = self.part()
+        part = there if self._placed else shown.part()
+        state = {**part.state, **{trait: there.state[trait] for trait in self._paged}}
+        placed = (*self._placed, *self._paged)
+        return replace(part, state=state, name=name, placed=placed, given=self._given, follows=self._follows)
 
     def to_html(self, *, title: str | None = None, theme: Theme | None = None) -> str:
         """The view as one HTML document; with a step bar when a run was recorded."""

@@ -118,7 +118,8 @@ class Bridge:
             self.requests.append(content)
             if self.mute:
                 return {"traits": {}, "messages": []}
-            self.widget._handle_custom_msg(content, [])
+            receive = self.widget._handle_custom_msg if isinstance(self.widget, Host) else self.widget.receive
+            receive(content, [])
         messages, self._replies[:] = list(self._replies), []
         return {"traits": self._changes(), "messages": messages}
 

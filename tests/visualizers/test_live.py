@@ -67,7 +67,7 @@ def ask(view: LiveView[Any], **content: Any) -> dict[str, Any]:
     """Send a request as the browser does and return the reply."""
     replies: list[dict[str, Any]] = []
     view.send = replies.append
-    view._handle_custom_msg({"view": "v", "seq": 7, **content}, [])
+    view.receive({"view": "v", "seq": 7, **content}, [])
     (reply,) = replies
     assert (reply["view"], reply["seq"]) == ("v", 7)
     return reply

@@ -44,7 +44,7 @@ def offer(explorer: Explorer) -> dict[str, Any]:
 
 
 def press(explorer: Explorer, kind: str) -> None:
-    explorer.views["kept"]._handle_custom_msg({"kind": kind}, [])
+    explorer.views["kept"].receive({"kind": kind}, [])
 
 
 def test_a_new_kernel_offers_what_was_there_and_restores_all_of_it() -> None:

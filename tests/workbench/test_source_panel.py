@@ -28,7 +28,7 @@ def view_of(explorer: Explorer) -> Any:
 
 
 def send(explorer: Explorer, **message: Any) -> None:
-    view_of(explorer)._handle_custom_msg(message, [])
+    view_of(explorer).receive(message, [])
 
 
 def lit(explorer: Explorer, role: str = "here") -> list[str]:

@@ -8,11 +8,9 @@ Read on: `visualizers/standalone.py` (pages), `frontend/src/host.js` (`fill`: ho
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
-from visualizers.live_base import LINKED, LiveView
-from visualizers.standalone import Part, page
+from visualizers.standalone import page
 from workbench.explorer.dashboard import Dashboard
 from workbench.session import Session
 from workbench.session.history import Place
@@ -23,7 +21,7 @@ MAX_PLACES: Final = 240
 """A page holds at most so many steps of the history, those around the place; its buttons say where it ends."""
 
 
-def desk_page(desk: Dashboard, title: str, *, heading: bool = True) -> str:
+def desk_page(desk: Dashboard, title: str) -> str:
     """The page.  It begins at the session's place and reaches the ends of the history, up to `MAX_PLACES` steps."""
     session = desk.session
     with session.inspect.held():
@@ -37,8 +35,7 @@ def desk_page(desk: Dashboard, title: str, *, heading: bool = True) -> str:
         for name, panel in visited.panels.items():
             panel.take(desk.panels[name])
         for name, view in visited.views.items():
-            for trait in view._given:
-                setattr(view, trait, getattr(desk.views[name], trait))
+            view.take_given(desk.views[name])
         places = {}
         for index in range(first, min(last, first + MAX_PLACES) + 1):
             copy.goto(index)
@@ -51,11 +48,10 @@ def desk_page(desk: Dashboard, title: str, *, heading: bool = True) -> str:
             key, kept = _visit(visited)
             places[key] = kept
         key, _ = _visit(visited)
-        parts = [_part(name, view, desk.views[name]) for name, view in visited.views.items()]
+        parts = [view.placed_part(name, desk.views[name]) for name, view in visited.views.items()]
         return page(
             parts,
             title=title,
-            heading=heading,
             arranger=desk.host.arranger,
             arrangement=desk.host.arrangement,
             panels=desk.host.panels,
@@ -74,22 +70,6 @@ def _visit(desk: Dashboard) -> tuple[str, dict[str, Any]]:
         raise RuntimeError(f"the panel {name!r} cannot be put on a page: {said}")
     kept: dict[str, Any] = {"place": desk.host.place}
     for name, view in desk.views.items():
-        if not view._placed and not view._paged:
-            continue
-        names = (*view._placed, *view._paged)
-        state = view.page_state()
-        wires = [f"{'shared' if trait in LINKED else name}__{trait}" for trait in names]
-        kept[name] = {
-            "given": [getattr(view, trait) for trait in view._given],
-            "values": [[wire, state[trait]] for wire, trait in zip(wires, names, strict=True)],
-        }
+        if (found := view.page_place(name)) is not None:
+            kept[name] = found
     return str(desk.host.place["number"]), kept
-
-
-def _part(name: str, visited: LiveView[Any], shown: LiveView[Any]) -> Part:
-    """One view of the page: of the copy what belongs to the place, else what the desk shows."""
-    there = visited.part()
-    placed = (*visited._placed, *visited._paged)
-    part = there if visited._placed else shown.part()
-    state = {**part.state, **{trait: there.state[trait] for trait in visited._paged}}
-    return replace(part, state=state, name=name, placed=placed, given=visited._given, follows=visited._follows)

@@ -54,6 +54,29 @@ from .tokens import Spellings, Vocabulary, token_id
 __all__ = ["Builder", "format_types"]
 
 _MAX_DEPTH = 100  # formats in formats
+_FORMATS: dict[str, str] = {
+    "const_string": "value",
+    "json_schema": " ".join(("json_schema", "style", *TAG_OPTIONS, "excludes")),
+    "any_text": "excludes max_tokens max_chars",
+    "grammar": "grammar",
+    "regex": "pattern",
+    "sequence": "elements",
+    "or": "elements",
+    "optional": "content",
+    "plus": "content",
+    "star": "content",
+    "repeat": "min max content",
+    "tag": "begin content end",
+    "triggered_tags": "triggers tags at_least_one stop_after_first excludes",
+    "tags_with_separator": "tags separator at_least_one stop_after_first",
+    "dispatch": "rules loop excludes",
+    "token": "token",
+    "exclude_token": "exclude_tokens",
+    "any_tokens": "exclude_tokens max_tokens",
+    "token_triggered_tags": "trigger_tokens tags exclude_tokens at_least_one stop_after_first",
+    "token_dispatch": "rules loop exclude_tokens",
+}
+"""The keys of each format; the method of `Builder` that reads it has its name."""
 _TOO_LONG = (
     "to count so many characters while watching for strings takes too many states; use a smaller number, or ends and "
     "excludes none of which can begin inside another"
@@ -119,12 +142,12 @@ class Builder:
         if not isinstance(kind, str) or kind not in _FORMATS:
             what = "the key 'type' is missing" if kind is None else f"Format type not recognized: {kind}"
             raise InvalidStructuralTagError(f"{what}; the types are {', '.join(_FORMATS)}", path)
-        keys, build = _FORMATS[kind]
+        build: Callable[[Fields, End | None], Node] = getattr(self, f"_{kind}")
         if self._depth == _MAX_DEPTH:
             raise InvalidStructuralTagError(f"formats are nested deeper than {_MAX_DEPTH}", path)
         self._depth += 1
         try:
-            return build(self, Fields(value, path, keys.split()), end)
+            return build(Fields(value, path, _FORMATS[kind].split()), end)
         finally:
             self._depth -= 1
 
@@ -435,7 +458,7 @@ class Builder:
     def _checked_tag(self, value: Any, path: str) -> Fields:
         if not isinstance(value, Mapping) or value.get("type", "tag") != "tag":
             raise InvalidStructuralTagError("a format of type 'tag' is expected here", path)
-        return Fields(value, path, _FORMATS["tag"][0].split())
+        return Fields(value, path, _FORMATS["tag"].split())
 
     def _read_tag(self, tag: Fields, begin: str | Node, hint: str) -> ReadTag:
         """A tag of a list.  Schemas without instances are refused, so that arguments can be written."""
@@ -607,35 +630,6 @@ def _is_free(value: Any) -> bool:
         case "dispatch":
             return value.get("loop", True) is True
     return False
-
-
-_SCHEMA = " ".join(("json_schema", "style", *TAG_OPTIONS, "excludes"))
-_Build = Callable[[Builder, Fields, End | None], Node]
-_FORMATS: dict[str, tuple[str, _Build]] = {
-    "const_string": ("value", Builder._const_string),
-    "json_schema": (_SCHEMA, Builder._json_schema),
-    "any_text": ("excludes max_tokens max_chars", Builder._any_text),
-    "grammar": ("grammar", Builder._grammar),
-    "regex": ("pattern", Builder._regex),
-    "sequence": ("elements", Builder._sequence),
-    "or": ("elements", Builder._or),
-    "optional": ("content", Builder._optional),
-    "plus": ("content", Builder._plus),
-    "star": ("content", Builder._star),
-    "repeat": ("min max content", Builder._repeat),
-    "tag": ("begin content end", Builder._tag),
-    "triggered_tags": ("triggers tags at_least_one stop_after_first excludes", Builder._triggered_tags),
-    "tags_with_separator": ("tags separator at_least_one stop_after_first", Builder._tags_with_separator),
-    "dispatch": ("rules loop excludes", Builder._dispatch),
-    "token": ("token", Builder._token),
-    "exclude_token": ("exclude_tokens", Builder._exclude_token),
-    "any_tokens": ("exclude_tokens max_tokens", Builder._any_tokens),
-    "token_triggered_tags": (
-        "trigger_tokens tags exclude_tokens at_least_one stop_after_first",
-        Builder._token_triggered_tags,
-    ),
-    "token_dispatch": ("rules loop exclude_tokens", Builder._token_dispatch),
-}
 
 
 def format_types() -> tuple[str, ...]:
