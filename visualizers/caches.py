@@ -188,11 +188,6 @@ class CacheView(LiveView[CacheShot]):
     counters = synced(t.List([list(row) for row in COUNTERS]))
     step = synced(t.Int(0))
 
-    def __init__(self, shot: CacheShot | None = None) -> None:
-        super().__init__()
-        if shot is not None:
-            self.show(shot)
-
     def traits_of(self, snapshot: CacheShot) -> Traits:
         return {
             "head": snapshot.headline,
@@ -209,11 +204,11 @@ class CacheView(LiveView[CacheShot]):
         self.steps = [{"step": step} for step in range(steps + 1)]
         self.index = 0
 
-    def static_html(self) -> str:
-        return static(self._shown) if self._shown else "<i>no masks shown yet</i>"
+    def tables_of(self, snapshot: CacheShot) -> str:
+        return static(snapshot)
 
     def __repr__(self) -> str:
-        return f"CacheView({self._shown.record!r})" if self._shown else "CacheView(empty)"
+        return f"CacheView({'empty' if self._shown is None else repr(self._shown.record)})"
 
 
 def _ways(record: CacheRecord) -> list[list[Any]]:

@@ -150,11 +150,6 @@ class CockpitView(LiveView[CockpitShot]):
     place = synced(t.Int(0))
     tab = synced(t.Unicode("step"))
 
-    def __init__(self, shot: CockpitShot | None = None) -> None:
-        super().__init__()
-        if shot is not None:
-            self.show(shot)
-
     def traits_of(self, snapshot: CockpitShot) -> Traits:
         return {
             "about": {
@@ -180,8 +175,8 @@ class CockpitView(LiveView[CockpitShot]):
         self.steps = [{"place": place} for place in range(len(steps) + 1)]
         self.index = 0
 
-    def static_html(self) -> str:
-        return static(self._shown) if self._shown else "<i>no generation shown yet</i>"
+    def tables_of(self, snapshot: CockpitShot) -> str:
+        return static(snapshot)
 
     def __repr__(self) -> str:
         runs = self._shown.runs if self._shown else ()

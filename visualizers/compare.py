@@ -130,10 +130,8 @@ class CompareView(LiveView[Data]):
         result = {name: value for name, value in snapshot.items() if name != "masks"}
         return {"result": result, "picture": picture, "status": "done", "note": ""}
 
-    def static_html(self) -> str:
-        if not self._shown:
-            return "<i>nothing compared yet</i>"
-        return comparison_html(self._shown, self._shown.get("masks", []))
+    def tables_of(self, snapshot: Data) -> str:
+        return comparison_html(snapshot, snapshot.get("masks", []))
 
     def __repr__(self) -> str:
         return f"CompareView({self.status}, {len(self.choices)} engines)"

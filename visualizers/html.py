@@ -17,12 +17,9 @@ from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, Toke
 from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.caches import NAMES, said
 from visualizers.dot import DotError, lengths_label, repeat_label
-from visualizers.folds import Folds
 from visualizers.glyphs import clip, glyph, html_escape, size, split_rules
-from visualizers.marks import marks
 from visualizers.png import data_uri, mask_png
-from visualizers.scene import Request, scene
-from visualizers.svg import scene_svg
+from visualizers.svg import lit_scene, scene_svg
 from visualizers.tables import LINE, badge, card, chip, details, dim, dotted, many, more, pre, table
 from visualizers.tokens import Tab, TokenIndex, token_index
 from visualizers.way import Travelled
@@ -220,19 +217,10 @@ def automaton(
     travelled: Travelled | None = None,
 ) -> str:
     """The picture around the active states (of a small automaton all of it) and a table of the rules."""
-    way = travelled or Travelled()
-    folds = Folds(snapshot)
-    request = Request(
-        active=tuple(active),
-        waiting=way.callers,
-        visited=way.states,
-        steps=2 if around is None else around,
-        whole=around is None,
-    )
-    chosen = scene(folds, request)
+    chosen, lit = lit_scene(snapshot, active=active, around=around, travelled=travelled)
     picture, notes = "", [chosen.note, "" if chosen.whole else "the part around the parser"]
     try:
-        svg = scene_svg(chosen, marks(folds, chosen, active, way))
+        svg = scene_svg(chosen, lit)
     except DotError as error:
         notes = [f"not drawn: {error}"]
     else:

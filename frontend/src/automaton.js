@@ -559,14 +559,12 @@ function render({ model, el }) {
     for (const one of [around, bytes]) one.disabled = !!offline();
   }
 
-  const resized = new ResizeObserver(() => {
+  view.sized(stage, () => {
     const now = [stage.clientWidth, stage.clientHeight];
     if (now[0] === room[0] && now[1] === room[1]) return;
     room = now;
     if (touched) say(); else fit();
   });
-  resized.observe(stage);
-  view.defer(() => resized.disconnect());
   const redraw = soon(() => { draw(); reach(); });
   for (const trait of ["picture", "key", "pictures", "marks", "active"]) view.on(`change:${trait}`, redraw);
   view.on("change:selected", select);

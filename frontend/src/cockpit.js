@@ -1,6 +1,6 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
-import { code, h, many, measured, mount, number, soon, svg } from "./common.js";
+import { code, h, many, measured, mount, number, svg, table } from "./common.js";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -98,8 +98,7 @@ function render({ model, el }) {
         h("td", { class: "ms-mono", title: `token ${id}` }, text, id === detail.id ? " ◂" : ""),
         h("td", { class: "value" }, ...share("before", before)), h("td", { class: "value" }, ...(allowed ? share("after", after) : [h("span", { class: "share" }, "–")])),
         h("td", { class: "why", title: why }, allowed ? (id === detail.id ? h("span", { class: "ms-badge active" }, run.flags[i] & GIVEN ? "written by hand" : "drawn") : "") : h("span", {}, h("span", { class: "ms-badge rejected" }, "refused"), " ", why))));
-    return [facts, rows.length ? h("table", { class: "ms-table", "data-testid": "options" }, h("thead", {}, h("tr", {}, h("th", {}, "token (◂ taken)"),
-      h("th", { title: "the model's own probability" }, "before the mask"), h("th", { title: "after it, rescaled to 1; before temperature, top-k and top-p" }, "after the mask"), h("th", {}, ""))), h("tbody", {}, ...rows))
+    return [facts, rows.length ? table(["token (◂ taken)", ["before the mask", "the model's own probability"], ["after the mask", "after it, rescaled to 1; before temperature, top-k and top-p"], ""], rows, { "data-testid": "options" })
       : h("div", { class: "ms-empty" }, "This generation was not recorded in detail (record=False).")];
   }
 
@@ -226,18 +225,13 @@ function render({ model, el }) {
   }
 
   let size = "";
-  const resized = new ResizeObserver(() => {
+  view.sized(page, () => {
     const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
     if (now !== size) { size = now; if (here) follow(); if (model.get("tab") !== "step") drawPage(); }
   });
-  resized.observe(page);
-  view.defer(() => resized.disconnect());
-  const redraw = soon(draw);
-  for (const trait of ["about", "runs"]) view.on(`change:${trait}`, redraw);
   for (const trait of ["tab", "detail", "details"]) view.on(`change:${trait}`, drawPage);
   view.on("change:place", () => { if ((pages[model.get("tab")] || stepPage) === stepPage) drawPage(); else moved(); });
-  draw();
-  return () => view.clean();
+  return view.draws(["about", "runs"], draw);
 }
 
 export default { render };

@@ -19,6 +19,32 @@ export function svg(tag, props = {}, ...children) {
   return node;
 }
 
+export const button = (label, title, testid, action) =>
+  h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: action }, label);
+
+// A table of rows (`tr`); a head is a text, a text and a title, or a `th`.  Those that begin with # stand over numbers.
+export function table(heads, rows, props = {}) {
+  const head = (one) => {
+    if (one instanceof Node) return one;
+    const [text, title] = [one].flat();
+    return h("th", { class: text.startsWith("#") ? "ms-num" : null, title }, text.replace("#", ""));
+  };
+  const body = rows instanceof Node ? rows : h("tbody", {}, ...rows);
+  return h("table", { class: "ms-table", ...props }, h("thead", {}, h("tr", {}, ...heads.map(head))), body);
+}
+
+// A dotted rule, [before, after] its dot; one without a dot is [text].
+export const dotted = ([before, after] = [""]) => after === undefined ? [before]
+  : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after)];
+
+// The options of a list, [[value, text]], which is only touched when they are others.
+export function offer(list, options, value) {
+  const said = JSON.stringify(options);
+  if (list.said !== said) list.replaceChildren(...options.map(([name, text]) => h("option", { value: name }, text)));
+  list.said = said;
+  if (value !== undefined && list.value !== String(value)) list.value = value;
+}
+
 // Gives a person a file.
 //
 // A browser may keep it without a word, so the answer is to be shown: where the file went, with a link that opens it.
@@ -110,6 +136,23 @@ export function mount({ model, el }, name, testid) {
     commit(trait, value) {
       model.set(trait, value);
       model.save_changes();
+    },
+    // Calls `draw` now, and once for all traits that change in one task; gives what undoes the view.
+    draws(traits, draw) {
+      const redraw = soon(draw);
+      for (const trait of traits) view.on(`change:${trait}`, redraw);
+      draw();
+      return view.clean;
+    },
+    // Calls `handler(entries)` when the size of `node` changes.
+    sized(node, handler) {
+      const sizes = new ResizeObserver(handler);
+      sizes.observe(node);
+      undo.push(() => sizes.disconnect());
+    },
+    // Changes some keys of what all views have chosen.
+    select(part) {
+      view.commit("selection", { ...model.get("selection"), ...part });
     },
     clean() {
       while (undo.length) undo.pop()();

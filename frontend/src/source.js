@@ -289,20 +289,17 @@ async function render({ model, el }) {
   }
 
   let width = 0;
-  const sized = new ResizeObserver(([entry]) => {
+  view.sized(foot, ([entry]) => {
     if (entry.contentRect.width !== width) fit();
     width = entry.contentRect.width;
   });
-  sized.observe(foot);
   // What is said below takes its room from the editor, where somebody may be writing.
   let tall = 0;
-  const shrunk = new ResizeObserver(([{ contentRect: { height } }]) => {
+  view.sized(page, ([{ contentRect: { height } }]) => {
     const lost = tall - height;
     tall = height;
     if (lost > 0 && !closed && page.contains(document.activeElement)) editor.keep(lost);
   });
-  shrunk.observe(page);
-  view.defer(() => { sized.disconnect(); shrunk.disconnect(); });
   view.watch(["document"], update);
   const remark = soon(mark);
   view.on("change:places", () => { stepped = true; });

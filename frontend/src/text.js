@@ -181,9 +181,7 @@ function render({ model, el, host }) {
     put(others, rest ? `+${number(rest)} more` : "");
     if (none && rest) room();   // now there is less room
   });
-  const widened = new ResizeObserver(room);
-  widened.observe(view.root);
-  view.defer(() => widened.disconnect());
+  view.sized(view.root, room);
 
   // A text that went on otherwise is one click away.
   let listed = "";

@@ -74,7 +74,7 @@ class TestTraits:
 
     def test_nothing_to_show(self) -> None:
         assert CockpitView(CockpitShot(())).runs == []
-        assert "no generation" in CockpitView().static_html()
+        assert "nothing shown" in CockpitView().static_html()
 
 
 def test_tables_are_escaped_and_say_where_runs_part() -> None:
