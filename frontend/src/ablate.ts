@@ -1,10 +1,9 @@
 // What mechanisms of the engine are worth: what is left out is chosen, measured with progress, and drawn with intervals.
 // Read on: workbench/panels/ablate.py (traits and messages), intervals.ts (the figure).
-import { button, h, keep, mount, offer, put, soon } from "./common.js";
+import { button, h, keep, defineView, offer, put, soon } from "./common.js";
 import { intervals } from "./intervals";
 
-function render({ model, el }: any) {
-  const view = mount({ model, el }, "ablate", "ablate-view");
+export default defineView("ablate", "ablate-view", ({ view, model }: any) => {
   const state = () => model.get("state") || {}, choices = () => model.get("choices") || {};
   const first = h("div", {}), others = h("div", {});
   const more = h("details", {}, h("summary", {}, "more"), others);
@@ -73,7 +72,4 @@ function render({ model, el }: any) {
   view.on("change:state", soon(drawState));
   view.on("change:offline", soon(drawState));
   drawChoices();
-  return view.clean;
-}
-
-export default { render };
+});

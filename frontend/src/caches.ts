@@ -1,7 +1,7 @@
 // The caches as one picture: over the masks of a text the time of each, the visits of its parser state, and the bytes held;
 // beside it how masks were come by, and which parts of the grammars share which token sets.
 // Read on: visualizers/caches.py (what the traits hold).
-import { bytes, h, many, mount, number, soon, svg, table } from "./common.js";
+import { bytes, h, many, defineView, number, soon, svg, table } from "./common.js";
 import { micros } from "./run";
 
 interface Visits { step: number[]; word: number[]; by: string[]; us: number[]; bytes: number[]; made: number[]; pool: number[]; state: number[]; times: number[];
@@ -14,8 +14,7 @@ const WORDS = ["found", "put together", "made"];
 const LEFT = 66, COST = 84, HEAT = 12, HELD = 52, SLOWEST = 3;
 const SHORT: Record<string, string> = { made: "made", perfect: "found", partial: "filtered" };
 
-function render({ model, el }: any) {
-  const view = mount({ model, el }, "caches", "cache-view");
+export default defineView("caches", "cache-view", ({ view, model }: any) => {
   const head = h("div", { class: "ms-head", "data-testid": "cache-summary" });
   const chart = h("div", { class: "chart" });
   const detail = h("div", { class: "detail", role: "status", "data-testid": "cache-detail" });
@@ -143,7 +142,4 @@ function render({ model, el }: any) {
   let size = 0;
   view.sized(chart, () => { if (chart.clientWidth !== size) { size = chart.clientWidth; redraw(); } });
   for (const draw of [drawHead, drawChart, drawWays, drawSharing, drawCounters]) draw();
-  return () => view.clean();
-}
-
-export default { render };
+});

@@ -1,9 +1,8 @@
 // How the parser got to the chosen item: its operations from the start of the text on.
 // Read on: visualizers/chain.py, workbench/panels/chart.py.
-import { dotted, h, many, measured, mount, number, reveal } from "./common.js";
+import { dotted, h, many, measured, defineView, number, reveal } from "./common.js";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "chain", "chain-view");
+export default defineView("chain", "chain-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const list = h("ol", { class: "chain" });
   const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "chain-rows" }, list);
@@ -36,7 +35,5 @@ function render({ model, el }) {
   }
   const begin = measured(() => { scroll.scrollTop = 0; });
 
-  return view.draws(["rows", "chosen"], draw);
-}
-
-export default { render };
+  view.draws(["rows", "chosen"], draw);
+});

@@ -1,6 +1,6 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
-import { code, h, many, measured, mount, number, svg, table } from "./common.js";
+import { code, h, many, measured, defineView, number, svg, table } from "./common.js";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -13,8 +13,7 @@ const removed = (mass) => mass > 0 && mass <= 0.0005 ? ">99.9 %" : percent(1 - m
 const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
 const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "cockpit", "cockpit-view");
+export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const summary = h("span", { class: "ms-muted", "data-testid": "cockpit-summary" });
   const tabs = h("span", { class: "ms-group", role: "tablist" }, ...TABS.map(([name, label]) =>
     h("button", { type: "button", role: "tab", "data-tab": name, "data-testid": `cockpit-tab-${name}`, onclick: () => view.commit("tab", name) }, label)));
@@ -231,7 +230,5 @@ function render({ model, el }) {
   });
   for (const trait of ["tab", "detail", "details"]) view.on(`change:${trait}`, drawPage);
   view.on("change:place", () => { if ((pages[model.get("tab")] || stepPage) === stepPage) drawPage(); else moved(); });
-  return view.draws(["about", "runs"], draw);
-}
-
-export default { render };
+  view.draws(["about", "runs"], draw);
+});

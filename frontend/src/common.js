@@ -1,5 +1,4 @@
-// Helpers that every view uses.  A view is `render({ model, el })`: it may run many times for one model and
-// returns a function that undoes everything it attached.
+// Helpers that every view uses.
 
 export function h(tag, props = {}, ...children) {
   const node = document.createElement(tag);
@@ -108,8 +107,17 @@ export const click = (selection, row, was) => ({ ...selection, rule: was ? null 
 // Bring another panel of the same desk to the front, if there is one: the desk's frame hears it.
 export const reveal = (node, panel) => node.dispatchEvent(new CustomEvent("ms-reveal", { bubbles: true, detail: panel }));
 
+// A view by its name (`ms-name` is its class), what tests call it, and what builds it.  `render` may run many times for one
+// model and returns a function that undoes everything that was attached.
+export const defineView = (name, testid, build) => ({
+  render(given) {
+    const view = mount(given, name, testid), made = build({ ...given, view });
+    return made instanceof Promise ? made.then(() => view.clean) : view.clean;
+  },
+});
+
 // The view's root element and its bookkeeping.
-export function mount({ model, el }, name, testid) {
+function mount({ model, el }, name, testid) {
   const undo = [];
   const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid });
   // Keeps JupyterLab's one-letter shortcuts (x cuts a cell) away from keys that are meant for the view.  It looks for
@@ -137,12 +145,11 @@ export function mount({ model, el }, name, testid) {
       model.set(trait, value);
       model.save_changes();
     },
-    // Calls `draw` now, and once for all traits that change in one task; gives what undoes the view.
+    // Calls `draw` now, and once for all traits that change in one task.
     draws(traits, draw) {
       const redraw = soon(draw);
       for (const trait of traits) view.on(`change:${trait}`, redraw);
       draw();
-      return view.clean;
     },
     // Calls `handler(entries)` when the size of `node` changes.
     sized(node, handler) {

@@ -1,12 +1,11 @@
 // The mask here beside that of another engine, other options or another grammar: chosen and asked for by the person.
 // What comes back is in traits, so a page without Python shows the last comparison.
 // Read on: visualizers/compare.py (CompareView), workbench/panels/compare.py (who answers).
-import { code, h, many, mount, number, table } from "./common.js";
+import { code, h, many, defineView, number, table } from "./common.js";
 
 const KINDS = { refused: "", "mask only": "its mask alone", "false hope": "false hope", end: "" };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "compare", "compare-view");
+export default defineView("compare", "compare-view", ({ view, model }) => {
   const engine = h("select", { "aria-label": "compare with", "data-testid": "compare-engine" });
   const ask = h("button", { "data-testid": "compare-ask" }, "Compare here");
   const status = h("span", { class: "ms-muted", role: "status", "data-testid": "compare-status" });
@@ -124,7 +123,4 @@ function render({ model, el }) {
 
   view.on("change:result", draw);
   view.on("change:picture", draw);
-  return () => view.clean();
-}
-
-export default { render };
+});

@@ -1,11 +1,10 @@
 // Texts that the source must and must not take, green and red while one edits; how far each is taken is marked.
 // Read on: workbench/panels/examples.py (traits and messages).
-import { again, button, fill, h, keep, mount, put } from "./common.js";
+import { again, button, fill, h, keep, defineView, put } from "./common.js";
 
 type Row = [text: string, must: boolean, ok: boolean, taken: number, told: string];
 
-function render({ model, el }: any) {
-  const view = mount({ model, el }, "examples", "examples-view");
+export default defineView("examples", "examples-view", ({ view, model }: any) => {
   const rows = (): Row[] => model.get("rows") || [], offline = () => Boolean(model.get("offline"));
   const head = h("div", { class: "ms-head", role: "status", "data-testid": "examples-head" });
   const list = h("div", { class: "list", "data-testid": "examples" });
@@ -29,7 +28,5 @@ function render({ model, el }: any) {
     fill(list, line(all.map((row, number) => ({ row, number }))));
     for (const one of view.root.querySelectorAll("button, textarea") as any) if (one.dataset.testid !== "save-test") one.disabled = offline();
   }
-  return view.draws(["rows", "draft", "offline"], draw);
-}
-
-export default { render };
+  view.draws(["rows", "draft", "offline"], draw);
+});

@@ -1,9 +1,8 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
 // Read on: visualizers/live.py (FrontierView).
-import { click, dotted, h, many, mount, number, reveal, table } from "./common.js";
+import { click, dotted, h, many, defineView, number, reveal, table } from "./common.js";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "frontier", "frontier-view");
+export default defineView("frontier", "frontier-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("tbody", {});
   const grid = table([["dotted rule", "a rule as the parser has it: an alternative that is empty is written (…)? around the others"], ["#origin", "bytes read when the rule was predicted"],
@@ -73,7 +72,5 @@ function render({ model, el }) {
     event.stopPropagation();
   });
   for (const trait of ["selected_item", "selection"]) view.on(`change:${trait}`, mark);
-  return view.draws(["items", "about"], draw);
-}
-
-export default { render };
+  view.draws(["items", "about"], draw);
+});

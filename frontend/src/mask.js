@@ -1,14 +1,13 @@
 // The mask, one pixel a token id, in rows of 512 (fewer for a small vocabulary).  Two bits a token arrive as bit masks: allowed, and uncertain.
 // Read on: visualizers/live.py (MaskMap).
-import { channel, h, mount, number, onTheme } from "./common.js";
+import { channel, h, defineView, number, onTheme } from "./common.js";
 
 // The same rule as visualizers/png.py.
 const columns = (size) => Math.min(512, Math.max(8, 8 * Math.ceil(Math.floor(Math.sqrt(4 * size)) / 8)));
 const KINDS = ["rejected", "accepted", "refused", "uncertain"];
 const LABELS = { rejected: "rejected", accepted: "allowed", refused: "uncertain, refused", uncertain: "uncertain, taken" };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "mask", "mask-map");
+export default defineView("mask", "mask-map", ({ view, model }) => {
   const python = channel(model, view);
   const swatches = {};
   const legend = h("span", { class: "ms-group" });
@@ -122,7 +121,5 @@ function render({ model, el }) {
   onTheme(view, () => requestAnimationFrame(draw));
   view.sized(canvas.parentElement, draw); // also tells when the view comes into the page, or into sight
   view.defer(() => clearTimeout(delay));
-  return view.draws(["mask", "uncertain", "size"], draw);
-}
-
-export default { render };
+  view.draws(["mask", "uncertain", "size"], draw);
+});

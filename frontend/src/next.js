@@ -1,7 +1,7 @@
 // What may come next, by meaning: groups of chips that type themselves, the members of the object that is being written,
 // and the refused and uncertain tokens by reason.
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
-import { again, channel, code, fill, h, many, measured, mount, number, put, table } from "./common.js";
+import { again, channel, code, fill, h, many, measured, defineView, number, put, table } from "./common.js";
 
 const TABS = [["next", "may come next"], ["members", "object"], ["refused", "refused", "tokens that the mask does not let through, by what refuses them"],
   ["uncertain", "uncertain", "tokens that run over the end of a rule, by what is left for its callers"]];
@@ -17,8 +17,7 @@ const REST = 0.25; // seconds of the second search, when the first gave up (work
 
 const COUNTED = "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "next", "next-view");
+export default defineView("next", "next-view", ({ view, model }) => {
   const python = channel(model, view);
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "what to list" });
   const about = h("span", { class: "ms-muted", "data-testid": "next-about" });
@@ -288,7 +287,5 @@ function render({ model, el }) {
   });
 
   view.on("change:outlook", () => { open = null; endAt = null; python.forget(); });
-  return view.draws(["outlook", "objects", "members", "refused", "uncertain", "tab", "offline"], draw);
-}
-
-export default { render };
+  view.draws(["outlook", "objects", "members", "refused", "uncertain", "tab", "offline"], draw);
+});

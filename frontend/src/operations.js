@@ -1,12 +1,11 @@
 // The parser's operations in one step: a line an operation, the byte told once.
 // Read on: visualizers/live.py (OperationView).
-import { dotted, h, many, mount, number, table } from "./common.js";
+import { dotted, h, many, defineView, number, table } from "./common.js";
 
 // What stands before the byte or the rule that an operation is done by.
 const BY = { scan: "reads ", token: "reads ", predict: "called by ", complete: "ends " };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "operations", "operation-view");
+export default defineView("operations", "operation-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("tbody", {});
   const list = table([h("th", { class: "ms-num at", title: "bytes read" }, "byte"), ["operation", "what was done, with the byte read, the rule that calls or the rule that ended; below it the item that it brought"],
@@ -33,7 +32,5 @@ function render({ model, el }) {
       h("td", { class: "ms-num" }, number(row.origin)));
   }
 
-  return view.draws(["rows", "about"], draw);
-}
-
-export default { render };
+  view.draws(["rows", "about"], draw);
+});

@@ -13,7 +13,7 @@
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
-import { again, button, code, fill, h, keep, measured, mount, number, offer, put, soon } from "./common.js";
+import { again, button, code, fill, h, keep, measured, defineView, number, offer, put, soon } from "./common.js";
 import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
@@ -46,8 +46,7 @@ const ABOUT = [
   ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit."],
 ];
 
-function render({ model, el, host }: any) {
-  const view = mount({ model, el }, "first", "screen");
+export default defineView("first", "screen", ({ view, model, host }: any) => {
   const text = (): Text => ({ tokens: [], parts: [], refused: "", ...model.get("text") });
   const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", more: "", died: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
@@ -356,7 +355,4 @@ function render({ model, el, host }: any) {
   view.defer(hold);
   drawText();
   drawBar();
-  return view.clean;
-}
-
-export default { render };
+});

@@ -13,7 +13,7 @@
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: editor.js, workbench/panels/source.py.
-import { channel, code, h, many, measured, mount, number, soon } from "./common.js";
+import { channel, code, h, many, measured, defineView, number, soon } from "./common.js";
 import { editor as editorPart } from "./parts";
 
 const WAIT_MS = 350;
@@ -37,8 +37,7 @@ function codec(text) {
   return { shown, out, back };
 }
 
-async function render({ model, el }) {
-  const view = mount({ model, el }, "source", "source");
+export default defineView("source", "source", async ({ view, model, el }) => {
   const talk = channel(model, view);
   const client = Math.random().toString(36).slice(2);
   let seq = 0, timer = null, turns = codec(""), language = null, closed = false;
@@ -314,7 +313,4 @@ async function render({ model, el }) {
     if (timer !== null) send(); // the last keystrokes are not lost when the view goes
     editor.close();
   });
-  return view.clean;
-}
-
-export default { render };
+});

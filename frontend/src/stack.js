@@ -1,13 +1,12 @@
 // The call stack: crumbs from the root to what waits, and a row for each level with what it has read.
 // Stacks share what they have in common; the one that is lit can be changed.
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
-import { chosen, click, dotted, h, many, measured, mount, number, table } from "./common.js";
+import { chosen, click, dotted, h, many, measured, defineView, number, table } from "./common.js";
 
 const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
 const INDENT = 84; // px of the innermost level: texts begin where one sees them, however deep the stack is
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "stack", "stack-view");
+export default defineView("stack", "stack-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const crumbs = h("div", { class: "crumbs", "data-testid": "stack-crumbs" });
   const body = h("tbody", {});
@@ -108,7 +107,5 @@ function render({ model, el }) {
       h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted([before, behind]), level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }
 
-  return view.draws(["about", "levels", "stacks", "stack", "selection"], draw);
-}
-
-export default { render };
+  view.draws(["about", "levels", "stacks", "stack", "selection"], draw);
+});

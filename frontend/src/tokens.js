@@ -1,7 +1,7 @@
 // The mask of one step and the token sets behind it: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 40 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
-import { channel, h, many, measured, mount, number, offer, put } from "./common.js";
+import { channel, h, many, measured, defineView, number, offer, put } from "./common.js";
 import { hints } from "./hints.js";
 
 const ROW = 22, PAGE = 40, PATIENCE = 4000;
@@ -15,8 +15,7 @@ const MEANS = {
 
 const rounded = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 }).format;
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "tokens", "token-table");
+export default defineView("tokens", "token-table", ({ view, model }) => {
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "kind of token" });
@@ -295,7 +294,4 @@ function render({ model, el }) {
   view.defer(() => { clearTimeout(timer); clearTimeout(delay); });
   head();
   restart();
-  return () => view.clean();
-}
-
-export default { render };
+});

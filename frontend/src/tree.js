@@ -2,7 +2,7 @@
 // tree that Graphviz draws, in which a click flips what is ambiguous and chooses what is not.
 // Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
 // Read on: visualizers/tree.py, workbench/panels/tree.py.
-import { chosen, click, h, many, measured, mount, number } from "./common.js";
+import { chosen, click, h, many, measured, defineView, number } from "./common.js";
 import { drawInto, quote } from "./drawing";
 
 const DRAWN = 200; // nodes of a picture
@@ -20,8 +20,7 @@ function treeDot(shown) {
   return `digraph{graph[nodesep=0.12 ranksep=0.22 ordering=out bgcolor=transparent]\nnode[shape=box style=rounded height=0.25 width=0.1 margin="0.07,0.03" fontname="Courier" fontsize=11]\nedge[arrowhead=none]\n${lines.join("\n")}}`;
 }
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "tree", "tree-view");
+export default defineView("tree", "tree-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const rows = h("div", { class: "rows", role: "tree", "aria-label": "Parse tree", tabindex: "0", "data-testid": "tree-rows" });
   const scroll = h("div", { class: "ms-scroll" }, rows);
@@ -145,7 +144,5 @@ function render({ model, el }) {
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }
 
-  return view.draws(["about", "nodes", "selection"], draw);
-}
-
-export default { render };
+  view.draws(["about", "nodes", "selection"], draw);
+});

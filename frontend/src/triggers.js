@@ -1,14 +1,13 @@
 // Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
-import { h, many, measured, mount, number, svg, table } from "./common.js";
+import { h, many, measured, defineView, number, svg, table } from "./common.js";
 import { drawInto, quote } from "./drawing";
 
 const DRAWN = 120; // nodes of the trie
 const DOES = { tag: "then", stop: "ends free text", exclude: "cannot come" };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "triggers", "trigger-view");
+export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
   view.root.append(head, body);
@@ -167,7 +166,5 @@ function render({ model, el }) {
     return h("div", {}, table(["pattern", "kind", ["then", "what comes behind it"], "#read", "now"], rows, { "aria-label": "Patterns" }), more > 0 ? h("div", { class: "ms-note" }, `${number(more)} more patterns`) : null);
   }
 
-  return view.draws(["about", "segments", "stack", "trie", "patterns", "tags", "diagram"], draw);
-}
-
-export default { render };
+  view.draws(["about", "segments", "stack", "trie", "patterns", "tags", "diagram"], draw);
+});

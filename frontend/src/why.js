@@ -1,9 +1,8 @@
 // Why a text or a token may come here or not: the byte at which it dies, what was expected, who forbids it, ways out.
 // Read on: visualizers/why.py, workbench/panels/why.py.
-import { channel, code, h, many, mount } from "./common.js";
+import { channel, code, h, many, defineView } from "./common.js";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "why", "why-view");
+export default defineView("why", "why-view", ({ view, model }) => {
   const python = channel(model, view);
   const box = h("input", { type: "text", placeholder: "can this come here?  type a text", "aria-label": "text to explain", "data-testid": "why-box",
     spellcheck: "false", autocomplete: "off" });
@@ -70,7 +69,5 @@ function render({ model, el }) {
 
   view.watch(["offline"], () => { box.readOnly = Boolean(model.get("offline")); });
   view.defer(() => clearTimeout(delay));
-  return view.draws(["why", "asked", "offline"], draw);
-}
-
-export default { render };
+  view.draws(["why", "asked", "offline"], draw);
+});
