@@ -22,9 +22,9 @@ Answer = Callable[[Traits], Traits]
 class AskedView(LiveView[Snapshot]):
     """A `LiveView` with a list of the questions it can answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, snapshot: Snapshot | None = None) -> None:
         self._answers: dict[str, Answer] = {}
-        super().__init__()
+        super().__init__(snapshot)
         self.on_msg(self._answer)
 
     def answers(self, kind: str, answer: Answer) -> None:

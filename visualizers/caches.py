@@ -23,6 +23,7 @@ from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.inspect.trace import FillEvent, FillKind
 from visualizers.glyphs import clip, glyph, html_escape, size, written_name
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.tables import card, details, many, table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -144,8 +145,8 @@ class CacheShot:
         others = f"; {gone:,} of them for texts before this one" if gone else ""
         others += f"; the first {left:,} are not drawn" if left else ""
         return (
-            f"{_many(len(record), 'mask')} in {_time(spent)}{': ' if told else ''}{told}, at "
-            f"{_many(len(record.states()), 'parser state')}{others}"
+            f"{many(len(record), 'mask')} in {_time(spent)}{': ' if told else ''}{told}, at "
+            f"{many(len(record.states()), 'parser state')}{others}"
         )
 
     @property
@@ -158,7 +159,7 @@ class CacheShot:
         ready = [one for one in sets if one.origin != "a grammar"]
         told = f"{len(several):,} used by several parts" if several else "no part uses another's"
         made = f"; {len(ready):,} {'were' if len(ready) > 1 else 'was'} there before" if ready else ""
-        return f"{_many(len(sets), 'token set')} of {size(sum(one.nbytes for one in sets))}: {told}{made}"
+        return f"{many(len(sets), 'token set')} of {size(sum(one.nbytes for one in sets))}: {told}{made}"
 
     @property
     def sets(self) -> list[SharedSet]:
@@ -187,11 +188,6 @@ class CacheView(LiveView[CacheShot]):
     counters = synced(t.List([list(row) for row in COUNTERS]))
     step = synced(t.Int(0))
 
-    def __init__(self, shot: CacheShot | None = None) -> None:
-        super().__init__()
-        if shot is not None:
-            self.show(shot)
-
     def traits_of(self, snapshot: CacheShot) -> Traits:
         return {
             "head": snapshot.headline,
@@ -208,11 +204,11 @@ class CacheView(LiveView[CacheShot]):
         self.steps = [{"step": step} for step in range(steps + 1)]
         self.index = 0
 
-    def static_html(self) -> str:
-        return static(self._shown) if self._shown else "<i>no masks shown yet</i>"
+    def tables_of(self, snapshot: CacheShot) -> str:
+        return static(snapshot)
 
     def __repr__(self) -> str:
-        return f"CacheView({self._shown.record!r})" if self._shown else "CacheView(empty)"
+        return f"CacheView({'empty' if self._shown is None else repr(self._shown.record)})"
 
 
 def _ways(record: CacheRecord) -> list[list[Any]]:
@@ -300,13 +296,13 @@ def _sharing(shot: CacheShot) -> Traits:
         "sets": [_set_row(one, parts, users[one.number]) for one in shot.sets[:MAX_SETS]],
         "more_sets": max(0, len(shot.sets) - MAX_SETS),
         "grammars": [
-            f"grammar {share.number}: {share.about or share.root} · {_many(share.token_sets, 'token set')}, "
+            f"grammar {share.number}: {share.about or share.root} · {many(share.token_sets, 'token set')}, "
             f"{share.made:,} made, {share.found:,} found"
             for share in found.grammars
         ],
-        "pool": f"the pool of all grammars holds {_many(found.pool_sets, 'token set')}, {size(found.pool_bytes)} of "
+        "pool": f"the pool of all grammars holds {many(found.pool_sets, 'token set')}, {size(found.pool_bytes)} of "
         f"{size(found.pool_budget)}: {found.pool_hits:,} found and used as they are, {found.pool_partial_hits:,} found "
-        f"and then filtered, {found.pool_misses:,} not found, {_many(found.pool_evictions, 'eviction')}",
+        f"and then filtered, {found.pool_misses:,} not found, {many(found.pool_evictions, 'eviction')}",
     }
 
 
@@ -327,7 +323,7 @@ def _set_row(one: SharedSet, parts: Sequence[str], used: Mapping[str, Use]) -> l
     told = f"state {first.state:,} of {first.rule}, for {_followed(first)}; {one.storage}; {SOURCES[one.origin]}"
     us = None if one.nanoseconds is None else round(one.nanoseconds / 1e3, 1)
     relations = [
-        f"{use.relation} at {_many(use.places, 'parser state')}" if (use := used.get(part)) else "" for part in parts
+        f"{use.relation} at {many(use.places, 'parser state')}" if (use := used.get(part)) else "" for part in parts
     ]
     return [
         clip(written_name(first.rule), 24),
@@ -355,29 +351,22 @@ def _followed(use: Use) -> str:
 
 def static(shot: CacheShot) -> str:
     """The record and the sharing as tables: no scripts, no classes, nothing that a sanitiser drops."""
-    left = 'style="text-align:left"'
-    rows = "".join(
-        f'<tr><td {left}><span style="color:{COLOURS[word]}">■</span> {word}</td><td {left}>{by}</td>'
-        f"<td>{count:,}</td><td>{median:,.1f}</td><td>{total:,.1f}</td><td {left}>{html_escape(told)}</td></tr>"
+    rows = [
+        [f"{_square(word)} {word}", by, f"{count:,}", f"{median:,.1f}", f"{total:,.1f}", html_escape(told)]
         for word, by, told, count, median, total in _ways(shot.record)
-    )
-    ways = (
-        f"<table><tr><th>the mask was</th><th>by</th><th>masks</th><th>µs, median</th><th>µs, in all</th><th></th></tr>"
-        f"{rows}</table>"
-    )
-    head = f"<div><b>Caches</b> · {html_escape(shot.headline)}</div>"
-    return (
-        f'<div style="font-size:13px">{head}{ways if rows else ""}{_static_visits(shot)}{_static_sharing(shot)}</div>'
-    )
+    ]
+    heads = ["the mask was", "by", "masks", "µs, median", "µs, in all", ""]
+    ways = table(heads, rows, align="llrrrl", mono=(2, 3, 4)) if rows else ""
+    return card("Caches", [html_escape(shot.headline)], ways + _static_visits(shot) + _static_sharing(shot))
+
+
+def _square(word: str) -> str:
+    return f'<span style="color:{COLOURS[word]}">■</span>'
 
 
 def said(kind: FillKind) -> str:
     """A kind in words: `put together, with the pool`."""
     return ", ".join(filter(None, NAMES[kind]))
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _time(nanoseconds: float) -> str:
@@ -386,38 +375,32 @@ def _time(nanoseconds: float) -> str:
 
 def _static_visits(shot: CacheShot) -> str:
     visits = shot.record.visits[-MAX_STATIC:]
-    rows = "".join(
-        f"<tr><td>{visit.event.step}</td>"
-        f'<td style="text-align:left"><span style="color:{COLOURS[NAMES[visit.event.kind][0]]}">■</span> '
-        f"{said(visit.event.kind)}</td>"
-        f'<td style="text-align:left">{", ".join(visit.event.strategies)}</td>'
-        f"<td>{visit.event.nanoseconds / 1e3:,.1f}</td><td>{visit.event.nbytes:,}</td>"
-        f'<td style="text-align:left">{html_escape(_place(visit.where))}</td></tr>'
+    rows = [
+        [
+            str(visit.event.step),
+            f"{_square(NAMES[visit.event.kind][0])} {said(visit.event.kind)}",
+            ", ".join(visit.event.strategies),
+            f"{visit.event.nanoseconds / 1e3:,.1f}",
+            f"{visit.event.nbytes:,}",
+            html_escape(_place(visit.where)),
+        ]
         for visit in visits
-    )
+    ]
     if not rows:
         return ""
-    more = f" (the last {len(visits)} of {len(shot.record):,})" if len(shot.record) > len(visits) else ""
-    return (
-        f"<details><summary>mask by mask{more}</summary><table><tr><th>after step</th><th>the mask was</th>"
-        f"<th>strategies</th><th>µs</th><th>bytes</th><th>rules under way</th></tr>{rows}</table></details>"
-    )
+    last = f" (the last {len(visits)} of {len(shot.record):,})" if len(shot.record) > len(visits) else ""
+    heads = ["after step", "the mask was", "strategies", "µs", "bytes", "rules under way"]
+    return details(f"mask by mask{last}", table(heads, rows, align="rllrrl", mono=(0, 3, 4)))
 
 
 def _static_sharing(shot: CacheShot) -> str:
     found = _sharing(shot)
     if not found or not found["sets"]:
         return ""
-    heads = "".join(f"<th>{html_escape(part)}</th>" for part in found["parts"])
-    rows = "".join(
-        f'<tr><td style="text-align:left">{html_escape(name)}</td><td>{nbytes:,}</td>'
-        f"{''.join(f'<td>{relation}</td>' for relation in relations)}</tr>"
-        for name, nbytes, _, _, relations, _ in found["sets"]
-    )
-    return (
-        f"<details><summary>what is shared: {html_escape(found['said'])}</summary>"
-        f"<table><tr><th>token set of</th><th>bytes</th>{heads}</tr>{rows}</table></details>"
-    )
+    heads = ["token set of", "bytes", *map(html_escape, found["parts"])]
+    rows = [[html_escape(name), f"{size:,}", *relations] for name, size, _, _, relations, _ in found["sets"]]
+    shared = table(heads, rows, align=f"lr{'l' * len(found['parts'])}", mono=(0, 1))
+    return details(f"what is shared: {html_escape(found['said'])}", shared)
 
 
 def figure(shot: CacheShot, *, note: str = "") -> go.Figure:

@@ -5,6 +5,7 @@ Read on: `kernels_core/inspect/derivation.py` (`chain`), `frontend/src/chain.js`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import traitlets as t
@@ -40,24 +41,22 @@ class ChainView(LiveView[Chain | None]):
     def traits_of(self, snapshot: Chain | None) -> Traits:
         if snapshot is None:
             return {"rows": [], "chosen": []}
-        return {"rows": [_step(step, snapshot.text) for step in snapshot.steps], "chosen": dots(snapshot.item.dot, 1)}
+        rows = [_step(step, snapshot.text, self.written) for step in snapshot.steps]
+        return {"rows": rows, "chosen": dots(self.written(snapshot.item.dot), 1)}
 
-    def static_html(self) -> str:
-        return chain_html(self._shown) if self._shown is not None else ""
-
-    def __repr__(self) -> str:
-        return f"ChainView({self._shown!r})" if self._shown is not None else "ChainView(empty)"
+    def tables_of(self, snapshot: Chain | None) -> str:
+        return chain_html(snapshot) if snapshot is not None else ""
 
 
-def _step(step: ChainStep, text: bytes) -> dict[str, Any]:
+def _step(step: ChainStep, text: bytes, written: Callable[[str], str]) -> dict[str, Any]:
     return {
         "kind": step.kind,
         "tint": _TINTS[step.kind],
         "end": step.end,
-        "cause": step.cause,
+        "cause": written(step.cause),
         "text": tail(text[step.begin : step.end], TEXT) if step.end > step.begin else "",
         "rule": step.rule,
-        "dots": dots(step.dot, 1),
+        "dots": dots(written(step.dot), 1),
         "others": step.others,
     }
 

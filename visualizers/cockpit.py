@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import traitlets as t
 
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.tables import card, chip, details, many, table
 
 __all__ = [
     "CLOCKS",
@@ -26,7 +27,7 @@ __all__ = [
     "CockpitStep",
     "CockpitView",
     "Option",
-    "push_colour",
+    "push_kind",
     "removed_share",
     "static",
     "static_table",
@@ -35,7 +36,6 @@ __all__ = [
 MAX_STRIP: Final = 2_000  # tokens on a strip: the last ones of a longer run
 MAX_TEXT: Final = 40
 MAX_STATIC: Final = 400
-CHIP: Final = "font-family:monospace;font-size:12px;border-radius:3px;padding:1px 4px;white-space:pre;"
 LIKELY: Final = 0.001  # refused tokens that a table mentions
 
 CLOCKS: Final = {
@@ -150,11 +150,6 @@ class CockpitView(LiveView[CockpitShot]):
     place = synced(t.Int(0))
     tab = synced(t.Unicode("step"))
 
-    def __init__(self, shot: CockpitShot | None = None) -> None:
-        super().__init__()
-        if shot is not None:
-            self.show(shot)
-
     def traits_of(self, snapshot: CockpitShot) -> Traits:
         return {
             "about": {
@@ -180,8 +175,8 @@ class CockpitView(LiveView[CockpitShot]):
         self.steps = [{"place": place} for place in range(len(steps) + 1)]
         self.index = 0
 
-    def static_html(self) -> str:
-        return static(self._shown) if self._shown else "<i>no generation shown yet</i>"
+    def tables_of(self, snapshot: CockpitShot) -> str:
+        return static(snapshot)
 
     def __repr__(self) -> str:
         runs = self._shown.runs if self._shown else ()
@@ -199,7 +194,7 @@ def _run(run: CockpitRun, first: CockpitRun) -> Traits:
         "about": run.about,
         "from": len(run.steps) - len(shown),
         "parts": None if run is first else _parting(first, run),
-        "text": [STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT) for step in shown],
+        "text": [_text(step) for step in shown],
         "p": [_round(step.probability) for step in shown],
         "mass": [_round(step.mass) for step in shown],
         "entropy": [_round(step.entropy) for step in shown],
@@ -256,17 +251,17 @@ def removed_share(mass: float) -> str:
     return ">99.9 %" if 0 < mass <= 0.0005 else f"{100 * (1 - mass):.1f} %"
 
 
-def push_colour(removed: float) -> str:
-    """The colour (r,g,b) of a removed share: none green, up to 95 % amber, above red."""
-    return "31,157,99" if removed < 0.1 else "214,148,20" if removed < 0.95 else "210,70,60"
+def push_kind(removed: float) -> str:
+    """The kind whose colour a removed share has: up to 10 % accepted, up to 95 % uncertain, above refused."""
+    return "accepted" if removed < 0.1 else "uncertain" if removed < 0.95 else "refused"
 
 
 def static(shot: CockpitShot) -> str:
     """Strips, the run's numbers and one line for each token with its refused favourites, as plain tables."""
-    blocks = [_static_strip(run, shot.runs[0]) for run in shot.runs]
     first = shot.runs[0] if shot.runs else None
-    table = static_table(first) if first is not None and first.steps else ""
-    return f'<div style="font-size:13px;line-height:1.45;text-align:left">{"".join(blocks)}{table}</div>'
+    return "".join(_static_strip(run, shot.runs[0]) for run in shot.runs) + (
+        static_table(first) if first is not None and first.steps else ""
+    )
 
 
 def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
@@ -275,20 +270,18 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
     for number, step in enumerate(run.steps[:MAX_STATIC]):
         if parts is not None and number == parts:
             chips.append('<b title="here it parts from the first run" style="color:rgb(210,70,60)">≠</b>')
-        removed = 1 - step.mass
-        colour = "128,136,146" if step.forced or not run.constrained else push_colour(removed)
-        colour = "210,70,60" if step.refused else colour
-        text = STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT)
+        kind = "rejected" if step.forced or not run.constrained else push_kind(1 - step.mass)
         told = f"p before the mask = {step.probability:.3g}, removed by the mask {removed_share(step.mass)}"
-        line = "text-decoration:underline wavy;" if step.refused else ""
-        tint = f"{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
-        chips.append(f'<span title="{html_escape(told)}" style="{CHIP}{tint}">{html_escape(text)}</span>')
-    more = len(run.steps) - MAX_STATIC
-    chips += [f"and {more:,} more"] if more > 0 else []
-    facts = f"{len(run.steps):,} token{'' if len(run.steps) == 1 else 's'} · {run.verdict}"
-    where = "" if parts is None else f" · parts at step {parts + 1}"
-    head = f'<b>{html_escape(run.name)}</b><span style="opacity:0.7"> · {html_escape(facts)}{where}</span>'
-    return f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{" ".join(chips)}</div>'
+        chips.append(chip(_text(step), "refused" if step.refused else kind, told, struck=step.refused))
+    left = len(run.steps) - MAX_STATIC
+    chips += [f"and {left:,} more"] if left > 0 else []
+    facts = [many(len(run.steps), "token"), html_escape(run.verdict)]
+    facts += [] if parts is None else [f"parts at step {parts + 1}"]
+    return card(html_escape(run.name), facts, f'<div style="line-height:23px">{" ".join(chips)}</div>')
+
+
+def _text(step: CockpitStep) -> str:
+    return STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT)
 
 
 def static_table(run: CockpitRun) -> str:
@@ -298,27 +291,21 @@ def static_table(run: CockpitRun) -> str:
         refused = [option for option in step.options if not option.allowed and option.before >= LIKELY][:2]
         wanted = ", ".join(f"{glyph(option.token)} {100 * option.before:.1f} %" for option in refused)
         why = next((option.why for option in refused if option.why), "")
-        entropies = [step.entropy, step.masked_entropy]
-        bits = "".join(f"<td>{'' if value is None else f'{value:.2f}'}</td>" for value in entropies)
-        text = STOP_TOKEN if step.stop else clip(glyph(step.token), MAX_TEXT)
+        bits = ["" if value is None else f"{value:.2f}" for value in (step.entropy, step.masked_entropy)]
         model, mask = (step.microseconds[:2] + (0.0, 0.0))[:2]
-        cells = (
-            f'<td>{number}</td><td style="text-align:left"><code>{html_escape(text)}</code></td>'
-            f"<td>{100 * step.probability:.1f} %</td><td>{removed_share(step.mass)}</td>{bits}"
-            f'<td style="text-align:left" title="{html_escape(clip(why, 200))}">{html_escape(wanted)}</td>'
-            f"<td>{mask:,.1f}</td><td>{model:,.0f}</td>"
-        )
-        rows.append(f"<tr>{cells}</tr>")
-    heads: Any = (
-        ("step", ""),
-        ("token", ""),
-        ("p before the mask", "probability that the model gave to it, of all tokens"),
-        ("removed", "probability that the model gave to tokens which the mask refuses"),
-        ("bits before", "entropy of the model's distribution"),
-        ("bits after", "entropy of what the mask leaves of it"),
-        ("refused favourites", "likelier than any allowed token, or among the likeliest"),
-        ("mask, µs", CLOCKS["mask"]),
-        ("model, µs", CLOCKS["model"]),
-    )
-    line = "".join(f'<th title="{html_escape(told)}">{name}</th>' for name, told in heads)
-    return f"<details><summary>token by token</summary><table><tr>{line}</tr>{''.join(rows)}</table></details>"
+        told = f'<span title="{html_escape(clip(why, 200))}">{html_escape(wanted)}</span>'
+        shares = [f"{100 * step.probability:.1f} %", removed_share(step.mass)]
+        rows.append([str(number), html_escape(_text(step)), *shares, *bits, told, f"{mask:,.1f}", f"{model:,.0f}"])
+    heads = {
+        "step": "",
+        "token": "",
+        "p before the mask": "probability that the model gave to it, of all tokens",
+        "removed": "probability that the model gave to tokens which the mask refuses",
+        "bits before": "entropy of the model's distribution",
+        "bits after": "entropy of what the mask leaves of it",
+        "refused favourites": "likelier than any allowed token, or among the likeliest",
+        "mask, µs": CLOCKS["mask"],
+        "model, µs": CLOCKS["model"],
+    }
+    told_heads = [f'<span title="{html_escape(told)}">{name}</span>' for name, told in heads.items()]
+    return details("token by token", table(told_heads, rows, align="rlrrrrlrr", mono=(0, 1, 2, 3, 4, 5, 7, 8)))

@@ -16,15 +16,12 @@ import traitlets as t
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.png import data_uri, pair_png
+from visualizers.tables import LINE, card, details, dim, more, table
 
 __all__ = ["CompareView", "comparison_html"]
 
 Data = dict[str, Any]
 MAX_GROUPS: Final = 40
-_LINE: Final = "rgba(128,136,146,0.35)"
-_CELL: Final = f"padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid {_LINE}"
-_NUMBER: Final = f"padding:2px 10px 2px 0;text-align:right;vertical-align:top;border-bottom:1px solid {_LINE}"
-_MUTED: Final = "opacity:0.7;font-size:90%"
 # What a pixel says: neither, the first alone, the second alone, both.
 COLOURS: Final = ((128, 136, 146, 48), (66, 116, 236, 255), (226, 120, 20, 255), (31, 157, 99, 160))
 _NAMES: Final = ("neither", "{base} alone", "{other} alone", "both")
@@ -35,38 +32,19 @@ def comparison_html(data: Data, masks: Sequence[bytes]) -> str:
 
     data: what `Comparison.to_dict()` returns; masks: for each of its pairs one byte a token, 0 to 3 as in `COLOURS`.
     """
-    parts = [_sides(data)]
-    for pair, mask in zip(data["pairs"], masks, strict=True):
-        parts.append(_pair(pair, mask))
-    notes = [*data["notes"]]
-    parts.append("".join(f'<div style="{_MUTED}">{html_escape(note)}</div>' for note in notes))
-    return f'<div style="max-width:1100px">{"".join(parts)}</div>'
+    heads = ["side", "after", "may follow", "end", "compile ms", "first mask µs", "again µs"]
+    body = table(heads, [_side(side) for side in data["sides"]], align="llrlrrr", mono=(1,))
+    body += "".join(_pair(pair, mask) for pair, mask in zip(data["pairs"], masks, strict=True))
+    return card("Comparison", [], body + "".join(dim(html_escape(note)) for note in data["notes"]))
 
 
-def _sides(data: Data) -> str:
-    head = _row(
-        ["side", "after", "may follow", "end", "compile ms", "first mask µs", "again µs"],
-        tag="th",
-        numbers={2, 4, 5, 6},
-    )
-    rows = []
-    for side in data["sides"]:
-        if side["refusal"]:
-            message = f"refuses the {side['stage']}: {side['refusal']}"
-            rows.append(
-                f'<tr><td style="{_CELL}"><b>{html_escape(side["side"])}</b></td>'
-                f'<td style="{_CELL};color:#c0392b" colspan="6">{html_escape(message)}</td></tr>'
-            )
-            continue
-        cells = [
-            side["side"],
-            side["text"] or "nothing",
-            f"{side['allowed']:,}",
-            "yes" if side["may_end"] else "no",
-            *(_number(side[name]) for name in ("compile_ms", "first_mask_us", "mask_again_us")),
-        ]
-        rows.append(_row(cells, numbers={2, 4, 5, 6}))
-    return f'<table style="border-collapse:collapse">{head}{"".join(rows)}</table>'
+def _side(side: Data) -> list[str]:
+    if side["refusal"]:
+        message = html_escape(f"refuses the {side['stage']}: {side['refusal']}")
+        return [f"<b>{html_escape(side['side'])}</b>", f'<span style="color:#c0392b">{message}</span>']
+    times = (_number(side[name]) for name in ("compile_ms", "first_mask_us", "mask_again_us"))
+    end = "yes" if side["may_end"] else "no"
+    return [html_escape(side["side"]), html_escape(side["text"] or "nothing"), f"{side['allowed']:,}", end, *times]
 
 
 def _pair(pair: Data, mask: bytes) -> str:
@@ -79,24 +57,20 @@ def _pair(pair: Data, mask: bytes) -> str:
         swatch = f'<span style="background:rgba({_rgba(colour)})">&nbsp;&nbsp;&nbsp;</span>'
         keys.append(f"{swatch} {html_escape(name.format(base=base, other=other))}: {count:,}")
     picture = (
-        f'<img alt="both masks" style="image-rendering:pixelated;max-width:100%;border:1px solid {_LINE}" '
+        f'<img alt="both masks" style="image-rendering:pixelated;max-width:100%;border:1px solid {LINE}" '
         f'src="{data_uri(pair_png(mask, COLOURS))}">'
     )
-    legend = f'<div style="{_MUTED}">one pixel a token, by id. {" &nbsp; ".join(keys)}</div>'
-    details = f'<details style="margin:4px 0"><summary>both masks as a picture</summary>{picture}</details>'
-    return title + legend + _groups(pair) + details
+    legend = dim(f"one pixel a token, by id. {' &nbsp; '.join(keys)}")
+    return title + legend + _groups(pair) + details("both masks as a picture", picture)
 
 
 def _groups(pair: Data) -> str:
     groups = pair["differences"]
     if not groups:
         return ""
-    head = _row(["tokens", "allowed by", "part at", "for example", "why, by our engine"], tag="th", numbers={0})
-    rows = [_row(_group_cells(group), numbers={0}, mono={2, 3}) for group in groups[:MAX_GROUPS]]
-    more = len(groups) - MAX_GROUPS
-    if more > 0:
-        rows.append(f'<tr><td style="{_CELL}" colspan="5">and {more:,} more groups: to_frame() has all</td></tr>')
-    return f'<table style="border-collapse:collapse;margin-top:6px">{head}{"".join(rows)}</table>'
+    rows = [[html_escape(cell) for cell in _group_cells(group)] for group in groups[:MAX_GROUPS]]
+    heads = ["tokens", "allowed by", "part at", "for example", "why, by our engine"]
+    return table(heads, rows, align="rllll", mono=(2, 3)) + more(len(groups) - MAX_GROUPS, "groups: to_frame() has all")
 
 
 def _group_cells(group: Data) -> list[str]:
@@ -110,16 +84,6 @@ def _why(group: Data) -> str:
     """Our sentence, with the parts of the source that it is about."""
     places = "; ".join(group["places"])
     return f"{group['why']}{' (in ' if group['ours'] else ' (because: '}{places})" if places else str(group["why"])
-
-
-def _row(cells: Sequence[str], tag: str = "td", numbers: set[int] | None = None, mono: set[int] | None = None) -> str:
-    made = []
-    for number, cell in enumerate(cells):
-        style = _NUMBER if number in (numbers or ()) else _CELL
-        if number in (mono or ()):
-            style += ";font-family:monospace;word-break:break-all;max-width:260px"
-        made.append(f'<{tag} style="{style}">{html_escape(cell)}</{tag}>')
-    return f"<tr>{''.join(made)}</tr>"
 
 
 def _number(value: float | None) -> str:
@@ -166,10 +130,8 @@ class CompareView(LiveView[Data]):
         result = {name: value for name, value in snapshot.items() if name != "masks"}
         return {"result": result, "picture": picture, "status": "done", "note": ""}
 
-    def static_html(self) -> str:
-        if not self._shown:
-            return "<i>nothing compared yet</i>"
-        return comparison_html(self._shown, self._shown.get("masks", []))
+    def tables_of(self, snapshot: Data) -> str:
+        return comparison_html(snapshot, snapshot.get("masks", []))
 
     def __repr__(self) -> str:
         return f"CompareView({self.status}, {len(self.choices)} engines)"

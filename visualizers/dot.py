@@ -11,7 +11,7 @@ Read on: `visualizers/scene.py` (what is drawn), `visualizers/svg.py` (files).
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import graphviz
@@ -20,7 +20,7 @@ from graphviz.backend import dot_command
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
 from visualizers.folds import Folds
 from visualizers.glyphs import DOT, clip, dot_quote
-from visualizers.labels import Label, full_text
+from visualizers.labels import Cell, Label, full_text
 from visualizers.marks import Marks
 from visualizers.scene import Arrow, Graph, Panel, Scene, edge_id, else_text, whole_panel
 
@@ -124,23 +124,23 @@ def map_dot(rules: Graph, names: Mapping[str, str], lit: Marks | None = None) ->
     return graph_dot("".join(body), len(rules.nodes))
 
 
-def arrow_data(panel: Panel) -> list[dict[str, Any]]:
+def arrow_data(panel: Panel, written: Callable[[str], str] = str) -> list[dict[str, Any]]:
     """Of each arrow in order, `a0` and so on: its ends, what it reads uncut, and its label's rows as pieces.
 
     A label is the rows of one edge, [kind, text, rule] for each piece; `cuts` are the places between its pieces, as
-    row and character.
+    row and character.  `written` turns names of rules into those of the source.
     """
     folded = panel.folded
     found = []
     for arrow in panel.graph.arrows:
         one: dict[str, Any] = {"from": arrow.source, "to": arrow.target}
         if full := "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20]):
-            one["full"] = full
+            one["full"] = written(full) if arrow.kind == "call" else full
         labels = []
         for k in arrow.edges:
             if (label := panel.labels.get(k)) is None:
                 continue
-            rows = [[[cell.kind, cell.text, cell.rule] for cell in row] for row in label.rows]
+            rows = [[[cell.kind, _said(cell, written), cell.rule] for cell in row] for row in label.rows]
             if folded.edges[k].otherwise is not None:
                 rows.append([["else", else_text(folded.edges[k]), ""]])
             labels.append({"id": edge_id(folded.edges[k], k, folded), "rows": rows, "cuts": label.cuts})
@@ -148,6 +148,10 @@ def arrow_data(panel: Panel) -> list[dict[str, Any]]:
             one["labels"] = labels
         found.append(one)
     return found
+
+
+def _said(cell: Cell, written: Callable[[str], str]) -> str:
+    return written(cell.text) if cell.kind == "call" else cell.text
 
 
 BOX: Final = {"shape": "box", "fixedsize": "false", "width": "0.1", "height": "0.3", "style": "rounded"}

@@ -11,7 +11,7 @@ Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import traitlets as t
@@ -56,12 +56,8 @@ class FrontierView(LiveView[Frontier]):
     selected_item = synced(t.Int(None, allow_none=True))
     selection = synced(t.Dict())
 
-    def __init__(self, frontier: Frontier | None = None) -> None:
-        self._pointers: Sequence[str | None] = ()
-        self._ways: Sequence[int] = ()
-        super().__init__()
-        if frontier is not None:
-            self.show(frontier)
+    _pointers: Sequence[str | None] = ()
+    _ways: Sequence[int] = ()
 
     def show(self, snapshot: Frontier, pointers: Sequence[str | None] = (), ways: Sequence[int] = ()) -> None:
         self._pointers, self._ways = pointers, ways
@@ -74,7 +70,7 @@ class FrontierView(LiveView[Frontier]):
             "completed": snapshot.completed,
             "total": len(snapshot.items),
         }
-        items = [_item(item) for item in snapshot.items[:MAX_ITEMS]]
+        items = [_item(item, self.written) for item in snapshot.items[:MAX_ITEMS]]
         for item, pointer in zip(items, self._pointers, strict=False):
             item |= {} if pointer is None else {"pointer": pointer}
         for item, count in zip(items, self._ways, strict=False):
@@ -86,15 +82,12 @@ class FrontierView(LiveView[Frontier]):
         """The frontier shown last."""
         return self._shown
 
-    def static_html(self) -> str:
-        return html.frontier(self._shown) if self._shown else "<i>no frontier shown yet</i>"
-
-    def __repr__(self) -> str:
-        return f"FrontierView({len(self._shown)} items)" if self._shown else "FrontierView(empty)"
+    def tables_of(self, snapshot: Frontier) -> str:
+        return html.frontier(snapshot)
 
 
-def _item(item: EarleyItem) -> Traits:
-    rules = split_rules(item.dot)
+def _item(item: EarleyItem, written: Callable[[str], str]) -> Traits:
+    rules = split_rules(written(item.dot))
     dots = [split_dot(rule) or (rule,) for rule in rules[:MAX_DOTS]]
     return {
         # [before, after] the dot; a rule without one is [text].
@@ -120,21 +113,16 @@ class OperationView(LiveView[Operations]):
     about = synced(t.Dict())
     rows = synced(t.List())
 
-    def __init__(self, operations: Operations | None = None) -> None:
-        super().__init__()
-        if operations is not None:
-            self.show(operations)
-
     def traits_of(self, snapshot: Operations) -> Traits:
         rows = []
         for event in snapshot.events[:MAX_ITEMS]:
-            item = _item(event.item)
+            item = _item(event.item, self.written)
             rows.append(
                 {
                     "kind": event.kind,
                     "tint": html.OPERATION_KINDS[event.kind],
                     "position": event.position,
-                    "cause": clip(event.cause, DOT_WIDTH),
+                    "cause": clip(self.written(event.cause), DOT_WIDTH),
                     "dots": item["dots"][:1],
                     "more": len(split_rules(event.item.dot)) - 1,
                     "origin": event.item.origin,
@@ -143,8 +131,5 @@ class OperationView(LiveView[Operations]):
         about = {"begin": snapshot.begin, "position": snapshot.position, "total": len(snapshot)}
         return {"about": about, "rows": rows}
 
-    def static_html(self) -> str:
-        return html.operations(self._shown) if self._shown is not None else "<i>no operations shown yet</i>"
-
-    def __repr__(self) -> str:
-        return f"OperationView({len(self._shown)} operations)" if self._shown is not None else "OperationView(empty)"
+    def tables_of(self, snapshot: Operations) -> str:
+        return html.operations(snapshot)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -21,16 +21,17 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
 from visualizers import html
+from visualizers.asked import AskedView
 from visualizers.dot import DotError, arrow_data, drawn, map_dot, panel_dot, panel_title, rule_title
 from visualizers.fold import FoldedEdge
 from visualizers.folds import Folds, Mode
 from visualizers.glyphs import clip, split_dot
 from visualizers.labels import full_text
-from visualizers.live_base import LiveView, Theme, Traits, synced
+from visualizers.live_base import Theme, Traits, synced
 from visualizers.marks import marks
 from visualizers.scene import Panel, Request, Scene, covers, scene
 from visualizers.standalone import Part
-from visualizers.svg import automaton_pdf, automaton_svg
+from visualizers.svg import automaton_pdf, to_svg
 from visualizers.way import Travelled
 
 __all__ = ["AutomatonView"]
@@ -45,7 +46,7 @@ PICTURES: Final = 256  # pictures remembered
 STEPS: Final = (1, 2, 3, 4)
 
 
-class AutomatonView(LiveView[Frontier]):
+class AutomatonView(AskedView[Frontier]):
     """The automaton around the parser; `show(frontier)` lights the active states.
 
     `steps_around` is how far around them is drawn, `whole` draws everything (up to 400 states), `mode` is
@@ -76,7 +77,7 @@ class AutomatonView(LiveView[Frontier]):
     waiting = synced(t.Unicode())
     pictures = synced(t.Dict())
 
-    def __init__(self, automaton: Automaton) -> None:
+    def __init__(self, automaton: Automaton, written: Callable[[str], str] = str) -> None:
         self._lock = threading.RLock()
         self._drawn: OrderedDict[str, Traits] = OrderedDict()
         self._panels: OrderedDict[str, Traits] = OrderedDict()
@@ -89,9 +90,11 @@ class AutomatonView(LiveView[Frontier]):
         self._quiet = False
         self.places: Mapping[str, str] = {}
         super().__init__()
+        self.written = written
         self._automaton = automaton
         self._folds = Folds(automaton)
-        self.on_msg(self._asked)
+        self.answers("state", lambda content: {"state": self.describe(int(content["id"]))})
+        self.answers("search", lambda content: {"hits": self.search(str(content.get("query", "")))})
         self.observe(self._changed, names=["steps_around", "whole", "mode", "focus", "opened", "selected", "rule"])
         self._tell()
         self._draw()
@@ -201,7 +204,7 @@ class AutomatonView(LiveView[Frontier]):
         }
         match path.suffix.lower():
             case ".svg":
-                path.write_text(automaton_svg(self._automaton, **options), encoding="utf-8")
+                path.write_text(to_svg(self._automaton, **options), encoding="utf-8")
             case ".pdf":
                 path.write_bytes(automaton_pdf(self._automaton, **options))
             case _:
@@ -257,7 +260,7 @@ class AutomatonView(LiveView[Frontier]):
         if name not in self._drawn:
             notes = [chosen.note] if chosen.note else []
             if chosen.left_out:
-                some = ", ".join(chosen.left_out[:4]) + (", ..." if len(chosen.left_out) > 4 else "")
+                some = ", ".join(map(self.written, chosen.left_out[:4])) + (", ..." if len(chosen.left_out) > 4 else "")
                 notes.append(f"also at work: {some}")
             panels = [self._panel(panel) for panel in chosen.panels]
             if chosen.rules is not None:
@@ -277,12 +280,13 @@ class AutomatonView(LiveView[Frontier]):
         """One rule: how it is drawn, and what Graphviz does not know of it.  Most come again in the next picture."""
         key = _panel_key(panel)
         if key not in self._panels:
+            name, *told = panel_title(panel)
             self._panels[key] = {
                 "rule": panel.rule,
                 "name": panel.folded.rule.rule,
-                "title": list(panel_title(panel)),
+                "title": [self.written(name), *told],
                 "dot": panel_dot(panel),
-                "arrows": arrow_data(panel),
+                "arrows": arrow_data(panel, self.written),
                 "ways": {str(state): count for state, count in panel.hidden_in.items()},
                 "opened": sorted(panel.opened),
             }
@@ -349,20 +353,6 @@ class AutomatonView(LiveView[Frontier]):
                     self._quiet = False
             self._draw()
 
-    def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the browser: what a state is, or where a text occurs."""
-        if not isinstance(content, dict) or content.get("type") not in ("state", "search", "edge"):
-            return
-        reply: Traits = {"view": content.get("view"), "seq": content.get("seq")}
-        try:
-            if content["type"] == "state":
-                reply["state"] = self.describe(int(content["id"]))
-            else:
-                reply["hits"] = self.search(str(content.get("query", "")))
-        except (KeyError, TypeError, ValueError) as error:
-            reply["error"] = str(error)
-        self.send(reply)
-
     def describe(self, state: int) -> Traits:
         """A state for a person: its rule, dotted rules, ways in and out.  Raises `ValueError` for an unknown id."""
         with self._lock:
@@ -379,9 +369,11 @@ class AutomatonView(LiveView[Frontier]):
         return {
             "id": state,
             "rule": rule.rule,
-            "title": f"{name} {iterations}".rstrip(),
+            "title": f"{self.written(name)} {iterations}".rstrip(),
             "flags": [*([f"reads {self.places[rule.rule]}"] if rule.rule in self.places else []), *_flags(found, rule)],
-            "dots": [split_dot(dot) or (dot,) for dot in (clip(one, DOT_WIDTH) for one in _some(found.dots))],
+            "dots": [
+                split_dot(dot) or (dot,) for dot in (clip(self.written(one), DOT_WIDTH) for one in _some(found.dots))
+            ],
             "out": [[clip(text, 60), target] for text, target in out[:MAX_WAYS]],
             "into": [[clip(text, 60), source] for text, source in into[:MAX_WAYS]],
             "more_out": max(0, len(out) - MAX_WAYS),

@@ -38,6 +38,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     for places already visited, so that going back there asks Python nothing.  `_paged` names those that only a page
     without Python needs beside them.  `_follows` names those that are the number of steps read: the browser sets them
     when it goes to a place by itself.  `_needs` names the parts of the bundle beside the views that draw it.
+    `written` turns the engine's name of a rule, or its dotted rule, into that of the source.
     """
 
     _module: ClassVar[str]
@@ -52,12 +53,15 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     steps = synced(t.List())
     offline = synced(t.Bool(False))
 
-    def __init__(self) -> None:
+    def __init__(self, snapshot: Snapshot | None = None) -> None:
         self._shown: Snapshot | None = None
         self._carriers: list[Carrier] = []
         self._handlers: list[Handler] = []
         self._widget: Host | None = None
+        self.written: Callable[[str], str] = str
         super().__init__()
+        if snapshot is not None:
+            self.show(snapshot)
 
     @property
     def keys(self) -> list[str]:
@@ -180,7 +184,14 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
     def static_html(self) -> str:
         """What is shown now as sanitiser-proof HTML: tables and pictures only."""
-        raise NotImplementedError
+        return "<i>nothing shown yet</i>" if self._shown is None else self.tables_of(self._shown)
+
+    def tables_of(self, snapshot: Snapshot) -> str:
+        """`snapshot` as sanitiser-proof HTML; nothing where there is nothing to say."""
+        return ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'empty' if self._shown is None else repr(self._shown)})"
 
     def _ipython_display_(self) -> None:
         if get_mode() == "static":
@@ -214,8 +225,7 @@ class StepBar(LiveView[Sequence[str]]):
     labels = synced(t.List(t.Unicode()))
 
     def __init__(self, labels: Iterable[str] = ()) -> None:
-        super().__init__()
-        self.show(list(labels))
+        super().__init__(list(labels))
 
     def traits_of(self, snapshot: Sequence[str]) -> Traits:
         return {"labels": list(snapshot)}

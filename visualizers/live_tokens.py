@@ -44,12 +44,11 @@ class _TokenView(AskedView[TokenSets]):
 
     selected_token = synced(t.Int(None, allow_none=True))
 
+    _index: TokenIndex | None = None
+
     def __init__(self, token_sets: TokenSets | None = None) -> None:
-        self._index: TokenIndex | None = None
-        super().__init__()
+        super().__init__(token_sets)
         self.answers("token", self._answer_token)
-        if token_sets is not None:
-            self.show(token_sets)
 
     def _answer_token(self, content: Traits) -> Traits:
         if self._index is None:
@@ -61,8 +60,8 @@ class _TokenView(AskedView[TokenSets]):
         """The token sets shown last."""
         return self._shown
 
-    def static_html(self) -> str:
-        return html.token_sets(self._shown) if self._shown else "<i>no token sets shown yet</i>"
+    def tables_of(self, snapshot: TokenSets) -> str:
+        return html.token_sets(snapshot)
 
     def __repr__(self) -> str:
         name = type(self).__name__

@@ -19,6 +19,7 @@ from visualizers.asked import AskedView
 from visualizers.glyphs import clip, html_escape
 from visualizers.live_base import Traits, synced
 from visualizers.standalone import Part
+from visualizers.tables import card, chip, details, dim, table
 
 __all__ = ["NextView", "outlook_html"]
 
@@ -94,51 +95,31 @@ class NextView(AskedView[Mapping[str, Any]]):
         return f"NextView({groups or 'nothing'})"
 
 
-_CHIP: Final = (
-    "margin:1px 4px 1px 0;padding:0 6px;border-radius:4px;font-family:monospace;background-color:rgba(31,157,99,0.16)"
-)
-_DIM: Final = "opacity:0.6"
-_CELL: Final = "padding:3px 10px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,136,146,0.35)"
-
-
 def outlook_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
     """What may come next as a table that survives every sanitiser; at most `limit` chips a group."""
     rows = []
     for group in state["groups"]:
-        chips = "".join(
-            f'<span style="{_CHIP}"><span style="{_DIM}">{html_escape(chip["lead"])}</span>{html_escape(chip["label"])}'
-            f'<span style="{_DIM}">{html_escape(chip["then"])}</span></span> '
-            for chip in group["chips"][:limit]
-        )
-        more = len(group["chips"]) - limit + group["more"] if len(group["chips"]) > limit else group["more"]
-        chips += f"<i>and {more:,} more</i>" if more else ""
-        rows.append(
-            f'<tr><td style="{_CELL}"><b>{html_escape(group["name"])}</b></td><td style="{_CELL}">{chips}</td>'
-            f'<td style="{_CELL}">{group["tokens"]:,}</td></tr>'
-        )
-    head = f"{state['allowed']:,} of {state['size']:,} tokens allowed"
-    if not state["complete"]:
-        head += "; there may be more than is listed"
-    if state["note"]:
-        head += f"; {html_escape(state['note'])}"
-    heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("meaning", "what may come next", "tokens"))
-    table = f'<table style="border-collapse:collapse"><tr>{heads}</tr>{"".join(rows)}</table>'
-    return f"<div><b>What next</b> after {state['position']:,} bytes: {head}</div>{table}"
+        labels = ("".join((one["lead"], one["label"], one["then"])) for one in group["chips"][:limit])
+        left = max(0, len(group["chips"]) - limit) + group["more"]
+        chips = " ".join(chip(label, "accepted", "") for label in labels) + (f" and {left:,} more" if left else "")
+        rows.append([f"<b>{html_escape(group['name'])}</b>", chips, f"{group['tokens']:,}"])
+    facts = [f"after {state['position']:,} bytes", f"{state['allowed']:,} of {state['size']:,} tokens allowed"]
+    facts += [] if state["complete"] else ["there may be more than is listed"]
+    facts += [html_escape(state["note"])] if state["note"] else []
+    return card("What next", facts, table(["meaning", "what may come next", "tokens"], rows, align="llr"))
 
 
 def members_html(state: Mapping[str, Any]) -> str:
     """The objects that are being written, the innermost first; "" where none is."""
     parts = []
     for one in state.get("objects", ()):
-        rows = "".join(
-            f'<tr><td style="{_CELL}">{said}</td><td style="{_CELL}">{html_escape(names)}</td></tr>'
+        rows = [
+            [said, html_escape(names)]
             for name, said in STATES.items()
             if (names := ", ".join(row[0] + "*" * row[2] for row in one["members"] if row[1] == name))
-        )
-        parts.append(
-            f"<div><b>object {html_escape(one['label'])}</b>: {html_escape(one['summary'])}</div>"
-            f'<table style="border-collapse:collapse">{rows}</table><div>{html_escape(rule_of(one))}</div>'
-        )
+        ]
+        body = table(["members", ""], rows, align="ll") + dim(html_escape(rule_of(one)))
+        parts.append(card(f"object {html_escape(one['label'])}", [html_escape(one["summary"])], body))
     return "".join(parts)
 
 
@@ -150,18 +131,9 @@ def rule_of(one: Mapping[str, Any]) -> str:
 
 def refused_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
     """The refused tokens by reason, as a table."""
-    heads = ("tokens", "after reading", "refused bytes", "expected", "reason")
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="{_CELL}">{html_escape(clip(str(cell), 120))}</td>'
-            for cell in (f"{row['count']:,}", row["read"] or "(nothing)", row["fatal"], row["expected"], row["by"])
-        )
-        + "</tr>"
+    rows = [
+        [f"{row['count']:,}", *(html_escape(clip(row[key], 120)) for key in ("read", "fatal", "expected", "by"))]
         for row in state["rows"][:limit]
-    )
-    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
-    return (
-        f"<details><summary>{state['total']:,} tokens refused</summary>"
-        f'<table style="border-collapse:collapse"><tr>{head}</tr>{rows}</table></details>'
-    )
+    ]
+    heads = ["tokens", "after reading", "refused bytes", "expected", "reason"]
+    return details(f"{state['total']:,} tokens refused", table(heads, rows, align="rllll", mono=(1, 2, 3)))

@@ -1,4 +1,4 @@
-"""A token mask as a PNG of one bit a token: 0.4 to 16 KB for 131,072 tokens, small enough for a static display."""
+"""Masks as PNGs of two bits a token: 0.4 to 16 KB for 131,072 tokens, small enough for a static display."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from math import isqrt
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 __all__ = ["data_uri", "mask_png", "mask_width", "pair_png"]
 
 RGBA = tuple[int, int, int, int]
 # Half-transparent grey and green read on white and on black.
 PALETTE: Final[tuple[RGBA, RGBA]] = ((128, 136, 146, 64), (31, 157, 99, 255))
+NOTHING: Final[RGBA] = (0, 0, 0, 0)
 
 
 def mask_width(size: int) -> int:
@@ -21,28 +25,16 @@ def mask_width(size: int) -> int:
     return min(512, max(8, 8 * -(-isqrt(4 * size) // 8)))
 
 
-def mask_png(bits: bytes, size: int, *, width: int | None = None, palette: tuple[RGBA, RGBA] = PALETTE) -> bytes:
+def mask_png(bits: bytes, size: int, *, width: int | None = None) -> bytes:
     """A palette PNG of `size` pixels in rows of `width`; pixel i is bit i of `bits`, least significant bit first.
 
-    `palette` is (colour of 0, colour of 1).  What is left of the last row is transparent.  Raises `ValueError` for a
-    size that `bits` does not hold and for a width that is no positive multiple of 8.
+    What is left of the last row is transparent.  Raises `ValueError` for a size that `bits` does not hold and for a
+    width that is no positive multiple of 8.
     """
     if size < 0 or size > len(bits) * 8:
         raise ValueError(f"a mask of {size:,} bits does not fit in {len(bits):,} bytes")
-    width = mask_width(size) if width is None else width
-    if width < 8 or width % 8:
-        raise ValueError(f"width is {width}: expected a positive multiple of 8")
-    height = max(1, -(-size // width))
-    # PNG packs pixels most significant bit first, masks are least significant bit first.
-    packed = bytes(bits[: -(-size // 8)]).translate(_REVERSED).ljust(height * width // 8, b"\x00")
-    colours = list(palette)
-    depth = 1
-    if size < height * width:
-        # The tail needs a third colour, so a pixel takes two bits.
-        colours.append((0, 0, 0, 0))
-        packed = _with_tail(packed, size, height * width)
-        depth = 2
-    return _palette_png(packed, width, height, depth, colours)
+    kinds = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=size, bitorder="little")
+    return _png(kinds, (*PALETTE, NOTHING), 2, width)
 
 
 def data_uri(data: bytes, kind: str = "image/png") -> str:
@@ -57,23 +49,21 @@ def pair_png(kinds: bytes, palette: tuple[RGBA, RGBA, RGBA, RGBA], *, width: int
     """
     if kinds and max(kinds) > 3:
         raise ValueError(f"a pixel is 0, 1, 2 or 3, not {max(kinds)}")
-    width = mask_width(len(kinds)) if width is None else width
+    return _png(np.frombuffer(kinds, dtype=np.uint8), palette, 0, width)
+
+
+def _png(kinds: npt.NDArray[np.uint8], colours: Sequence[RGBA], rest: int, width: int | None) -> bytes:
+    """A pixel of two bits for each of `kinds`, the number of its colour; what is left of the last row is `rest`."""
+    width = mask_width(kinds.size) if width is None else width
     if width < 8 or width % 8:
         raise ValueError(f"width is {width}: expected a positive multiple of 8")
-    height = max(1, -(-len(kinds) // width))
-    padded = kinds.ljust(width * height, b"\x00")
-    packed = bytes(
-        padded[i] << 6 | padded[i + 1] << 4 | padded[i + 2] << 2 | padded[i + 3] for i in range(0, len(padded), 4)
-    )
-    return _palette_png(packed, width, height, 2, palette)
-
-
-def _palette_png(packed: bytes, width: int, height: int, depth: int, colours: Sequence[RGBA]) -> bytes:
-    """`packed` rows of `depth` bits a pixel as a PNG."""
-    stride = width * depth // 8
-    rows = b"".join(b"\x00" + packed[start : start + stride] for start in range(0, len(packed), stride))
+    height = max(1, -(-kinds.size // width))
+    pixels = np.full(width * height, rest, dtype=np.uint8)
+    pixels[: kinds.size] = kinds
+    packed = (pixels.reshape(height, -1, 4) << np.array([6, 4, 2, 0], dtype=np.uint8)).sum(axis=2, dtype=np.uint8)
+    rows = b"".join(b"\x00" + row.tobytes() for row in packed)
     chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 3, 0, 0, 0)),
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 2, 3, 0, 0, 0)),
         (b"PLTE", bytes(value for colour in colours for value in colour[:3])),
         (b"tRNS", bytes(colour[3] for colour in colours)),
         (b"IDAT", zlib.compress(rows, 6)),
@@ -84,23 +74,3 @@ def _palette_png(packed: bytes, width: int, height: int, depth: int, colours: Se
 
 def _chunk(name: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-
-def _with_tail(packed: bytes, size: int, total: int) -> bytes:
-    """One-bit pixels as two-bit pixels; those from `size` on get colour 2."""
-    out = bytearray(b"".join(_DOUBLED[byte] for byte in packed))
-    for pixel in range(size, total):
-        shift = 6 - 2 * (pixel % 4)
-        out[pixel // 4] = out[pixel // 4] & ~(3 << shift) | 2 << shift
-    return bytes(out)
-
-
-def _doubled(byte: int) -> bytes:
-    wide = 0
-    for bit in range(8):
-        wide |= (byte >> bit & 1) << (2 * bit)
-    return wide.to_bytes(2, "big")
-
-
-_REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
-_DOUBLED = [_doubled(byte) for byte in range(256)]

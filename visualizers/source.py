@@ -15,6 +15,7 @@ import traitlets as t
 
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.tables import card, dim
 
 __all__ = ["SourceView"]
 
@@ -60,14 +61,12 @@ class SourceView(LiveView[Traits]):
         marks += [("warning" if mistake.get("warning") else "mistake", mistake) for mistake in self.mistakes]
         title = html_escape(str(self.document.get("title", "")))
         said = "".join(
-            f'<div style="font-size:12px">line {mistake["line"]}, column {mistake["column"]}: '
+            f"<div>line {mistake['line']}, column {mistake['column']}: "
             f"{html_escape('; '.join(filter(None, (mistake['message'], mistake.get('cure')))))}</div>"
             for mistake in self.mistakes
         )
-        if self.status:
-            said += f'<div style="font-size:12px;opacity:0.7">{html_escape(self.status)}</div>'
-        head = f'<div style="padding:2px 0 4px;font-size:13px"><b>{title}</b></div>'
-        return f'{head}<pre style="{_PRE}">{_marked(text, marks)}</pre>{said}'
+        said += dim(html_escape(self.status))
+        return card(title, [], f'<pre style="{_PRE}">{_marked(text, marks)}</pre>{said}')
 
     def __repr__(self) -> str:
         return f"SourceView({self.document.get('title', 'empty')})"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import traitlets as t
@@ -42,10 +43,8 @@ class StackView(LiveView[CallStack]):
     stack = synced(t.Int(0))
     selection = synced(t.Dict())
 
-    def __init__(self) -> None:
-        self._pointers: Sequence[str | None] = ()
-        self._named: Mapping[str, Named] = {}
-        super().__init__()
+    _pointers: Sequence[str | None] = ()
+    _named: Mapping[str, Named] = MappingProxyType({})
 
     def show(
         self, snapshot: CallStack, pointers: Sequence[str | None] = (), named: Mapping[str, Named] | None = None
@@ -60,22 +59,31 @@ class StackView(LiveView[CallStack]):
             "exact": snapshot.exact,
             "levels": len(snapshot.levels),
         }
-        levels = pointed([_level(level, snapshot.text) for level in snapshot.levels[:MAX_LEVELS]], self._pointers)
+        levels = pointed([self._level(level, snapshot.text) for level in snapshot.levels[:MAX_LEVELS]], self._pointers)
         for level in levels:
             if level.get("pointer") in self._named:
                 level["names"], level["kind"] = self._named[level["pointer"]]
         stacks = [list(stack) for stack in snapshot.stacks if stack[-1] < MAX_LEVELS]
         return {"about": about, "levels": levels, "stacks": stacks}
 
-    def static_html(self) -> str:
-        return (
-            stack_html(self._shown, pointers=self._pointers, named=self._named)
-            if self._shown is not None
-            else "<i>no call stack shown yet</i>"
-        )
+    def _level(self, level: StackLevel, text: bytes) -> dict[str, Any]:
+        return {
+            "parent": level.parent,
+            "depth": level.depth,
+            "rule": level.rule,
+            "name": self.written(level.rule),
+            "label": clip(level.label, TEXT),
+            "dots": dots(self.written(level.dot)),
+            "begin": level.begin,
+            "text": tail(text[level.begin : level.end]),
+            "predicted": level.predicted,
+            "waits": level.waits,
+            "omitted": level.omitted,
+            "span": list(level.span) if level.span is not None else None,
+        }
 
-    def __repr__(self) -> str:
-        return f"StackView({self._shown!r})" if self._shown is not None else "StackView(empty)"
+    def tables_of(self, snapshot: CallStack) -> str:
+        return stack_html(snapshot, pointers=self._pointers, named=self._named)
 
 
 def pointed(rows: list[dict[str, Any]], pointers: Sequence[str | None]) -> list[dict[str, Any]]:
@@ -100,22 +108,6 @@ def dots(dotted: str, most: int = 3) -> list[list[str]]:
     sides = [split_dot(rule) or (rule,) for rule in split_rules(dotted)]
     sides.sort(key=lambda found: len(found) == 2 and not found[1])
     return [[clip(side, DOT_WIDTH) for side in found] for found in sides[:most]]
-
-
-def _level(level: StackLevel, text: bytes) -> dict[str, Any]:
-    return {
-        "parent": level.parent,
-        "depth": level.depth,
-        "rule": level.rule,
-        "label": clip(level.label, TEXT),
-        "dots": dots(level.dot),
-        "begin": level.begin,
-        "text": tail(text[level.begin : level.end]),
-        "predicted": level.predicted,
-        "waits": level.waits,
-        "omitted": level.omitted,
-        "span": list(level.span) if level.span is not None else None,
-    }
 
 
 def _crumbs(snapshot: CallStack, pointers: Sequence[str | None], named: Mapping[str, Named]) -> str:

@@ -6,7 +6,7 @@ Read on: `kernels_core/inspect/derivation.py` (`derivation`), `frontend/src/tree
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import traitlets as t
@@ -44,9 +44,7 @@ class TreeView(LiveView[Derivation]):
     wish = synced(t.Dict())
     selection = synced(t.Dict())
 
-    def __init__(self) -> None:
-        self._pointers: Sequence[str | None] = ()
-        super().__init__()
+    _pointers: Sequence[str | None] = ()
 
     def show(self, snapshot: Derivation, pointers: Sequence[str | None] = ()) -> None:
         self._pointers = pointers
@@ -63,14 +61,11 @@ class TreeView(LiveView[Derivation]):
             "readings": said_readings(snapshot.whole, apart=snapshot.apart),
             "apart": snapshot.apart,
         }
-        nodes = pointed([_node(node, snapshot.text) for node in snapshot.nodes], self._pointers)
+        nodes = pointed([_node(node, snapshot.text, self.written) for node in snapshot.nodes], self._pointers)
         return {"about": about, "nodes": nodes}
 
-    def static_html(self) -> str:
-        return tree_html(self._shown) if self._shown is not None else "<i>no tree shown yet</i>"
-
-    def __repr__(self) -> str:
-        return f"TreeView({self._shown!r})" if self._shown is not None else "TreeView(empty)"
+    def tables_of(self, snapshot: Derivation) -> str:
+        return tree_html(snapshot)
 
 
 def said_readings(count: int | None, *, apart: bool = True) -> str:
@@ -96,20 +91,21 @@ def _balanced(after: str) -> str:
     return "(" * -least + "… " * (least < 0) + after
 
 
-def _node(node: TreeNode, text: bytes) -> dict[str, Any]:
+def _node(node: TreeNode, text: bytes, written: Callable[[str], str]) -> dict[str, Any]:
     """What differs from the usual only: a tree has hundreds of nodes."""
     found: dict[str, Any] = {
         "parent": node.parent,
         "depth": node.depth,
         "kind": node.kind,
         "label": node.label,
+        "name": node.label if node.kind == "text" else written(node.label),
         "text": tail(text[node.begin : node.end], TEXT),
         "begin": node.begin,
         "end": node.end,
         "key": node.key,
     }
     if node.open:
-        found["open"] = [[*sides[:1], *map(_balanced, sides[1:])] for sides in dots(node.dot, 1)]
+        found["open"] = [[*sides[:1], *map(_balanced, sides[1:])] for sides in dots(written(node.dot), 1)]
     if node.readings > 1:
         found |= {"readings": node.readings, "reading": node.reading}
     if node.levels > 1:

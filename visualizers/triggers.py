@@ -112,11 +112,8 @@ class TriggerView(LiveView[Modes]):
             ),
         }
 
-    def static_html(self) -> str:
-        return modes_html(self._shown, tags=self.tags) if self._shown is not None else "<i>nothing shown yet</i>"
-
-    def __repr__(self) -> str:
-        return f"TriggerView({self._shown!r})" if self._shown is not None else "TriggerView(empty)"
+    def tables_of(self, snapshot: Modes) -> str:
+        return modes_html(snapshot, tags=self.tags)
 
 
 def _grammar_tags(snapshot: Modes) -> list[Traits]:

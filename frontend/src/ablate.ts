@@ -1,21 +1,19 @@
 // What mechanisms of the engine are worth: what is left out is chosen, measured with progress, and drawn with intervals.
 // Read on: workbench/panels/ablate.py (traits and messages), intervals.ts (the figure).
-import { h, keep, mount, put, soon } from "./common.js";
+import { button, h, keep, defineView, offer, put, soon } from "./common.js";
 import { intervals } from "./intervals";
 
-function render({ model, el }: any) {
-  const view = mount({ model, el }, "ablate", "ablate-view");
+export default defineView("ablate", "ablate-view", ({ view, model }: any) => {
   const state = () => model.get("state") || {}, choices = () => model.get("choices") || {};
-  const button = (label: string, testid: string, title: string, action: () => void) => h("button", { type: "button", "data-testid": testid, title, onclick: action }, label);
   const first = h("div", {}), others = h("div", {});
   const more = h("details", {}, h("summary", {}, "more"), others);
   const repeats = h("input", { type: "number", min: 1, max: 100, "aria-label": "repeats", "data-testid": "repeats" });
   const writer = h("select", { "aria-label": "texts", "data-testid": "writer", onchange: () => { prompts.hidden = !writer.value; } });
   const vocabulary = h("select", { "aria-label": "vocabulary", "data-testid": "vocabulary" });
   const prompts = h("textarea", { rows: 3, spellcheck: "false", hidden: true, "aria-label": "prompts", "data-testid": "prompts", placeholder: "one prompt a line" });
-  const run = button("▶ Measure", "ablate-run", "each variant compiles the grammar and makes all masks, as often as repeats says", () => model.send({ kind: "run", mechanisms: boxes().filter((box) => box.checked).map((box) => box.value),
+  const run = button("▶ Measure", "each variant compiles the grammar and makes all masks, as often as repeats says", "ablate-run", () => model.send({ kind: "run", mechanisms: boxes().filter((box) => box.checked).map((box) => box.value),
     repeats: Number(repeats.value), writer: writer.value, prompts: prompts.value, vocabulary: vocabulary.value }));
-  const stop = button("■ Stop", "ablate-stop", "end after this trial, and keep what was measured", () => model.send({ kind: "stop" }));
+  const stop = button("■ Stop", "end after this trial, and keep what was measured", "ablate-stop", () => model.send({ kind: "stop" }));
   const head = h("div", { class: "ms-head", "data-testid": "ablate-head" });
   const bar = h("progress", { max: 1, value: 0, "data-testid": "ablate-progress" });
   const doing = h("span", { class: "ms-muted", role: "status", "data-testid": "ablate-doing" });
@@ -23,9 +21,9 @@ function render({ model, el }: any) {
   const note = h("div", { class: "ms-muted" });
   const copied = h("span", { class: "ms-muted", role: "status" });
   const copy = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => put(copied, `copied: ${what}`), () => put(copied, text));
-  const tools = h("div", { class: "tools" }, button("copy table", "copy-table", "the summary, with tabs between columns", () => copy(state().table, "the table")),
-    button("copy code", "copy-code", "the line that measures this in a cell", () => copy(state().code, "the line for a cell")),
-    button("save SVG", "save-svg", "the figure as a file", () => copied.replaceChildren(keep("ablation.svg", drawn(), "image/svg+xml"))), copied);
+  const tools = h("div", { class: "tools" }, button("copy table", "the summary, with tabs between columns", "copy-table", () => copy(state().table, "the table")),
+    button("copy code", "the line that measures this in a cell", "copy-code", () => copy(state().code, "the line for a cell")),
+    button("save SVG", "the figure as a file", "save-svg", () => copied.replaceChildren(keep("ablation.svg", drawn(), "image/svg+xml"))), copied);
   view.root.append(h("div", { class: "ask" }, h("div", { class: "ms-cap" }, "Leave out"), first, h("label", {}, "repeats ", repeats), h("label", {}, "texts ", writer), prompts, h("label", {}, "vocabulary ", vocabulary), h("div", { class: "tools" }, run, stop), more),
     h("div", { class: "told", tabindex: "0" }, head, h("div", { class: "under-way" }, bar, doing), figure, tools, note));
   const boxes = (): HTMLInputElement[] => [...view.root.querySelectorAll("input[type=checkbox]")] as HTMLInputElement[];
@@ -36,17 +34,13 @@ function render({ model, el }: any) {
       Object.fromEntries(all.filter(([without]: string[]) => without === none).map(([, metric, us]: any) => [metric, us])));
   };
 
-  const options = (node: any, all: [string, string][]) => {
-    const now = JSON.stringify(all);
-    if (node.dataset.all !== now) { node.dataset.all = now; node.replaceChildren(...all.map(([value, label]) => h("option", { value }, label))); }
-  };
   function drawChoices() {
     const { mechanisms = [], writers = [], vocabularies = [] } = choices();
     const box = ([word, title]: [string, string]) => h("label", {}, h("input", { type: "checkbox", value: word }), ` ${title}`);
     first.replaceChildren(...mechanisms.filter(([, , now]: any) => now).map(box));
     others.replaceChildren(...mechanisms.filter(([, , now]: any) => !now).map(box));
-    options(writer, writers);
-    options(vocabulary, vocabularies.map((name: string) => [name, name]));
+    offer(writer, writers);
+    offer(vocabulary, vocabularies.map((name: string) => [name, name]));
     asked = "";
     drawState();
   }
@@ -78,7 +72,4 @@ function render({ model, el }: any) {
   view.on("change:state", soon(drawState));
   view.on("change:offline", soon(drawState));
   drawChoices();
-  return view.clean;
-}
-
-export default { render };
+});

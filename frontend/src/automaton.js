@@ -2,7 +2,7 @@
 // A picture that shows another part comes when it is drawn and is put so that what was looked at stays in place.
 // Read on: drawing.ts (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
-import { again, channel, fill, h, many, mount, put, soon, svg as svgNode } from "./common.js";
+import { again, channel, fill, h, many, defineView, put, soon, svg as svgNode } from "./common.js";
 import { draw as drawAll } from "./drawing";
 import { finder } from "./find.js";
 import { aim, fitting, following, inRoom, namesOf, outOf } from "./following.js";
@@ -11,8 +11,7 @@ import { dots, plate, spots } from "./inside.js";
 const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3; // scales: at first, and the least of `aim`
 const MARKS = ["active", "waiting", "visited", "fresh"];
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "automaton", "automaton-view");
+export default defineView("automaton", "automaton-view", ({ view, model }) => {
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const status = h("span", { class: "ms-mono ms-cut", role: "status", "data-testid": "active-states" });
@@ -559,14 +558,12 @@ function render({ model, el }) {
     for (const one of [around, bytes]) one.disabled = !!offline();
   }
 
-  const resized = new ResizeObserver(() => {
+  view.sized(stage, () => {
     const now = [stage.clientWidth, stage.clientHeight];
     if (now[0] === room[0] && now[1] === room[1]) return;
     room = now;
     if (touched) say(); else fit();
   });
-  resized.observe(stage);
-  view.defer(() => resized.disconnect());
   const redraw = soon(() => { draw(); reach(); });
   for (const trait of ["picture", "key", "pictures", "marks", "active"]) view.on(`change:${trait}`, redraw);
   view.on("change:selected", select);
@@ -576,7 +573,4 @@ function render({ model, el }) {
   view.watch(["whole", "steps_around", "mode", "offline"], controls);
   view.watch(["focus"], trail);
   draw();
-  return () => view.clean();
-}
-
-export default { render };
+});

@@ -1,7 +1,7 @@
 // The caches as one picture: over the masks of a text the time of each, the visits of its parser state, and the bytes held;
 // beside it how masks were come by, and which parts of the grammars share which token sets.
 // Read on: visualizers/caches.py (what the traits hold).
-import { bytes, h, many, mount, number, soon, svg } from "./common.js";
+import { bytes, h, many, defineView, number, soon, svg, table } from "./common.js";
 import { micros } from "./run";
 
 interface Visits { step: number[]; word: number[]; by: string[]; us: number[]; bytes: number[]; made: number[]; pool: number[]; state: number[]; times: number[];
@@ -14,8 +14,7 @@ const WORDS = ["found", "put together", "made"];
 const LEFT = 66, COST = 84, HEAT = 12, HELD = 52, SLOWEST = 3;
 const SHORT: Record<string, string> = { made: "made", perfect: "found", partial: "filtered" };
 
-function render({ model, el }: any) {
-  const view = mount({ model, el }, "caches", "cache-view");
+export default defineView("caches", "cache-view", ({ view, model }: any) => {
   const head = h("div", { class: "ms-head", "data-testid": "cache-summary" });
   const chart = h("div", { class: "chart" });
   const detail = h("div", { class: "detail", role: "status", "data-testid": "cache-detail" });
@@ -94,39 +93,36 @@ function render({ model, el }: any) {
   }
 
   // -- beside it -------------------------------------------------------------------------------------------------------
-  const table = (heads: any[], rows: any[]) => h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
   const num = (text: string, title = "") => h("td", { class: "ms-num", title }, text);
   function drawWays() {
     const rows: Way[] = model.get("ways") || [], all = rows.reduce((sum, [, , , , , total]) => sum + total, 0);
-    put_(ways, rows.length ? [table([h("th", {}, "the mask was"), h("th", { class: "ms-num" }, "masks"), h("th", { class: "ms-num", title: "microseconds, half of the masks took less" }, "median"), h("th", { class: "share", title: "of the time of all masks" }, "time")],
+    ways.replaceChildren(...(rows.length ? [table(["the mask was", "#masks", ["#median", "microseconds, half of the masks took less"], h("th", { class: "share", title: "of the time of all masks" }, "time")],
       rows.map(([word, by, told, count, median, total]) => {
         const gauge = h("i", { class: `gauge mask-${WORDS.indexOf(word)}`, title: `${micros(total)} in all` });
         gauge.style.width = `${Math.max(2, (100 * total) / (all || 1))}%`;
         return h("tr", { title: told, "data-testid": "way", "data-word": word, "data-by": by, "data-count": count }, h("td", {}, key(WORDS.indexOf(word)), word, by ? h("span", { class: "ms-muted" }, `, ${by}`) : ""), num(number(count)), num(micros(median)), h("td", { class: "share" }, gauge));
-      }))] : []);
+      }))] : []));
   }
 
   function drawSharing() {
     const found: Partial<Sharing> = model.get("sharing") || {}, { parts = [], sets = [] } = found;
-    put_(shared, found.said ? [h("div", { class: "ms-cap", title: [found.pool, ...(found.grammars || [])].join("\n"), "data-testid": "shared" }, "What is shared"), h("div", { class: "ms-muted" }, found.said),
-      ...(sets.length ? [table([h("th", { title: "whose state the accepted, rejected and uncertain tokens are for" }, "token set of"), h("th", { class: "ms-num" }, "size"), ...parts.map((part) => h("th", { class: "part", title: part }, part))],
+    shared.replaceChildren(...(found.said ? [h("div", { class: "ms-cap", title: [found.pool, ...(found.grammars || [])].join("\n"), "data-testid": "shared" }, "What is shared"), h("div", { class: "ms-muted" }, found.said),
+      ...(sets.length ? [table([["token set of", "whose state the accepted, rejected and uncertain tokens are for"], "#size", ...parts.map((part) => h("th", { class: "part", title: part }, part))],
         sets.map(([name, size, us, told, relations, others]) => h("tr", { "data-testid": "shared-set", title: us == null ? told : `${told} in ${micros(us)}` }, h("td", { class: "ms-mono" }, name), num(bytes(size)),
           ...relations.map((relation) => h("td", { class: `use ${relation.split(" ")[0]}`, title: relation }, SHORT[relation.split(" ")[0]] || "")), ...(others ? [h("td", { class: "ms-muted" }, `+${number(others)}`)] : []))))] : []),
-      ...(found.more_sets ? [h("div", { class: "ms-muted" }, `${many(found.more_sets, "more token set")} not listed`)] : [])] : []);
+      ...(found.more_sets ? [h("div", { class: "ms-muted" }, `${many(found.more_sets, "more token set")} not listed`)] : [])] : []));
   }
-  const put_ = (node: HTMLElement, parts: any[]) => node.replaceChildren(...parts);
 
   let before: any = {}, last: any = {}; // counters of the step before, for what changed
   function drawCounters() {
     const stats = model.get("stats") || {};
     counters.hidden = stats.sets === undefined;
     if (!counters.open || counters.hidden) return;
-    put_(counted, [h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", {}, "counter"), h("th", { class: "ms-num" }, "since compiled"), h("th", { class: "ms-num" }, "last change"))),
-      h("tbody", {}, ...(model.get("counters") || []).map(([what, name, label, told, unit]: string[]) => {
+    counted.replaceChildren(table(["counter", "#since compiled", "#last change"], (model.get("counters") || []).map(([what, name, label, told, unit]: string[]) => {
         const format = unit === "bytes" ? bytes : number, change = stats[name] - (before[name] ?? stats[name]);
         return h("tr", { title: `${told}: CacheStats.${name}` }, h("td", {}, h("span", { class: "ms-muted" }, `${what}: `), label), h("td", { class: "ms-num", "data-testid": `counter-${name}` }, format(stats[name])),
           h("td", { class: "ms-num", "data-testid": `delta-${name}` }, change ? `${change > 0 ? "+" : "−"}${format(Math.abs(change))}` : "·"));
-      })))]);
+      })));
   }
 
   const drawHead = () => { head.textContent = model.get("head") || ""; };
@@ -144,11 +140,6 @@ function render({ model, el }: any) {
   view.on("change:ways", soon(drawWays));
   view.on("change:sharing", soon(drawSharing));
   let size = 0;
-  const resized = new ResizeObserver(() => { if (chart.clientWidth !== size) { size = chart.clientWidth; redraw(); } });
-  resized.observe(chart);
-  view.defer(() => resized.disconnect());
+  view.sized(chart, () => { if (chart.clientWidth !== size) { size = chart.clientWidth; redraw(); } });
   for (const draw of [drawHead, drawChart, drawWays, drawSharing, drawCounters]) draw();
-  return () => view.clean();
-}
-
-export default { render };
+});

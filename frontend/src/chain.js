@@ -1,25 +1,21 @@
 // How the parser got to the chosen item: its operations from the start of the text on.
 // Read on: visualizers/chain.py, workbench/panels/chart.py.
-import { h, many, measured, mount, number, reveal, soon } from "./common.js";
+import { dotted, h, many, measured, defineView, number, reveal } from "./common.js";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "chain", "chain-view");
+export default defineView("chain", "chain-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const list = h("ol", { class: "chain" });
   const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "chain-rows" }, list);
   const note = h("div", { class: "ms-note" });
   view.root.append(head, scroll, note);
 
-  const dotted = ([before, after] = [""]) => after === undefined ? [before]
-    : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), after];
-
-  const close = () => view.commit("selection", { ...(model.get("selection") || {}), item: null });
+  const close = () => view.select({ item: null });
 
   function draw() {
     const rows = model.get("rows") || [], chosen = model.get("chosen") || [];
-    head.replaceChildren(...[h("span", { class: "ms-title", title: many(rows.length, "operation") }, "How it got there"),
+    head.replaceChildren(h("span", { class: "ms-title", title: many(rows.length, "operation") }, "How it got there"),
       h("span", { class: "ms-mono clip" }, ...dotted(chosen[0])), h("span", { class: "ms-grow" }),
-      h("button", { type: "button", title: "back to the operations of the last step", "data-testid": "chain-close", onclick: close }, "×")].filter(Boolean));
+      h("button", { type: "button", title: "back to the operations of the last step", "data-testid": "chain-close", onclick: close }, "×"));
     head.hidden = !rows.length;
     view.root.classList.toggle("some", rows.length > 0);
     list.replaceChildren(...rows.map((row) => h("li", { "data-testid": "chain-step", "data-kind": row.kind },
@@ -39,10 +35,5 @@ function render({ model, el }) {
   }
   const begin = measured(() => { scroll.scrollTop = 0; });
 
-  const redraw = soon(draw);
-  for (const trait of ["rows", "chosen"]) view.on(`change:${trait}`, redraw);
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["rows", "chosen"], draw);
+});

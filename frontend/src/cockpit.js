@@ -1,6 +1,6 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
-import { code, h, many, measured, mount, number, soon, svg } from "./common.js";
+import { code, h, many, measured, defineView, number, svg, table } from "./common.js";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -13,8 +13,7 @@ const removed = (mass) => mass > 0 && mass <= 0.0005 ? ">99.9 %" : percent(1 - m
 const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
 const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "cockpit", "cockpit-view");
+export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const summary = h("span", { class: "ms-muted", "data-testid": "cockpit-summary" });
   const tabs = h("span", { class: "ms-group", role: "tablist" }, ...TABS.map(([name, label]) =>
     h("button", { type: "button", role: "tab", "data-tab": name, "data-testid": `cockpit-tab-${name}`, onclick: () => view.commit("tab", name) }, label)));
@@ -98,8 +97,7 @@ function render({ model, el }) {
         h("td", { class: "ms-mono", title: `token ${id}` }, text, id === detail.id ? " ◂" : ""),
         h("td", { class: "value" }, ...share("before", before)), h("td", { class: "value" }, ...(allowed ? share("after", after) : [h("span", { class: "share" }, "–")])),
         h("td", { class: "why", title: why }, allowed ? (id === detail.id ? h("span", { class: "ms-badge active" }, run.flags[i] & GIVEN ? "written by hand" : "drawn") : "") : h("span", {}, h("span", { class: "ms-badge rejected" }, "refused"), " ", why))));
-    return [facts, rows.length ? h("table", { class: "ms-table", "data-testid": "options" }, h("thead", {}, h("tr", {}, h("th", {}, "token (◂ taken)"),
-      h("th", { title: "the model's own probability" }, "before the mask"), h("th", { title: "after it, rescaled to 1; before temperature, top-k and top-p" }, "after the mask"), h("th", {}, ""))), h("tbody", {}, ...rows))
+    return [facts, rows.length ? table(["token (◂ taken)", ["before the mask", "the model's own probability"], ["after the mask", "after it, rescaled to 1; before temperature, top-k and top-p"], ""], rows, { "data-testid": "options" })
       : h("div", { class: "ms-empty" }, "This generation was not recorded in detail (record=False).")];
   }
 
@@ -226,18 +224,11 @@ function render({ model, el }) {
   }
 
   let size = "";
-  const resized = new ResizeObserver(() => {
+  view.sized(page, () => {
     const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
     if (now !== size) { size = now; if (here) follow(); if (model.get("tab") !== "step") drawPage(); }
   });
-  resized.observe(page);
-  view.defer(() => resized.disconnect());
-  const redraw = soon(draw);
-  for (const trait of ["about", "runs"]) view.on(`change:${trait}`, redraw);
   for (const trait of ["tab", "detail", "details"]) view.on(`change:${trait}`, drawPage);
   view.on("change:place", () => { if ((pages[model.get("tab")] || stepPage) === stepPage) drawPage(); else moved(); });
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["about", "runs"], draw);
+});

@@ -1,5 +1,4 @@
-// Helpers that every view uses.  A view is `render({ model, el })`: it may run many times for one model and
-// returns a function that undoes everything it attached.
+// Helpers that every view uses.
 
 export function h(tag, props = {}, ...children) {
   const node = document.createElement(tag);
@@ -17,6 +16,32 @@ export function svg(tag, props = {}, ...children) {
   for (const [name, value] of Object.entries(props)) if (value != null) node.setAttribute(name, value);
   node.append(...children.filter((child) => child != null));
   return node;
+}
+
+export const button = (label, title, testid, action) =>
+  h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: action }, label);
+
+// A table of rows (`tr`); a head is a text, a text and a title, or a `th`.  Those that begin with # stand over numbers.
+export function table(heads, rows, props = {}) {
+  const head = (one) => {
+    if (one instanceof Node) return one;
+    const [text, title] = [one].flat();
+    return h("th", { class: text.startsWith("#") ? "ms-num" : null, title }, text.replace("#", ""));
+  };
+  const body = rows instanceof Node ? rows : h("tbody", {}, ...rows);
+  return h("table", { class: "ms-table", ...props }, h("thead", {}, h("tr", {}, ...heads.map(head))), body);
+}
+
+// A dotted rule, [before, after] its dot; one without a dot is [text].
+export const dotted = ([before, after] = [""]) => after === undefined ? [before]
+  : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after)];
+
+// The options of a list, [[value, text]], which is only touched when they are others.
+export function offer(list, options, value) {
+  const said = JSON.stringify(options);
+  if (list.said !== said) list.replaceChildren(...options.map(([name, text]) => h("option", { value: name }, text)));
+  list.said = said;
+  if (value !== undefined && list.value !== String(value)) list.value = value;
 }
 
 // Gives a person a file.
@@ -82,8 +107,17 @@ export const click = (selection, row, was) => ({ ...selection, rule: was ? null 
 // Bring another panel of the same desk to the front, if there is one: the desk's frame hears it.
 export const reveal = (node, panel) => node.dispatchEvent(new CustomEvent("ms-reveal", { bubbles: true, detail: panel }));
 
+// A view by its name (`ms-name` is its class), what tests call it, and what builds it.  `render` may run many times for one
+// model and returns a function that undoes everything that was attached.
+export const defineView = (name, testid, build) => ({
+  render(given) {
+    const view = mount(given, name, testid), made = build({ ...given, view });
+    return made instanceof Promise ? made.then(() => view.clean) : view.clean;
+  },
+});
+
 // The view's root element and its bookkeeping.
-export function mount({ model, el }, name, testid) {
+function mount({ model, el }, name, testid) {
   const undo = [];
   const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid });
   // Keeps JupyterLab's one-letter shortcuts (x cuts a cell) away from keys that are meant for the view.  It looks for
@@ -110,6 +144,22 @@ export function mount({ model, el }, name, testid) {
     commit(trait, value) {
       model.set(trait, value);
       model.save_changes();
+    },
+    // Calls `draw` now, and once for all traits that change in one task.
+    draws(traits, draw) {
+      const redraw = soon(draw);
+      for (const trait of traits) view.on(`change:${trait}`, redraw);
+      draw();
+    },
+    // Calls `handler(entries)` when the size of `node` changes.
+    sized(node, handler) {
+      const sizes = new ResizeObserver(handler);
+      sizes.observe(node);
+      undo.push(() => sizes.disconnect());
+    },
+    // Changes some keys of what all views have chosen.
+    select(part) {
+      view.commit("selection", { ...model.get("selection"), ...part });
     },
     clean() {
       while (undo.length) undo.pop()();

@@ -1,12 +1,11 @@
 // The mask here beside that of another engine, other options or another grammar: chosen and asked for by the person.
 // What comes back is in traits, so a page without Python shows the last comparison.
 // Read on: visualizers/compare.py (CompareView), workbench/panels/compare.py (who answers).
-import { code, h, many, mount, number } from "./common.js";
+import { code, h, many, defineView, number, table } from "./common.js";
 
 const KINDS = { refused: "", "mask only": "its mask alone", "false hope": "false hope", end: "" };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "compare", "compare-view");
+export default defineView("compare", "compare-view", ({ view, model }) => {
   const engine = h("select", { "aria-label": "compare with", "data-testid": "compare-engine" });
   const ask = h("button", { "data-testid": "compare-ask" }, "Compare here");
   const status = h("span", { class: "ms-muted", role: "status", "data-testid": "compare-status" });
@@ -37,10 +36,6 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
-  function head(...names) {
-    return h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { class: /^#/.test(name) ? "ms-num" : "" }, name.replace("#", "")))));
-  }
-
   const time = (value, unit) => value == null ? "" : `${Number(value.toPrecision(3)).toLocaleString("en-US")} ${unit}`;
 
   function sides(result) {
@@ -49,12 +44,12 @@ function render({ model, el }) {
       : h("tr", {}, h("td", { title: side.settings }, side.side), h("td", { class: "ms-num" }, number(side.allowed)), h("td", {}, side.may_end ? "yes" : "no"),
           h("td", { class: "ms-num" }, time(side.compile_ms, "ms")), h("td", { class: "ms-num" }, time(side.first_mask_us, "µs")),
           h("td", { class: "ms-num" }, time(side.mask_again_us, "µs"))));
-    return h("table", { class: "ms-table", "data-testid": "compare-sides" }, head("side", "#may follow", "may end", "#compile", "#first mask", "#again"), h("tbody", {}, ...rows));
+    return table(["side", "#may follow", "may end", "#compile", "#first mask", "#again"], rows, { "data-testid": "compare-sides" });
   }
 
   function chip(example) {
     return h("button", { class: "chip", title: `token ${example.id}`, "data-token": example.id,
-      onclick: () => view.commit("selection", { ...(model.get("selection") || {}), token: example.id }) }, example.token);
+      onclick: () => view.select({ token: example.id }) }, example.token);
   }
 
   function groups(pair) {
@@ -64,7 +59,7 @@ function render({ model, el }) {
       h("td", { class: "ms-mono" }, group.after ? `${group.parts_at} after ${group.after}` : group.parts_at),
       h("td", { class: "chips" }, ...group.examples.map(chip)),
       h("td", {}, code(group.why), group.places.length ? h("div", { class: "ms-muted" }, code(`${group.ours ? "in" : "because:"} ${group.places.join("; ")}`)) : null)));
-    return h("table", { class: "ms-table groups" }, head("#tokens", "allowed by", "part at", "for example", "why, by our engine"), h("tbody", {}, ...rows));
+    return table(["#tokens", "allowed by", "part at", "for example", "why, by our engine"], rows, { class: "ms-table groups" });
   }
 
   // How much differs: tokens, which one counts in the masks, and the groups of the table below.
@@ -128,7 +123,4 @@ function render({ model, el }) {
 
   view.on("change:result", draw);
   view.on("change:picture", draw);
-  return () => view.clean();
-}
-
-export default { render };
+});

@@ -85,8 +85,7 @@ export async function draw(panels: Panel[]): Promise<Drawing> {
 // What panels are copied from: most of them come again in the next picture.
 const templates = new Map<string, { node: SVGElement; size: [number, number] }>();
 function template(panel: Panel, text: string) {
-  const { svg: _, ...told } = panel, key = JSON.stringify(told) + (panel.dot ? "" : text);
-  const known = templates.get(key);
+  const { svg: _, ...told } = panel, key = JSON.stringify(told) + (panel.dot ? "" : text), known = templates.get(key);
   if (known) return known;
   const { graph, size } = parse(text), made = { node: panel.names ? map(graph, panel.names) : decorate(graph, panel), size };
   templates.set(key, made);

@@ -1,19 +1,14 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
 // Read on: visualizers/live.py (FrontierView).
-import { click, h, many, mount, number, reveal, soon } from "./common.js";
+import { click, dotted, h, many, defineView, number, reveal, table } from "./common.js";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "frontier", "frontier-view");
+export default defineView("frontier", "frontier-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("tbody", {});
-  const table = h("table", { class: "ms-table", role: "grid", "aria-label": "Earley items" },
-    h("thead", {}, h("tr", {},
-      h("th", { title: "a rule as the parser has it: an alternative that is empty is written (…)? around the others" }, "dotted rule"), h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"),
-      h("th", { class: "ms-num iteration", title: "iterations done of a counted rule; characters read, where a rule bounds those of its texts" }, "count"),
-      h("th", { class: "ms-num" }, "state"))),
-    body);
+  const grid = table([["dotted rule", "a rule as the parser has it: an alternative that is empty is written (…)? around the others"], ["#origin", "bytes read when the rule was predicted"],
+    h("th", { class: "ms-num iteration", title: "iterations done of a counted rule; characters read, where a rule bounds those of its texts" }, "count"), "#state"], body, { role: "grid", "aria-label": "Earley items" });
   const note = h("div", { class: "ms-note" });
-  const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "frontier-rows" }, table);
+  const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "frontier-rows" }, grid);
   view.root.append(head, scroll, note);
 
   function draw() {
@@ -26,7 +21,7 @@ function render({ model, el }) {
       h("span", { class: "ms-grow" }),
       h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
         about.completed ? "may end here" : "must go on"));
-    table.classList.toggle("no-iterations", !items.some((item) => item.counter));
+    grid.classList.toggle("no-iterations", !items.some((item) => item.counter));
     body.replaceChildren(...items.map(row));
     const hidden = (about.total ?? 0) - items.length;
     note.textContent = hidden > 0 ? `${number(hidden)} more items; the first ${number(items.length)} are shown` : "";
@@ -40,8 +35,7 @@ function render({ model, el }) {
       item.scannable ? h("span", { class: "ms-badge active", title: "reads the next byte" }, "scans") : null,
       item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null,
       item.ways ? h("button", { type: "button", class: "ms-badge uncertain", "data-testid": "frontier-ways", title: "ambiguous: ways in which this rule can have read its text, each counted once whatever its parts do; a click shows them in Derivation",
-        onclick: (event) => { event.stopPropagation(); reveal(view.root, "tree"); } }, `ambiguous: ${number(item.ways)} ways`) : null), ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
-      : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
+        onclick: (event) => { event.stopPropagation(); reveal(view.root, "tree"); } }, `ambiguous: ${number(item.ways)} ways`) : null), ...item.dots.map((dots) => h("div", {}, ...dotted(dots))),
       item.members ? h("div", { class: "ms-muted", "data-testid": "frontier-members", title: "members in any order: those that this item has behind it" }, item.members) : null,
       item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
     return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },
@@ -77,13 +71,6 @@ function render({ model, el }) {
     event.preventDefault();
     event.stopPropagation();
   });
-  // `items` and `about` change together: draw once for both.
-  const redraw = soon(draw);
-  view.on("change:items", redraw);
-  view.on("change:about", redraw);
   for (const trait of ["selected_item", "selection"]) view.on(`change:${trait}`, mark);
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["items", "about"], draw);
+});

@@ -1,14 +1,13 @@
 // The mask, one pixel a token id, in rows of 512 (fewer for a small vocabulary).  Two bits a token arrive as bit masks: allowed, and uncertain.
 // Read on: visualizers/live.py (MaskMap).
-import { channel, h, mount, number, onTheme, soon } from "./common.js";
+import { channel, h, defineView, number, onTheme } from "./common.js";
 
 // The same rule as visualizers/png.py.
 const columns = (size) => Math.min(512, Math.max(8, 8 * Math.ceil(Math.floor(Math.sqrt(4 * size)) / 8)));
 const KINDS = ["rejected", "accepted", "refused", "uncertain"];
 const LABELS = { rejected: "rejected", accepted: "allowed", refused: "uncertain, refused", uncertain: "uncertain, taken" };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "mask", "mask-map");
+export default defineView("mask", "mask-map", ({ view, model }) => {
   const python = channel(model, view);
   const swatches = {};
   const legend = h("span", { class: "ms-group" });
@@ -118,16 +117,9 @@ function render({ model, el }) {
     event.preventDefault();
     event.stopPropagation();
   });
-  const redraw = soon(draw);
-  for (const trait of ["mask", "uncertain", "size"]) view.on(`change:${trait}`, redraw);
   view.on("change:selected_token", () => tell(model.get("selected_token")));
   onTheme(view, () => requestAnimationFrame(draw));
-  const sized = new ResizeObserver(draw); // also tells when the view comes into the page, or into sight
-  sized.observe(canvas.parentElement);
-  view.defer(() => sized.disconnect());
+  view.sized(canvas.parentElement, draw); // also tells when the view comes into the page, or into sight
   view.defer(() => clearTimeout(delay));
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["mask", "uncertain", "size"], draw);
+});

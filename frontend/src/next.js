@@ -1,7 +1,7 @@
 // What may come next, by meaning: groups of chips that type themselves, the members of the object that is being written,
 // and the refused and uncertain tokens by reason.
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
-import { again, channel, code, fill, h, many, measured, mount, number, put, soon } from "./common.js";
+import { again, channel, code, fill, h, many, measured, defineView, number, put, table } from "./common.js";
 
 const TABS = [["next", "may come next"], ["members", "object"], ["refused", "refused", "tokens that the mask does not let through, by what refuses them"],
   ["uncertain", "uncertain", "tokens that run over the end of a rule, by what is left for its callers"]];
@@ -14,12 +14,10 @@ const HINTS = {
 const CALLED = { closings: "closing", signs: "punctuation" };
 
 const REST = 0.25; // seconds of the second search, when the first gave up (workbench/panels/next.py)
-const COUNTS = new Set(["tokens", "taken", "refused"]); // columns of numbers
 
 const COUNTED = "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "next", "next-view");
+export default defineView("next", "next-view", ({ view, model }) => {
   const python = channel(model, view);
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "what to list" });
   const about = h("span", { class: "ms-muted", "data-testid": "next-about" });
@@ -33,11 +31,6 @@ function render({ model, el }) {
   let scrolled = 0; // how far down one has scrolled this tab
   view.listen(body, "scroll", () => { scrolled = body.scrollTop; });
   const back = measured(() => { body.scrollTop = scrolled; });
-
-  const choose = (part) => {
-    model.set("selection", { ...model.get("selection"), ...part });
-    model.save_changes();
-  };
 
   const tabOf = again(([name, title, told, count, chosen]) => h("button", {
     type: "button", role: "tab", title: told, "aria-selected": String(chosen), "data-testid": `next-tab-${name}`,
@@ -152,7 +145,7 @@ function render({ model, el }) {
 
   const link = (text, part) => h("button", { type: "button", class: "link ms-mono", "data-testid": "next-source", title: "show it in the source", onclick: (event) => {
     event.stopPropagation();
-    choose(part);
+    view.select(part);
   } }, ...breakable(text));
   // A long path may be broken behind its signs.
   const breakable = (text) => String(text).split(/(?<=[/.,:;_-])/).flatMap((part) => [part, h("wbr")]).slice(0, -1);
@@ -169,7 +162,7 @@ function render({ model, el }) {
     ...STATES.map(([name, said]) => [said, one.members.filter((member) => member[1] === name)]).filter(([, some]) => some.length).map(([said, some]) =>
       h("div", { class: "line", "data-state": some[0][1] }, h("span", { class: "name" }, said), h("span", { class: "chips" },
         ...some.map(([text, state, required, pointer, why]) => h("button", { type: "button", class: `chip member ${state}`, tabindex: "-1", "data-at": `member/${one.label}/${text}`,
-          "data-testid": "next-member", title: [required ? "required" : "not required", why, "click: show it in the source"].filter(Boolean).join("; "), onclick: () => choose({ pointer }) },
+          "data-testid": "next-member", title: [required ? "required" : "not required", why, "click: show it in the source"].filter(Boolean).join("; "), onclick: () => view.select({ pointer }) },
         text, required ? h("b", { class: "star" }, "*") : ""))), h("span", { class: "ms-num" }, number(some.length)))),
     h("div", { class: "ms-note" }, `* required; members come in ${one.ordered ? "the schema's" : "any"} order; ${one.others ? `others: ${one.others}` : "no other names"}`
       + (one.more ? `; ${many(one.more, "more member")} not listed` : ""))));
@@ -198,7 +191,7 @@ function render({ model, el }) {
     python.ask(question, (reply) => {
       if (reply.error) { list.append(h("span", { class: "warn" }, reply.error)); return; }
       for (const token of reply.tokens) list.append(h("button", { type: "button", class: "token", "data-token": token.id, title: `token ${token.id}`,
-        onclick: () => choose({ token: token.id }) }, token.glyph || "∅"));
+        onclick: () => view.select({ token: token.id }) }, token.glyph || "∅"));
       if (reply.more) list.append(h("span", { class: "ms-muted" }, ` and ${number(reply.more)} more`));
       if (!reply.tokens.length) list.append("none of the vocabulary");
     });
@@ -213,7 +206,7 @@ function render({ model, el }) {
       asked = state;
       python.ask({ type: "reasons" }, () => {});
     }
-    const out = [table(["tokens", "after reading", "this cannot come", "expected", "reason"], state.rows, (row, k) => [
+    const out = [opened(["#tokens", "after reading", "this cannot come", "expected", "reason"], state.rows, (row, k) => [
       h("td", { class: "ms-num" }, bar(row.count / state.total), number(row.count)),
       h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing")),
       h("td", { class: "ms-mono no" }, row.fatal), h("td", { class: "ms-mono yes" }, row.expected), reason(row)], "refusal")];
@@ -237,7 +230,7 @@ function render({ model, el }) {
     const out = [h("div", { class: "ms-empty" }, state.total
       ? "These tokens run over the end of a rule, so the rule alone cannot tell: the rules that called it decide about the rest."
       : "No token runs over the end of its rule here: every one is decided by the rule alone.")];
-    if (state.rows.length) out.push(table(["rule left", "the rest begins with", "decided by", "taken", "refused"], state.rows, (row) => [
+    if (state.rows.length) out.push(opened(["rule left", "the rest begins with", "decided by", "#taken", "#refused"], state.rows, (row) => [
       h("td", { class: "ms-mono", title: /\{\d*,\d*\}/.test(row.rule) ? "the repetition that a rule counts: a rule of its own for the engine" : null }, row.rule), h("td", { class: "ms-mono" }, row.rest),
       h("td", { class: "decided", "data-testid": "next-decided" }, ...(row.callers || []).flatMap(([name, verb], k) => [k ? ", " : "", h("span", { class: "ms-mono" }, name), " ",
         h("span", { class: verb === "refuses" ? "no" : "yes", title: verb === "takes some" ? "it takes the rests of some of these tokens" : null }, verb)])), h("td", { class: "ms-num yes" }, number(row.taken)),
@@ -247,7 +240,7 @@ function render({ model, el }) {
 
   const bar = (share) => h("i", { class: "bar", style: `width:${(100 * Math.sqrt(share)).toFixed(1)}%` });
 
-  function table(heads, rows, cells, name) {
+  function opened(heads, rows, cells, name) {
     const lines = [];
     rows.forEach((row, k) => {
       const place = `${name}/${k}`;
@@ -257,7 +250,7 @@ function render({ model, el }) {
       lines.push(line);
       if (open === place) lines.push(h("tr", {}, h("td", { colspan: heads.length }, tokens({ type: name, row: k }, "tokens"))));
     });
-    return h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { class: COUNTS.has(head) ? "ms-num" : null }, head)))), h("tbody", {}, ...lines));
+    return table(heads, lines);
   }
 
   // Arrows walk the chips (up and down by lines), Enter types one, with shift it lists its tokens.
@@ -293,11 +286,6 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
-  const redraw = soon(draw);
-  view.on("change:outlook", () => { open = null; endAt = null; python.forget(); redraw(); });
-  for (const trait of ["objects", "members", "refused", "uncertain", "tab", "offline"]) view.on(`change:${trait}`, redraw);
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.on("change:outlook", () => { open = null; endAt = null; python.forget(); });
+  view.draws(["outlook", "objects", "members", "refused", "uncertain", "tab", "offline"], draw);
+});

@@ -1,21 +1,17 @@
 // The parser's operations in one step: a line an operation, the byte told once.
 // Read on: visualizers/live.py (OperationView).
-import { h, many, mount, number, soon } from "./common.js";
+import { dotted, h, many, defineView, number, table } from "./common.js";
 
 // What stands before the byte or the rule that an operation is done by.
 const BY = { scan: "reads ", token: "reads ", predict: "called by ", complete: "ends " };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "operations", "operation-view");
+export default defineView("operations", "operation-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("tbody", {});
-  const table = h("table", { class: "ms-table", "aria-label": "Operations of the parser" },
-    h("thead", {}, h("tr", {}, h("th", { class: "ms-num at", title: "bytes read" }, "byte"),
-      h("th", { title: "what was done, with the byte read, the rule that calls or the rule that ended; below it the item that it brought" }, "operation"),
-      h("th", { class: "ms-num origin", title: "bytes read when the rule was predicted" }, "origin"))),
-    body);
+  const list = table([h("th", { class: "ms-num at", title: "bytes read" }, "byte"), ["operation", "what was done, with the byte read, the rule that calls or the rule that ended; below it the item that it brought"],
+    h("th", { class: "ms-num origin", title: "bytes read when the rule was predicted" }, "origin")], body, { "aria-label": "Operations of the parser" });
   const note = h("div", { class: "ms-note" });
-  view.root.append(head, h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "operation-rows" }, table), note);
+  view.root.append(head, h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "operation-rows" }, list), note);
 
   function draw() {
     const about = model.get("about") || {};
@@ -30,20 +26,11 @@ function render({ model, el }) {
   }
 
   function line(row, again) {
-    const [before, after] = row.dots[0] || [""];
-    const rule = after === undefined ? [before] : [before, h("span", { class: "dot" }, "•"), after];
     return h("tr", { "data-testid": "operation", "data-kind": row.kind },
       h("td", { class: "ms-num" }, again ? "" : number(row.position)),
-      h("td", { class: "rule" }, h("div", { class: "ms-muted" }, h("span", { class: `ms-badge ${row.tint}` }, row.kind), row.cause ? ` ${BY[row.kind] || ""}${row.cause}` : ""), ...rule, row.more ? h("span", { class: "ms-muted" }, `  +${number(row.more)}`) : null),
+      h("td", { class: "rule" }, h("div", { class: "ms-muted" }, h("span", { class: `ms-badge ${row.tint}` }, row.kind), row.cause ? ` ${BY[row.kind] || ""}${row.cause}` : ""), ...dotted(row.dots[0]), row.more ? h("span", { class: "ms-muted" }, `  +${number(row.more)}`) : null),
       h("td", { class: "ms-num" }, number(row.origin)));
   }
 
-  // `rows` and `about` change together: draw once for both.
-  const redraw = soon(draw);
-  view.on("change:rows", redraw);
-  view.on("change:about", redraw);
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["rows", "about"], draw);
+});

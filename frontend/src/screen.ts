@@ -3,16 +3,17 @@
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
 //   here  { place, next: [row], wanted: [row], end, more, died, note }, a row { shown, text, before, after, taken, why, keyword }
-//   bar   what can be chosen and what was; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
+//   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
 //   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
-// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat}, {kind: "tell", prompt}, {kind: "share" | "copy"}, and the desk's own: goto, move, prefix, text, stop.
-// Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard.
+// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat | tool_choice}, {kind: "tell", prompt}, {kind: "reads", prompt, chat},
+// {kind: "share" | "copy" | "offer"}, and the desk's own: goto, move, prefix, text, stop.
+// Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard; {reads: text}, the prompt as the model reads it.
 //
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
-import { again, code, fill, h, keep, measured, mount, number, put, soon } from "./common.js";
+import { again, button, code, fill, h, keep, measured, defineView, number, offer, put, soon } from "./common.js";
 import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
@@ -21,7 +22,7 @@ interface Here { place: number; next: Row[]; wanted: Row[]; end: string; more: s
 const LINE = 29; // pixels: screen.css
 const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
   ["ablate", "Ablate", "what each mechanism of the engine is worth on this grammar"],
-  ["examples", "Examples", "texts that must and must not be taken"]];
+  ["examples", "Examples", "texts that must and must not be taken"], ["model", "Model", "each token before and after the mask, the same prompt without the grammar beside it, and branches"]];
 
 const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
@@ -41,12 +42,11 @@ const ABOUT = [
   ["text", "Click a token to go there; type to write the text yourself. What the grammar refuses is red, with a wavy line."],
   ["Next, Wanted", "Next is what may come, with its probability before and after the mask. Wanted is what the model would have written."],
   ["bars", "The time of each mask: found (computed before), put together (from known parts), or made (computed now)."],
-  ["tabs", "Caches, Ablate and Examples say what masks cost, what each mechanism is worth, and which texts are taken."],
+  ["tabs", "Caches, Ablate and Examples say what masks cost, what each mechanism is worth, and which texts are taken; Model has the run without the grammar side by side."],
   ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit."],
 ];
 
-function render({ model, el, host }: any) {
-  const view = mount({ model, el }, "first", "screen");
+export default defineView("first", "screen", ({ view, model, host }: any) => {
   const text = (): Text => ({ tokens: [], parts: [], refused: "", ...model.get("text") });
   const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", more: "", died: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
@@ -55,8 +55,6 @@ function render({ model, el, host }: any) {
   const goto = (place: number) => model.send({ kind: "goto", index: Math.max(0, Math.min(text().tokens.length, place)) });
 
   // -- the top: what is opened ---------------------------------------------------------------------------------------
-  const button = (label: string, title: string, testid: string, action: (event: Event) => void) =>
-    h("button", { type: "button", title, "data-testid": testid, onclick: action }, label);
   const choice = (label: string, testid: string, action: (value: string) => void) =>
     h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
   const gallery = choice("gallery", "gallery", (name) => { if (name) send({ kind: "open", name }); });
@@ -73,9 +71,13 @@ function render({ model, el, host }: any) {
     button("open", "open this source", "paste-open", () => { sheet.hidden = true; send({ kind: "paste", text: area.value }); }));
   const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "tokenizer ", tokenizer), h("span", { class: "ms-grow" }),
     share, picture, button("?", "what one sees here, and the keys", "first-help", () => about.showModal()), sheet);
-  const about = h("dialog", { class: "ms-view ms-about", "aria-label": "help", "data-testid": "about", onclick: (event: Event) => { if (event.target === about) about.close(); } },
-    h("div", { class: "ms-about-head" }, h("b", {}, "What one sees here"), button("×", "close (Esc)", "about-close", () => about.close())),
-    h("dl", {}, ...ABOUT.flatMap(([what, told]) => [h("dt", {}, what), h("dd", {}, told)])));
+  const dialog = (title: string, testid: string, inside: HTMLElement) => {
+    const made = h("dialog", { class: "ms-view ms-about", "aria-label": title, "data-testid": testid, onclick: (event: Event) => { if (event.target === made) made.close(); } },
+      h("div", { class: "ms-about-head" }, h("b", {}, title), button("×", "close (Esc)", `${testid}-close`, () => made.close())), inside);
+    return made;
+  };
+  const about = dialog("What one sees here", "about", h("dl", {}, ...ABOUT.flatMap(([what, told]) => [h("dt", {}, what), h("dd", {}, told)])));
+  const read = h("pre", { "data-testid": "told" }), reading = dialog("What the model reads before it writes", "reading", read);
 
   // -- the run -------------------------------------------------------------------------------------------------------
   const prompt = h("textarea", { rows: 3, class: "ms-prompt", spellcheck: "false", "aria-label": "prompt", "data-testid": "prompt", placeholder: "what the model is asked", title: "Enter runs, Shift+Enter begins a line",
@@ -85,14 +87,17 @@ function render({ model, el, host }: any) {
   const limit = h("input", { type: "number", min: 1, step: 16, class: "ms-limit", "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
   const manner = choice("how the prompt is given", "chat", (value) => send({ kind: "choose", chat: value === "chat" }));
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
+  const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => send({ kind: "reads", prompt: prompt.value, chat: manner.value === "chat" }));
+  const tools = choice("tool choice", "tool-choice", (value) => send({ kind: "choose", tool_choice: value }));
+  const toolbox = h("label", {}, "calls ", tools);
   const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
-  const ask = (kind: string) => { if (timer) { clearTimeout(timer); view.root.classList.remove("ms-typing"); type(); } send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
+  const ask = (kind: string) => { flush(); send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
   const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
-    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, tell_));
+    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads, toolbox, tell_));
   const look = h("span", { "data-testid": "look" });
 
   // -- the text ------------------------------------------------------------------------------------------------------
@@ -124,9 +129,9 @@ function render({ model, el, host }: any) {
   let shown: Node | string = "";
   const show = (node: Node | string) => { shown = node; tell(); };
   const tell = () => {
-    const { message: now, note } = bar();
+    const { message: now, note, offer } = bar();
     message.classList.toggle("ms-done", !now);
-    message.replaceChildren(now || shown || note || "");
+    message.replaceChildren(now || shown || note || "", ...(now && offer ? [" ", button(offer, "open it so", "offer", () => send({ kind: "offer" }))] : []));
     message.title = message.textContent || "";
   };
   const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
@@ -138,7 +143,7 @@ function render({ model, el, host }: any) {
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
   view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, h("div", { class: "ms-look" }, said, look), ended, more, copyText, python),
     h("div", { class: "ms-player" }, play, modes), paper,
-    h("div", { class: "ms-first-foot" }, tabs, hood, legend), message, price, h("div", { class: "ms-first-below" }, source, place, ...slots), about);
+    h("div", { class: "ms-first-foot" }, tabs, hood, legend), message, price, h("div", { class: "ms-first-below" }, source, place, ...slots), about, reading);
 
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
@@ -252,22 +257,19 @@ function render({ model, el, host }: any) {
   };
   const bar_ = (share: number) => { const one = h("i", { class: "ms-gauge" }, h("i", {})); (one.firstChild as HTMLElement).style.width = `${100 * share}%`; return one; };
 
-  const fillChoice = (node: any, options: [string, string][], value: string) => {
-    const now = JSON.stringify(options);
-    if (node.dataset.options !== now) { node.dataset.options = now; node.replaceChildren(...options.map(([name, title]) => h("option", { value: name }, title))); }
-    if (node.value !== value) node.value = value;
-  };
   let plays = 0;
   function drawBar() {
     const now = bar();
-    fillChoice(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])] as [string, string][], now.entry || "");
-    fillChoice(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
-    fillChoice(speaker, now.models || [], now.model);
+    offer(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])], now.entry || "");
+    offer(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
+    offer(speaker, now.models || [], now.model);
+    toolbox.hidden = !now.tool_choices;
+    offer(tools, now.tool_choices || [], now.tool_choice);
     for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
       if (document.activeElement !== node && node.value !== String(value ?? "")) { node.value = String(value ?? ""); node.scrollTop = node.scrollHeight; } // what is asked stands last
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
     const busy = Boolean(now.running || now.busy);
-    for (const node of [run, step, paste, share, gallery, tokenizer, speaker]) node.disabled = offline() || busy;
+    for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = offline() || busy;
     stop.disabled = offline() || !now.running;
     said.title = now.speaker || "";
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
@@ -283,25 +285,26 @@ function render({ model, el, host }: any) {
     more.hidden = !end?.goes_on;
     more.disabled = offline() || busy;
     python.disabled = offline() || !end;
-    manner.title = now.told ? `the model read: ${now.told}` : "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
+    manner.title = "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
     view.root.classList.toggle("ms-running", busy);
     if (now.plays > plays && !offline()) { plays = now.plays; start(); }
   }
 
   // -- what a person does in it --------------------------------------------------------------------------------------
   let timer = 0;
-  const type = () => { timer = 0; model.send({ kind: "prefix", text: box.value }); };
+  const type = () => { timer = 0; view.root.classList.remove("ms-typing"); model.send({ kind: "prefix", text: box.value }); };
+  const flush = () => { if (timer) { clearTimeout(timer); type(); } };
   box.addEventListener("input", () => {
     hold();
     view.root.classList.add("ms-typing");
     clearTimeout(timer);
-    timer = window.setTimeout(() => { view.root.classList.remove("ms-typing"); type(); }, 120);
+    timer = window.setTimeout(type, 120);
   });
   const takeBack = (event: KeyboardEvent) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(event.key.toLowerCase())) return;
     event.preventDefault(); // the browser knows nothing of edits that were not typed
     event.stopPropagation();
-    if (timer) { clearTimeout(timer); view.root.classList.remove("ms-typing"); type(); }
+    flush();
     send({ kind: event.key.toLowerCase() === "y" || event.shiftKey ? "redo" : "undo" });
   };
   box.addEventListener("keydown", takeBack);
@@ -335,6 +338,7 @@ function render({ model, el, host }: any) {
   view.on("msg:custom", (sent: any) => {
     if (sent.save) show(keep(sent.save, sent.text, "text/html"));
     if (sent.copy) void clip(sent.copy, sent.said);
+    if (sent.reads) { put(read, sent.reads); reading.showModal(); }
   });
   view.on("change:text", soon(drawText));
   view.on("change:here", soon(drawHere));
@@ -343,6 +347,7 @@ function render({ model, el, host }: any) {
     const now = model.get("pane") || "place";
     for (const tab of tabs.children as any) tab.setAttribute("aria-selected", String(tab.dataset.pane === now));
     view.root.dataset.pane = now;
+    for (const slot of slots) slot.hidden = slot.dataset.slot !== now;
   });
   const lost = () => { gone.hidden = !host?.gone; };
   host?.on("gone", lost);
@@ -350,7 +355,4 @@ function render({ model, el, host }: any) {
   view.defer(hold);
   drawText();
   drawBar();
-  return view.clean;
-}
-
-export default { render };
+});

@@ -1,7 +1,8 @@
 // The page of a server: what runs, and of one request the text, the frontier and the last mask.
 // Texts are set as text, never as markup.  Read on: workbench/serving/watching.py (what comes), frontier.js.
 import frontier from "./frontier.js";
-import { bytes, h, many, number, put } from "./common.js";
+import { bytes, h, many, number, put, table } from "./common.js";
+import { plain } from "./still";
 
 const place = document.getElementById("service");
 const list = h("tbody", {});
@@ -19,24 +20,11 @@ const shown = h("div", { class: "shown", hidden: true },
 place.append(
   h("div", { class: "ms-view ms-service" }, facts,
     h("div", { class: "columns" },
-      h("div", { class: "list" }, h("table", { class: "ms-table", "aria-label": "Requests" },
-        h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, "no."), h("th", {}, "request"), h("th", {}, "must be"),
-          h("th", { class: "ms-num" }, "tokens"), h("th", {}, ""))), list)),
+      h("div", { class: "list" }, table(["#no.", "request", "must be", "#tokens", ""], list, { "aria-label": "Requests" })),
       h("div", { class: "one" }, nothing, shown))));
 
 // The frontier's own view, over a model of plain values.
-const values = { about: {}, items: [], steps: [], index: 0, selected_item: null };
-const handlers = new Map();
-const model = {
-  get: (name) => values[name],
-  set(name, value) {
-    values[name] = value;
-    for (const handler of handlers.get(`change:${name}`) || []) handler();
-  },
-  on: (event, handler) => handlers.set(event, [...(handlers.get(event) || []), handler]),
-  off: (event, handler) => handlers.set(event, (handlers.get(event) || []).filter((kept) => kept !== handler)),
-  save_changes() {},
-};
+const model = plain({ about: {}, items: [], steps: [], index: 0, selected_item: null });
 frontier.render({ model, el: items });
 
 let chosen = null; // the number of a request
@@ -126,6 +114,5 @@ function seen({ sight, running, tokens }) {
   return [h("b", { "data-testid": "shown-allowed" }, number(sight.allowed)), h("span", {}, `${sight.allowed === 1 ? "token" : "tokens"} may come next${when}`),
     h("span", { class: "ms-muted" }, `(${(100 * sight.share).toPrecision(2)} % of the vocabulary)`), ...strategy];
 }
-
 
 connect();

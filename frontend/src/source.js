@@ -13,7 +13,7 @@
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: editor.js, workbench/panels/source.py.
-import { channel, code, h, many, measured, mount, number, soon } from "./common.js";
+import { channel, code, h, many, measured, defineView, number, soon } from "./common.js";
 import { editor as editorPart } from "./parts";
 
 const WAIT_MS = 350;
@@ -37,8 +37,7 @@ function codec(text) {
   return { shown, out, back };
 }
 
-async function render({ model, el }) {
-  const view = mount({ model, el }, "source", "source");
+export default defineView("source", "source", async ({ view, model, el }) => {
   const talk = channel(model, view);
   const client = Math.random().toString(36).slice(2);
   let seq = 0, timer = null, turns = codec(""), language = null, closed = false;
@@ -289,20 +288,17 @@ async function render({ model, el }) {
   }
 
   let width = 0;
-  const sized = new ResizeObserver(([entry]) => {
+  view.sized(foot, ([entry]) => {
     if (entry.contentRect.width !== width) fit();
     width = entry.contentRect.width;
   });
-  sized.observe(foot);
   // What is said below takes its room from the editor, where somebody may be writing.
   let tall = 0;
-  const shrunk = new ResizeObserver(([{ contentRect: { height } }]) => {
+  view.sized(page, ([{ contentRect: { height } }]) => {
     const lost = tall - height;
     tall = height;
     if (lost > 0 && !closed && page.contains(document.activeElement)) editor.keep(lost);
   });
-  shrunk.observe(page);
-  view.defer(() => { sized.disconnect(); shrunk.disconnect(); });
   view.watch(["document"], update);
   const remark = soon(mark);
   view.on("change:places", () => { stepped = true; });
@@ -317,7 +313,4 @@ async function render({ model, el }) {
     if (timer !== null) send(); // the last keystrokes are not lost when the view goes
     editor.close();
   });
-  return view.clean;
-}
-
-export default { render };
+});

@@ -1,22 +1,18 @@
 // The call stack: crumbs from the root to what waits, and a row for each level with what it has read.
 // Stacks share what they have in common; the one that is lit can be changed.
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
-import { chosen, click, h, many, measured, mount, number, soon } from "./common.js";
+import { chosen, click, dotted, h, many, measured, defineView, number, table } from "./common.js";
 
 const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
 const INDENT = 84; // px of the innermost level: texts begin where one sees them, however deep the stack is
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "stack", "stack-view");
+export default defineView("stack", "stack-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const crumbs = h("div", { class: "crumbs", "data-testid": "stack-crumbs" });
   const body = h("tbody", {});
   const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "stack-rows" },
-    h("table", { class: "ms-table", "aria-label": "Call stack" }, h("thead", {}, h("tr", {},
-      h("th", { title: "what is read: its place in the source, where that is JSON, or the rule that was called" }, "level"),
-      h("th", { class: "ms-num", title: "bytes read when the rule was called" }, "began at"),
-      h("th", { title: "what was read in this rule before the next level began" }, "has read"),
-      h("th", { title: "the rule, with a dot where it waits" }, "waits at"))), body));
+    table([["level", "what is read: its place in the source, where that is JSON, or the rule that was called"], ["#began at", "bytes read when the rule was called"],
+      ["has read", "what was read in this rule before the next level began"], ["waits at", "the rule, with a dot where it waits"]], body, { "aria-label": "Call stack" }));
   view.root.append(head, crumbs, scroll);
   let drawn = -1;
   let step = 12;   // by how much a level is indented
@@ -91,15 +87,14 @@ function render({ model, el }) {
   // key of the text around.  The engine's own rules are told where one points at a level that has a place.
   const name = (level) => level.names && level.names.length ? [h("span", { class: "key", title: `${level.pointer}: rule ${level.rule}` }, names(level).join(" › ") || level.names[level.names.length - 1])]
     : level.pointer ? [h("span", { class: "key", title: `rule ${level.rule}` }, level.place || level.pointer.split("/").pop())]
-    : [level.label ? h("span", { class: "key" }, `${level.label}: `) : null, h("span", {}, level.rule)];
+    : [level.label ? h("span", { class: "key" }, `${level.label}: `) : null, h("span", {}, level.name)];
 
   function row(level, on, selected) {
     const [whole, after] = level.dots[0] || [""];
     // The rule's name is in the first column already; what is near the dot matters.
-    const start = whole.startsWith(`${level.rule} ::=`) ? whole.slice(level.rule.length + 5) : whole;
+    const start = whole.startsWith(`${level.name} ::=`) ? whole.slice(level.name.length + 5) : whole;
     const before = start.length > BEFORE && after !== undefined ? `…${start.slice(-BEFORE)}` : start;
     const behind = (after || "").length > AFTER ? `${after.slice(0, AFTER)}…` : after;
-    const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), behind];
     const cell = h("td", { class: "name", style: `padding-left:${10 + level.depth * step}px` },
       level.omitted ? h("span", { class: "ms-muted" }, `+${number(level.omitted)} › `) : null,
       ...name(level),
@@ -109,13 +104,8 @@ function render({ model, el }) {
       onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { choose(level); event.preventDefault(); } } },
       cell, h("td", { class: "ms-num" }, number(level.begin)),
       h("td", { class: "read", title: level.text }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
-      h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
+      h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted([before, behind]), level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }
 
-  const redraw = soon(draw);
-  for (const trait of ["about", "levels", "stacks", "stack", "selection"]) view.on(`change:${trait}`, redraw);
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["about", "levels", "stacks", "stack", "selection"], draw);
+});

@@ -1,9 +1,8 @@
 // A bar that walks through recorded steps: buttons, slider, arrow keys.
 // Read on: visualizers/live.py (StepBar), visualizers/standalone.py (links views by `index`).
-import { h, number, mount } from "./common.js";
+import { h, number, defineView } from "./common.js";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "steps", "step-bar");
+export default defineView("steps", "step-bar", ({ view, model }) => {
   const last = () => Math.max(0, (model.get("labels") || []).length - 1);
   const go = (index) => view.commit("index", Math.min(last(), Math.max(0, index)));
   const make = (text, title, move, testid) =>
@@ -42,7 +41,4 @@ function render({ model, el }) {
   view.on("change:index", draw);
   view.on("change:labels", draw);
   draw();
-  return () => view.clean();
-}
-
-export default { render };
+});

@@ -23,6 +23,11 @@ export function still(packed: any) {
     const { module, title, placed, given, follows } = part;
     return { name, module, title: title || name, traits: Object.keys(part.state), placed: placed || [], given: given || [], follows: follows || [] };
   });
+  return plain(values);
+}
+
+// A model of plain values.
+export function plain(values: Record<string, any>) {
   const handlers = new Map<string, Handler[]>();
   const model = {
     get: (name: string) => values[name],

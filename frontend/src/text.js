@@ -21,17 +21,16 @@
 // {kind: "undo"}, {kind: "redo"}, {kind: "restore", number}, {kind: "stop"}.
 // Undo is the session's: the browser's own knows nothing of tokens that were clicked and places that were gone to.
 // Keys but those of undo belong to the whole desk: dock.js.
-import { channel, code, fill, h, measured, mount, number, put, soon } from "./common.js";
+import { channel, code, fill, h, measured, defineView, number, put, soon } from "./common.js";
 import { hints } from "./hints.js";
 
 const WAIT_MS = 120;
 const GLYPHS = /⟨0x[0-9A-F]+⟩|./gsu;
 const KEPT = 3; // continuations that have a button of their own
 
-function render({ model, el, host }) {
+export default defineView("text", "text-view", ({ view, model, host }) => {
   const client = Math.random().toString(36).slice(2);
   let seq = 0, timer = null;
-  const view = mount({ model, el }, "text", "text-view");
   const python = channel(model, view);
   const send = (message) => model.send(message);
   const leads = new Map(); // where the buttons that step lead
@@ -181,9 +180,7 @@ function render({ model, el, host }) {
     put(others, rest ? `+${number(rest)} more` : "");
     if (none && rest) room();   // now there is less room
   });
-  const widened = new ResizeObserver(room);
-  widened.observe(view.root);
-  view.defer(() => widened.disconnect());
+  view.sized(view.root, room);
 
   // A text that went on otherwise is one click away.
   let listed = "";
@@ -266,7 +263,4 @@ function render({ model, el, host }) {
   view.defer(() => { if (timer !== null) { clearTimeout(timer); flush(); } }); // the last keystrokes are not lost
   draw();
   drawChosen();
-  return () => view.clean();
-}
-
-export default { render };
+});

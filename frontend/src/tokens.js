@@ -1,7 +1,7 @@
 // The mask of one step and the token sets behind it: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 40 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
-import { channel, h, many, measured, mount, number, put } from "./common.js";
+import { channel, h, many, measured, defineView, number, offer, put } from "./common.js";
 import { hints } from "./hints.js";
 
 const ROW = 22, PAGE = 40, PATIENCE = 4000;
@@ -15,8 +15,7 @@ const MEANS = {
 
 const rounded = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 }).format;
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "tokens", "token-table");
+export default defineView("tokens", "token-table", ({ view, model }) => {
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "kind of token" });
@@ -176,14 +175,6 @@ function render({ model, el }) {
   for (const [name, label] of [[MASK, ofMask], [SETS, ofSets]])
     tabs.append(h("div", { class: "line", role: "presentation" }, label, ...heads.filter(([tab]) => name.includes(tab)).map(([, made]) => made)));
 
-  // The choices of a list, which is only touched when they are others.
-  function offer(list, choices) {
-    const said = JSON.stringify(choices);
-    if (list.said === said) return;
-    list.said = said;
-    list.replaceChildren(...choices.map(([value, text]) => h("option", { value }, text)));
-  }
-
   // No count is cut off: where the tabs were once wider than there is room, large counts are rounded.
   let tight = false;
   function count() {
@@ -299,12 +290,8 @@ function render({ model, el }) {
   for (const trait of ["tab", "query", "state", "group"]) view.on(`change:${trait}`, () => soon(false));
   for (const trait of ["version", "page", "counts", "states", "groups", "page_by_tab"]) view.on(`change:${trait}`, () => soon(true));
   view.on("change:selected_token", mark);
-  const resized = new ResizeObserver(() => { look(); draw(false); tight = false; count(); fit(); });
-  resized.observe(body);
-  view.defer(() => { resized.disconnect(); clearTimeout(timer); clearTimeout(delay); });
+  view.sized(body, () => { look(); draw(false); tight = false; count(); fit(); });
+  view.defer(() => { clearTimeout(timer); clearTimeout(delay); });
   head();
   restart();
-  return () => view.clean();
-}
-
-export default { render };
+});

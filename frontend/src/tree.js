@@ -2,7 +2,7 @@
 // tree that Graphviz draws, in which a click flips what is ambiguous and chooses what is not.
 // Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
 // Read on: visualizers/tree.py, workbench/panels/tree.py.
-import { chosen, click, h, many, measured, mount, number, soon } from "./common.js";
+import { chosen, click, h, many, measured, defineView, number } from "./common.js";
 import { drawInto, quote } from "./drawing";
 
 const DRAWN = 200; // nodes of a picture
@@ -11,7 +11,7 @@ const DRAWN = 200; // nodes of a picture
 function treeDot(shown) {
   const there = new Set(shown.map(([, place]) => place)), parents = new Set(shown.map(([node]) => node.parent));
   const lines = shown.map(([node, place]) => {
-    const leaf = !parents.has(place), said = [node.kind === "text" ? null : node.kind === "fold" ? `${node.label} folded` : node.label,
+    const leaf = !parents.has(place), said = [node.kind === "text" ? null : node.kind === "fold" ? `${node.name} folded` : node.name,
       node.readings ? `way ${node.reading + 1} of ${node.readings}` : null, leaf && node.text ? node.text : null].filter(Boolean).join("\n");
     const kinds = ["node", `is-${node.kind}`, node.open ? "open" : "", node.readings ? "ambiguous" : ""].filter(Boolean).join(" ");
     return `n${place}[id=n${place} class=${quote(kinds)} label=${quote(said)}${node.kind === "text" ? " style=filled" : ""}]`
@@ -20,8 +20,7 @@ function treeDot(shown) {
   return `digraph{graph[nodesep=0.12 ranksep=0.22 ordering=out bgcolor=transparent]\nnode[shape=box style=rounded height=0.25 width=0.1 margin="0.07,0.03" fontname="Courier" fontsize=11]\nedge[arrowhead=none]\n${lines.join("\n")}}`;
 }
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "tree", "tree-view");
+export default defineView("tree", "tree-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const rows = h("div", { class: "rows", role: "tree", "aria-label": "Parse tree", tabindex: "0", "data-testid": "tree-rows" });
   const scroll = h("div", { class: "ms-scroll" }, rows);
@@ -128,7 +127,7 @@ function render({ model, el }) {
     const sign = !can ? "" : more || closed.has(node.key) ? "▸" : "▾";
     const label = node.kind === "text" ? null : node.kind === "fold" ? h("span", { class: "fold" }, `${node.label} folded`) :
       h("button", { type: "button", class: "label", onclick: () => choose(node) }, node.place ? h("span", { class: "key", title: node.pointer }, `${node.place} `) : null,
-        h("span", { class: node.pointer ? "ms-muted" : "" }, node.label));
+        h("span", { class: node.pointer ? "ms-muted" : "" }, node.name));
     const [before, after] = (node.open || [])[0] || [];
     const showText = node.kind !== "rule" || node.leaf || more || !hasBelow || closed.has(node.key);
     return h("div", { class: `row is-${node.kind}${node.open ? " open" : ""}`, role: "treeitem", "aria-level": node.depth + 1, "data-testid": "tree-node", "data-key": node.key,
@@ -145,10 +144,5 @@ function render({ model, el }) {
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }
 
-  const redraw = soon(draw);
-  for (const trait of ["about", "nodes", "selection"]) view.on(`change:${trait}`, redraw);
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["about", "nodes", "selection"], draw);
+});

@@ -1,24 +1,20 @@
 // Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
-import { h, many, measured, mount, number, soon, svg } from "./common.js";
+import { h, many, measured, defineView, number, svg, table } from "./common.js";
 import { drawInto, quote } from "./drawing";
 
 const DRAWN = 120; // nodes of the trie
 const DOES = { tag: "then", stop: "ends free text", exclude: "cannot come" };
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "triggers", "trigger-view");
+export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
   view.root.append(head, body);
   const dock = el.closest(".ms-dock");   // there the text's own bar says how far it is read
   let links = false, shown = !(model.get("diagram") || {}).dot;
 
-  const choose = (rule) => {
-    const before = model.get("selection") || {};
-    view.commit("selection", { ...before, rule: before.rule === rule ? null : rule });
-  };
+  const choose = (rule) => view.select({ rule: (model.get("selection") || {}).rule === rule ? null : rule });
 
   function draw() {
     const about = model.get("about") || {};
@@ -101,7 +97,7 @@ function render({ model, el }) {
   }
 
   // What the source knows: the tags that may still come with what is missing of each, and what ends the open ones.
-  const place = (pointer) => view.commit("selection", { ...(model.get("selection") || {}), rule: null, pointer });
+  const place = (pointer) => view.select({ rule: null, pointer });
   function ahead() {
     const { ahead: some = [], ends = [] } = model.get("tags") || {};
     if (!some.length && !ends.length) return null;
@@ -128,7 +124,7 @@ function render({ model, el }) {
       h("div", { class: "caption" }, h("b", {}, "Watched for"), h("span", { class: "ms-muted" }, `${many(about.patterns, "pattern")} in rule ${about.rule}`),
         progress, state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), trees, toggle),
       about.otherwise ? h("div", { class: "caption ms-muted", "data-testid": "trigger-otherwise" }, about.otherwise) : "",
-      shown ? picture(trie, patterns, about) : "", table(patterns, about));
+      shown ? picture(trie, patterns, about) : "", listed(patterns, about));
   }
 
   // The trie: a box for each byte, and behind each end what comes then.
@@ -151,7 +147,7 @@ function render({ model, el }) {
   }
 
   // What each pattern lacks, and what it does then.
-  function table(patterns, about) {
+  function listed(patterns, about) {
     const rows = patterns.map((pattern) => {
       const last = pattern.read != null && pattern.size - pattern.read === 1;
       const what = pattern.fired ? (pattern.kind === "tag" ? "has fired" : "complete")
@@ -167,15 +163,8 @@ function render({ model, el }) {
         h("td", {}, about.active ? h("span", { class: `ms-badge ${tone}` }, what) : h("span", { class: "ms-muted" }, "not watched for now")));
     });
     const more = about.patterns - patterns.length;
-    return h("div", {}, h("table", { class: "ms-table", "aria-label": "Patterns" }, h("thead", {}, h("tr", {}, h("th", {}, "pattern"), h("th", {}, "kind"),
-      h("th", { title: "what comes behind it" }, "then"), h("th", { class: "ms-num" }, "read"), h("th", {}, "now"))), h("tbody", {}, ...rows)),
-    more > 0 ? h("div", { class: "ms-note" }, `${number(more)} more patterns`) : null);
+    return h("div", {}, table(["pattern", "kind", ["then", "what comes behind it"], "#read", "now"], rows, { "aria-label": "Patterns" }), more > 0 ? h("div", { class: "ms-note" }, `${number(more)} more patterns`) : null);
   }
 
-  const redraw = soon(draw);
-  for (const trait of ["about", "segments", "stack", "trie", "patterns", "tags", "diagram"]) view.on(`change:${trait}`, redraw);
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["about", "segments", "stack", "trie", "patterns", "tags", "diagram"], draw);
+});

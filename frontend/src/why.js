@@ -1,9 +1,8 @@
 // Why a text or a token may come here or not: the byte at which it dies, what was expected, who forbids it, ways out.
 // Read on: visualizers/why.py, workbench/panels/why.py.
-import { channel, code, h, many, mount, soon } from "./common.js";
+import { channel, code, h, many, defineView } from "./common.js";
 
-function render({ model, el }) {
-  const view = mount({ model, el }, "why", "why-view");
+export default defineView("why", "why-view", ({ view, model }) => {
   const python = channel(model, view);
   const box = h("input", { type: "text", placeholder: "can this come here?  type a text", "aria-label": "text to explain", "data-testid": "why-box",
     spellcheck: "false", autocomplete: "off" });
@@ -19,14 +18,10 @@ function render({ model, el }) {
     if (!event.altKey && !event.ctrlKey && !event.metaKey) event.stopPropagation();
   });
 
-  const choose = (part) => {
-    model.set("selection", { ...model.get("selection"), ...part });
-    model.save_changes();
-  };
   const row = (name, ...cells) => h("div", { class: "row" }, h("span", { class: "name" }, name), h("span", { class: "cell" }, ...cells));
   const types = (what, number, text) => h("button", { type: "button", class: "chip", "data-testid": `why-${what}`, title: "type it", disabled: Boolean(model.get("offline")), onclick: () =>
     model.get("offline") || model.send({ kind: "type", what, number, position: model.get("why").position }) }, text);
-  const link = (text, part, testid) => h("button", { type: "button", class: "link ms-mono", "data-testid": testid, title: "show it in the source", onclick: () => choose(part) }, text);
+  const link = (text, part, testid) => h("button", { type: "button", class: "link ms-mono", "data-testid": testid, title: "show it in the source", onclick: () => view.select(part) }, text);
 
   let asked = null;
   function draw() {
@@ -72,12 +67,7 @@ function render({ model, el }) {
     return found.length ? found : rules.length ? [h("span", { class: "ms-muted" }, "rules waiting: "), ...rules] : [h("span", { class: "ms-muted" }, why.place ? "no single keyword: the expected bytes say what may come" : "nothing can follow here")];
   }
 
-  const redraw = soon(draw);
   view.watch(["offline"], () => { box.readOnly = Boolean(model.get("offline")); });
-  for (const trait of ["why", "asked", "offline"]) view.on(`change:${trait}`, redraw);
   view.defer(() => clearTimeout(delay));
-  draw();
-  return () => view.clean();
-}
-
-export default { render };
+  view.draws(["why", "asked", "offline"], draw);
+});

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -102,7 +103,7 @@ class TestTraits:
 
     def test_an_empty_record_is_shown_too(self) -> None:
         assert CacheView(CacheShot(CacheRecord(()))).head == "0 masks in 0.0 µs, at 0 parser states"
-        assert "no masks" in CacheView().static_html()
+        assert "nothing shown" in CacheView().static_html()
         assert "0 masks" in static(CacheShot(CacheRecord(())))
         assert not figure(CacheShot(CacheRecord(()))).data[-1].y
 
@@ -123,9 +124,9 @@ class TestStatic:
         for kind, count in shot.record.totals().items():
             if count:
                 word, by = NAMES[kind]
-                assert f'{word}</td><td style="text-align:left">{by}</td><td>{count}</td>' in html
+                assert re.search(rf"{word}</td><td[^>]*>{by}</td><td[^>]*>{count}</td>", html)
         assert "<script" not in html
-        assert "<td>perfect at " in html
+        assert ">perfect at " in html
 
     def test_the_figure_has_a_bar_for_each_mask_and_names_its_units(self, shot: CacheShot) -> None:
         drawn = figure(shot, note="seed 7")

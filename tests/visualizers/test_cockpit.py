@@ -74,7 +74,7 @@ class TestTraits:
 
     def test_nothing_to_show(self) -> None:
         assert CockpitView(CockpitShot(())).runs == []
-        assert "no generation" in CockpitView().static_html()
+        assert "nothing shown" in CockpitView().static_html()
 
 
 def test_tables_are_escaped_and_say_where_runs_part() -> None:
@@ -82,7 +82,7 @@ def test_tables_are_escaped_and_say_where_runs_part() -> None:
     assert "<img" not in html
     assert "&lt;img" in html
     assert "parts at step 2" in html
-    assert ">p before the mask</th>" in html
+    assert ">p before the mask<" in html
     assert "80.0 %" in html
 
 

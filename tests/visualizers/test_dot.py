@@ -23,7 +23,7 @@ from visualizers.folds import Folds
 from visualizers.live import AutomatonView
 from visualizers.marks import Inside, marks
 from visualizers.scene import Request, Scene, rules_graph, scene
-from visualizers.svg import automaton_pdf, packed, to_svg
+from visualizers.svg import automaton_pdf, to_svg
 
 needs_dot = pytest.mark.usefixtures("dot")
 
@@ -101,17 +101,6 @@ class TestFiles:
         assert view.part().needs == ("graphviz",)
         assert len(view.to_html()) > small + 500_000
         assert "<iframe" not in view._repr_mimebundle_()[0]["text/html"]
-
-    def test_panels_do_not_overlap_and_keep_their_order(self) -> None:
-        sizes = [(100.0 + 37 * k % 90, 40.0 + 53 * k % 70) for k in range(9)]
-        places, (width, height) = packed(sizes)
-        boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(places, sizes, strict=True)]
-        assert max(box[2] for box in boxes) <= width
-        assert max(box[3] for box in boxes) <= height
-        for k, one in enumerate(boxes):
-            for other in boxes[k + 1 :]:
-                assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1]
-        assert [(y, x) for x, y in places] == sorted((y, x) for x, y in places)
 
 
 class TestPanels:

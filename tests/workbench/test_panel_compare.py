@@ -39,7 +39,7 @@ def test_nothing_is_computed_before_it_is_asked_for(desk: Dashboard) -> None:
     assert isinstance(view, CompareView)
     desk.do("prefix", text="call a")
     assert (view.status, view.result) == ("idle", {})
-    assert "nothing compared yet" in view.static_html()
+    assert "nothing shown yet" in view.static_html()
 
 
 def test_another_engine_at_this_place(desk: Dashboard) -> None:

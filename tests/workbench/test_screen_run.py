@@ -200,7 +200,43 @@ def test_the_schema_is_told_by_a_click(explorer: Explorer) -> None:
     assert now["prompt"].startswith('Where?\n\nYou answer with JSON that fits this schema: {"type": "object"')
     assert not now["untold"]
     ask(explorer, "run", prompt=now["prompt"], limit=20, chat=False)
-    assert now["prompt"] in bar(explorer)["told"]
+    assert explorer.session.trace is not None
+    assert now["prompt"] in explorer.session.trace.generation.prompt
+
+
+def test_what_the_model_reads_is_told_before_it_runs(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(panel(explorer).view, "send", sent.append)
+    assert explorer.session.trace is None
+    ask(explorer, "reads", prompt="Where is Lund?", chat=False)
+    assert [one["reads"] for one in sent] == ["Where is Lund?"]
+    ask(explorer, "reads", prompt="", chat=False)
+    assert "no tokens" in bar(explorer)["message"]
+
+
+def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None:
+    assert "tool_choices" not in bar(explorer)
+    panel(explorer).open("tool_call")
+    explorer.desk.refresh()
+    assert [word for word, _ in bar(explorer)["tool_choices"]][:4] == ["auto", "required", "none", "only get_weather"]
+    assert bar(explorer)["tool_choice"] == "auto"
+    for word, free in (("required", False), ("none", True), ("only send_mail", False), ("auto", True)):
+        panel(explorer).received({"kind": "choose", "tool_choice": word})
+        assert bar(explorer)["tool_choice"] == word
+        assert explorer.session.inspect.explain("Let me see.").ok is free
+    panel(explorer).received({"kind": "choose", "tool_choice": "only nobody"})
+    assert "nobody" in bar(explorer)["message"] or explorer.session.edits.draft is not None
+
+
+def test_a_word_that_names_no_file_may_be_read_as_a_pattern(explorer: Explorer) -> None:
+    panel(explorer).received({"kind": "paste", "text": "celsius"})
+    now = bar(explorer)
+    assert "there is no file 'celsius'" in now["message"]
+    assert now["offer"] == "read it as a regular expression"
+    panel(explorer).received({"kind": "offer"})
+    assert (explorer.session.document.language, explorer.session.document.text) == ("regex", "celsius")
+    assert not bar(explorer)["offer"]
+    assert not bar(explorer)["message"]
 
 
 def test_what_a_run_was_given_of_a_recorded_one_keeps_its_colours() -> None:

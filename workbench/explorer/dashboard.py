@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from visualizers.host import Host
@@ -23,6 +24,7 @@ from workbench.panels import panel_types
 from workbench.panels.base import DOCKS, Panel
 from workbench.panels.text import box_bytes, box_text
 from workbench.provenance import SourcePlace
+from workbench.provenance.rules import called
 from workbench.session import Change, Session
 from workbench.session.history import Place, Unit
 from workbench.session.result import Reading
@@ -291,6 +293,8 @@ class Dashboard:
                 continue
             stale = name in self._stale
             self._stale.discard(name)
+            for view in panel.views.values():
+                view.written = partial(called, self.session.document)
             try:
                 panel.update(None if stale else change)
             except Exception as error:  # one panel's trouble is not another's

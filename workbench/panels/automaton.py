@@ -6,6 +6,7 @@ Read on: `visualizers/live_automaton.py` (`AutomatonView`), `visualizers/way.py`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, overload
 
 from kernels_core.errors import BudgetExceededError
@@ -15,7 +16,7 @@ from visualizers.live import MAX_ITEMS, AutomatonView
 from visualizers.way import Column, Travelled, Way
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers, rule_place, rules_at
-from workbench.provenance.rules import spelt_out
+from workbench.provenance.rules import called, spelt_out
 from workbench.session import Change, Session
 
 __all__ = ["AutomatonPanel", "WayOf"]
@@ -38,7 +39,9 @@ class AutomatonPanel(Panel):
         self._way = WayOf(desk.session)
         self._choosing = False
         self._told_of: tuple[object, int] | None = None
-        self.view: AutomatonView = AutomatonView(desk.session.inspect.automaton())
+        self.view: AutomatonView = AutomatonView(
+            desk.session.inspect.automaton(), partial(called, desk.session.document)
+        )
         self.view.observe(self._picked, names=["selected", "rule"])
 
     def update(self, change: Change | None) -> None:

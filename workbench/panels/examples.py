@@ -12,6 +12,7 @@ import traitlets as t
 
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.tables import card, table
 from workbench.panels.base import Desk, Panel
 from workbench.panels.text import box_text
 from workbench.provenance import forbidding, sentence
@@ -41,13 +42,11 @@ class ExamplesView(LiveView[Sequence[Judged]]):
         return {"rows": [_row(judged) for judged in snapshot]}
 
     def static_html(self) -> str:
-        rows = "".join(
-            f'<tr><td>{"✓" if ok else "✗"}</td><td style="text-align:left"><code>{html_escape(text)}</code></td>'
-            f'<td style="text-align:left">{"must" if must else "must not"} be taken</td>'
-            f'<td style="text-align:left">{html_escape(told)}</td></tr>'
+        rows = [
+            ["✓" if ok else "✗", html_escape(text), f"{'must' if must else 'must not'} be taken", html_escape(told)]
             for text, must, ok, _, told in self.rows
-        )
-        return f"<b>Examples</b><table>{rows}</table>" if rows else ""
+        ]
+        return card("Examples", [], table(["", "text", "", ""], rows, align="llll", mono=(1,))) if rows else ""
 
     def __repr__(self) -> str:
         return f"ExamplesView({sum(row[2] for row in self.rows)} of {len(self.rows)} as they must be)"

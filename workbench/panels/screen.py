@@ -38,6 +38,8 @@ TURN: Final = re.compile(r"^(\w+):", re.M)
 WITH_FREE_TEXT: Final = ("tools", "structural_tag")
 NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
 TOKENIZERS: Final = ("tekken",)
+TOOL_CHOICES: Final = {"auto": "if it likes (auto)", "required": "at least one (required)", "none": "none"}
+"""Which calls a model may make; besides, one tool alone."""
 START: Final = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True, "limit": MAX_TOKENS, "chat": True}
 OPENED: Final = "Ctrl+Z brings back the source and the text before"
 REPLACED: Final = "Ctrl+Z brings back the text before"
@@ -124,6 +126,8 @@ class ScreenPanel(Panel):
         self._busy = ""
         self._said: dict[str, Any] = {}  # the last conversion of a run's steps
         self._note = ""  # what was done in place of what was there
+        self._offer: Source | None = None  # what a paste may have meant that named no file
+        self._calls: tuple[Any, dict[str, Any]] = (None, {})  # a source of tools, and how its calls may be chosen
         self._memo: object = None
         self._parts: tuple[Any, tuple[Part, ...]] = (None, ())
         self._shown: Any = None  # what the text was drawn from
@@ -255,12 +259,29 @@ class ScreenPanel(Panel):
             "busy": self._busy,
             "message": self._message or self.desk.trouble,
             "note": self._note,
+            "offer": "" if self._offer is None else "read it as a regular expression",
+            **self._tool_choices(),
             "plays": self._plays,
             "edited": session.edits.draft is not None,
             "outcome": None if (ended := self._outcome()) is None else ended.plain(),
-            "told": self._ran.get("told", ""),
             "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings["prompt"],
         }
+
+    def _tool_choices(self) -> dict[str, Any]:
+        """Which calls may be chosen, [value, in words] each, and which is; nothing where the source has no tools."""
+        source = self.session.document
+        if self._calls[0] is not source:
+            self._calls = source, {}
+            value = source.value if source.language == "tools" else None
+            if value and "tool_choice" not in value:  # else the text says which calls it wants
+                tools = value if isinstance(value, list) else value["tools"]
+                names = [f"only {one.get('function', one)['name']}" for one in tools]
+                chosen = source.option("tool_choice")
+                self._calls[1].update(
+                    tool_choices=[*TOOL_CHOICES.items(), *zip(names, names, strict=True)],
+                    tool_choice=chosen if isinstance(chosen, str) else f"only {chosen['function']['name']}",
+                )
+        return self._calls[1]
 
     def _outcome(self) -> Outcome | None:
         """How the run ended that wrote the text; None where it still writes, or somebody else wrote the text."""
@@ -314,6 +335,8 @@ class ScreenPanel(Panel):
             "continue": lambda message: self._continue(message),
             "choose": lambda message: self._choose(message),
             "tell": lambda message: self._tell(message),
+            "reads": self._read,
+            "offer": lambda message: self._take(self._offer) if self._offer is not None else None,
             "share": lambda message: self._share(),
             "copy": lambda message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
         }
@@ -328,6 +351,8 @@ class ScreenPanel(Panel):
             action(content)
         except Exception as error:  # shown where it was asked for
             self._message = str(error) or type(error).__name__
+        if kind != "paste":
+            self._offer = None
         self.desk.do("select")
 
     def open(self, name: str) -> None:
@@ -368,7 +393,14 @@ class ScreenPanel(Panel):
         self._settings |= {"seed": self._recording.seed, "temperature": self._recording.temperature}
 
     def _paste(self, text: str) -> None:
-        self._take(Source.of(text))
+        self._offer = None
+        try:
+            self._take(Source.of(text))
+        except FileNotFoundError:
+            self._offer = Source("regex", text.strip())
+            raise FileNotFoundError(
+                f"there is no file {clip(text, 60)!r}; one of your own machine is opened by the button in the sheet"
+            ) from None
 
     def _take(self, source: Source) -> None:
         note_opened(source)
@@ -384,6 +416,27 @@ class ScreenPanel(Panel):
         """Put the schema into the prompt: a model sees nothing of a grammar."""
         self._settings["prompt"] = f"{message.get('prompt') or ''}\n\n{_schema_told(self.session.document)}".lstrip()
 
+    def _read(self, message: dict[str, Any]) -> None:
+        """Tell the prompt as the model reads it, with what its chat template adds."""
+        if self.session.model.is_running or self._busy:
+            raise ValueError("wait until the run has ended, or stop it")
+        word, prompt = self._model, str(message.get("prompt") or "")
+        chat = None if message.get("chat", True) else False
+        self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+
+        def work() -> None:
+            try:
+                model = load(word)
+                told = model.tokenizer.decode(model.encode_prompt(prompt, chat=chat), skip_special=False)
+                self.view.send({"reads": told})
+            except Exception as error:
+                self._message = str(error) or type(error).__name__
+            self._busy = ""
+            self.desk.do("select")
+
+        self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)
+        self._thread.start()
+
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
             self._model = str(message["model"])
@@ -393,6 +446,11 @@ class ScreenPanel(Panel):
             self._remember()
         if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
             self.session.set_tokenizer(message["tokenizer"])
+        if isinstance(message.get("tool_choice"), str):
+            word, source = message["tool_choice"], self.session.document
+            one = {"type": "function", "function": {"name": word.removeprefix("only ")}}
+            options = {**source.options, "tool_choice": word if word in TOOL_CHOICES else one}
+            self.desk.do("source", text=source.text, language=source.language, options=options)
 
     def _go_on(self, message: dict[str, Any]) -> None:
         """Let the model write from the beginning, or from where a person's text ends."""
@@ -493,7 +551,6 @@ class ScreenPanel(Panel):
                     stop=stop,
                     complete=constrained and more is None,
                 ).generation
-                self._ran["told"] = made.prompt
                 if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
                     session.edits.shorten(len(made.text_bytes))
                 self._ran["early"] = ended_early(made, len(first))

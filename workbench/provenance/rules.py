@@ -9,6 +9,7 @@ Read on: `workbench/provenance/__init__.py`.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -76,10 +77,13 @@ def rule_places(
     return found
 
 
+_MADE = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|\b(\w+)\.(?:first|text)\b')
+
+
 def called(source: Source, rule: str) -> str:
-    """The name that a rule has in the source.  With `%ignore` the engine makes more rules of one of Lark's, whose names
-    have no dots."""
-    return rule.removesuffix(".first").removesuffix(".text") if source.language == "lark" else rule
+    """A rule's name, or a dotted rule, with the names of the source.  With `%ignore` the engine makes more rules of one
+    of Lark's, whose names have no dots."""
+    return _MADE.sub(lambda found: found[1] or found[0], rule) if source.language == "lark" else rule
 
 
 def spelt_out(context: Context, automaton: Automaton) -> tuple[str, ...]:
