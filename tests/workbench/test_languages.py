@@ -363,3 +363,26 @@ def test_a_tool_is_read_as_each_api_writes_it(form: str) -> None:
     (mistake,) = Source.of(wrong).check()
     assert mistake.pointer == f"{pointer}/type"
     assert 'write "object"' in mistake.message
+
+
+class ClientTool(pydantic.BaseModel):
+    """As the Python package of MCP has it."""
+
+    name: str
+    title: str | None = None
+    inputSchema: dict[str, Any]  # noqa: N815
+    meta: dict[str, Any] | None = pydantic.Field(alias="_meta", default=None)
+
+
+class ClientTools(pydantic.BaseModel):
+    tools: list[ClientTool]
+    nextCursor: str | None = None  # noqa: N815
+
+
+def test_what_an_mcp_client_was_told_is_a_source() -> None:
+    tool = ClientTool(name="f", inputSchema=SCHEMA, _meta={"a": 1})
+    expected = Source.of([{"name": "f", "inputSchema": SCHEMA}]).tool_tag.tag
+    for anything in (tool, [tool], ClientTools(tools=[tool])):
+        assert Source.of(anything).tool_tag.tag == expected
+    with pytest.raises(TypeError, match="an instance of City is data, not a schema; pass its class"):
+        Source.of(City(name="Lund"))

@@ -188,10 +188,13 @@ class Source:
             name, why, value, language = value.__name__, "a pydantic model", schema_of(), "json_schema"
         elif callable(getattr(value, "json_schema", None)):  # a pydantic TypeAdapter
             value, why, language = value.json_schema(), "a pydantic type", "json_schema"
-        elif callable(getattr(value, "model_dump", None)):
-            value = value.model_dump(mode="json", exclude_none=True)
-            if guess_value(value).language != "structural_tag":
-                raise TypeError(f"an instance of {type(value).__name__} is data, not a schema; pass its class")
+        elif callable(getattr(value, "model_dump", None)):  # a structural tag, or an MCP client's list of tools
+            data = value
+            value = _dumped(value)
+            if guess_value(value).language == "json_schema":
+                raise TypeError(f"an instance of {type(data).__name__} is data, not a schema; pass its class")
+        elif isinstance(value, list | tuple):
+            value = [_dumped(item) if callable(getattr(item, "model_dump", None)) else item for item in value]
         if not isinstance(value, dict | list | tuple | bool | Mapping):
             raise TypeError(
                 f"{type(value).__name__} is no source of a grammar; there are texts (EBNF, Lark, regex, JSON), paths, "
@@ -344,3 +347,8 @@ class Source:
         except MaskscopeError as error:
             return self.mistakes(error)
         return ()
+
+
+def _dumped(instance: Any) -> Any:
+    """The JSON value of a pydantic model's instance."""
+    return instance.model_dump(mode="json", by_alias=True, exclude_none=True)
