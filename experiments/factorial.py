@@ -45,14 +45,14 @@ FACTORS: Final[Mapping[str, tuple[str, Mapping[bool, Any]]]] = {
 COMBINATIONS: Final = tuple(product((False, True), repeat=len(FACTORS)))
 BOUND: Final = re.compile(r'"(?:min|max)(?:Items|Length|Properties)": *(\d+)')
 LARGE: Final = 100
-EXTENT: Final = {"smoke": (1, 1, 20), "quick": (3, 2, 200), "full": (12, 10, None)}
+EXTENT: Final = {"smoke": (1, 1, 20), "quick": (3, 2, 200), "full": (6, 3, None)}
 """By preset: schemas of each stratum, repetitions, tokens of a text."""
 MILLION: Final = 1e6
 LOOKED_AT: Final = 2_000  # schemas, evenly spread, that the strata are counted on
 
 
 def grid(preset: str, limit: int | None = None, *, repeats: int | None = None) -> list[Params]:
-    """Quick: three schemas of each stratum, twice.  Full: twelve, ten times.  limit: so many of each stratum."""
+    """Quick: three schemas of each stratum, twice.  Full: six, three times.  limit: so many of each stratum."""
     count, times, tokens = EXTENT[preset]
     files, vocabulary = datasets.defaults(preset)
     chosen = sample(files, limit or count)
