@@ -88,9 +88,9 @@ PARTS: Final = (
         timeout_s=60,
     ),
     Part("serving", "serving", "figure 9 and table 3 on a CPU, Poisson", 25),
-    Part("compile-dynamic", "compile-dynamic", "figure 6", 15),
+    Part("compile-dynamic", "compile-dynamic", "figure 6", 6),
     Part("scale", "scale", "the post's figure 2", 22, own=True, timeout_s=300),
-    Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 150),
+    Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 23),
     Part("dispatch-size", "dispatch-size", "table 2", 5),
     Part(
         "tax by category",

@@ -128,8 +128,9 @@ def test_the_factorial_runs(ledger: Ledger) -> None:
     grid = factorial.grid("smoke")
     frame = run_sweep(factorial.trial, grid, ledger=ledger, sweep="factorial")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    (table,) = find_experiment("factorial").tables(frame).values()
+    table, worth = find_experiment("factorial").tables(frame).values()
     assert len(table) == 8
+    assert worth.iloc[:, 0].tolist()[2:5] == ["repetition", "jit × cache", "jit × repetition"]
     assert (table["a request, average, ms"] >= table["preprocessing, average, ms"]).all()
     assert len(find_experiment("factorial").plot(frame).data) == 2
     assert {str(one) for one in judge(factorial.CLAIMS, frame)} == {f"undecided: {len(grid[0]['schemas'])} units"}
