@@ -7,7 +7,8 @@ sentence why it is not the same question where it is not.  Read on: `record.py`,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Final
@@ -20,17 +21,30 @@ from workbench.peers.catalogue import ENGINES
 
 __all__ = ["LACKING", "ROWS", "Cell", "Row", "evidence"]
 
-HEADS: Final = ("of", "question", "n", "ours", "theirs", "number (95 %)", "verdict", "the same question?")
+HEADS: Final = ("of", "question", "number (95 %)", "ours", "theirs", "n", "verdict", "the same question?")
 WHOLE, TAG, HARMONY = "masks whole folder", "Tools as one tag, BFCL, us", "Tools as one harmony, BFCL, us"
 LACKING: Final = "not in the table"
+NOT_RUN: Final = "⚪ not run"
+REDO: Final = (
+    "Check the commit out, `make build`, install the peers (`pip install '.[peers]'`), and run the command; "
+    "`python -m workbench study` runs all that is missing, `study --gpu` the GPU's part in eight minutes."
+)
 COMMON: Final = "The same schemas and tokens for all engines, us"
 HEADING: Final = f"""# The evidence on one page
 
 Made by `python -m workbench experiment pages` of what is recorded in `experiments/results/`; a test compares both.
-Each row is a table or figure of a paper or post: *ours*, *theirs* (the best peer that was run, or what was published),
-the number that is judged with its interval, and its verdict. 🟢 held, 🔴 refuted, ⚪ undecided: by the whole 95 %
-interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} independent units or more.
-Ratios are ours / theirs: below 1 ours takes less. Machines, commits, all tables: [by section](results/README.md).
+- **Rows** are tables and figures of *XGrammar-2: Efficient Dynamic Structured Generation Engine for Agentic LLMs*
+  (2026), of *XGrammar* (2024), of the post *XGrammar-2: Fast and Customizable Structured Generation for Tool Calling
+  and Agents*, and of a post about structured output pipelines. The *number* is judged; *ours* and *theirs* (the best
+  peer that was run, or what was published) are figures of one setting beside it.
+- **Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (without / with what the
+  question names), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of this run.
+- **Verdicts** are about bounds that we set ourselves (`bounds.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the whole
+  interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} units or more. A missed
+  bound does not mean that a peer takes less.
+- **Peers**: llguidance 1.9.1 by its defaults; XGrammar 0.2.8 with strict_mode=False (not its default), any white space,
+  one thread and its cache, so that both ask what we ask. glrmask 0.5.0 and maskforge 0.1.1 where a row names them.
+- **Cold**: the engine has not seen this grammar, and has compiled others before in the same process.
 """
 
 
@@ -79,14 +93,20 @@ class Row:
         record, differs = records.get(self.section), self.differs or "the same"
         found = record.find(self.number) if record else None
         if record is None or found is None or not found.units:
-            return (self.of, self.question, "", "", "", "", "⚪ not run", differs)
+            return (self.of, self.question, "", "", "", "", NOT_RUN, differs)
         ours = "" if self.cell is None else self.cell.of(record, self.ours, self.named)
         theirs = f"published: {found.claim.paper}" if found.claim.paper else ""
         if self.cell is not None and self.peer:
             theirs = f"{self.peer}: {self.cell.of(record, self.peer, self.named)}"
         verdict = f"{LIGHTS[found.word]} {found.claim.bound}" + (f" ({found.why})" if found.why else "")
         link = f"[{self.question}](results/{record.file_name}.md)"
-        return self.of, link, f"{found.units:,} {found.unit}", ours, theirs, _number(found), verdict, differs
+        number = _number(found) + _unit(found.claim.what)
+        return self.of, link, number, ours, theirs, f"{found.units:,} {found.unit}", verdict, differs
+
+    @property
+    def key(self) -> str:
+        """What it is called where it was not run."""
+        return f"{self.of}: {self.question[0].lower()}{self.question[1:]}"
 
 
 def _tool_masks(caption: str) -> Cell:
@@ -98,7 +118,7 @@ DEVICE: Final = "no: steps on an H100 with given texts and random weights; not w
 ROWS: Final = (
     Row(
         "headline",
-        "The request: compile, all masks and accepts of one text, cold (JSON schemas)",
+        "A cold request: compile, all masks and accepts of one text (JSON schemas both engines take)",
         WHOLE,
         "compile, all masks and accepts of a schema's first valid text, average, ours / best peer",
         Cell(COMMON, "avg", "us", {"metric": "request"}),
@@ -106,7 +126,7 @@ ROWS: Final = (
     ),
     Row(
         "headline",
-        "The same in the tail",
+        "The same, 99 % quantile",
         WHOLE,
         "compile, all masks and accepts of a schema's first valid text, 99 % quantile, ours / best peer",
         Cell(COMMON, "p99", "us", {"metric": "request"}),
@@ -144,13 +164,13 @@ ROWS: Final = (
     ),
     Row(
         "table 2",
-        "How large is dispatch as plain EBNF?",
+        "How large is dispatch as plain EBNF? (exponent, tags of tools)",
         "dispatch-size",
         "exponent of the EBNF's symbols in the automaton's states, tags of tools",
     ),
     Row(
         "figure 7, Llama",
-        "A mask inside calls",
+        "A mask inside calls: the number over 5 to 500 tools, times at 500",
         "tools",
         "mask, average, of all sizes, tag, BFCL, ours / best peer",
         _tool_masks(TAG),
@@ -159,7 +179,7 @@ ROWS: Final = (
     ),
     Row(
         "figure 7, Harmony",
-        "A mask inside calls",
+        "A mask inside calls: the number over 5 to 500 tools, times at 500",
         "tools",
         "mask, average, of all sizes, harmony, BFCL, ours / best peer",
         _tool_masks(HARMONY),
@@ -186,14 +206,14 @@ ROWS: Final = (
     ),
     Row(
         "figure 9, a GPU",
-        "What masks add to a step at batch 1 to 128, %",
+        "What known masks add to a step, worst of batch 1, 16, 128",
         "gpu",
         "added to a free step in the worst setting, masks known, %",
         differs=DEVICE,
     ),
     Row(
         "table 3, a GPU",
-        "What ours adds to a step, of what the best peer adds",
+        "The same of what the best peer adds, over batch 1, 16, 128, schemas and tools",
         "gpu",
         "added by ours / by the best peer, masks known, sums over the settings",
         Cell("A step: the free one, and what masks add", "{}, % more", "% (schemas, batch 128)", WARM_128),
@@ -210,7 +230,7 @@ ROWS: Final = (
     ),
     Row(
         "table 3, a GPU, a loop",
-        "The same with an 8B shape on a GPU",
+        "A request from its coming to its last token, closed loop, batch 128, 8B shape, H100",
         "serving on a GPU",
         "a request at the largest batch, closed loop, ours / best peer",
         differs="no: our own loop along given texts, random weights",
@@ -231,35 +251,35 @@ ROWS: Final = (
     ),
     Row(
         "table 4, JIT",
-        "Preprocessing, baseline / with JIT",
+        "Preprocessing alone, without / with just-in-time masks (the work moves into masks)",
         "ablation",
         "preprocessing, baseline / with JIT",
         differs="no: few schemas, those that the baseline can compile; ours makes every mask of every state ahead",
     ),
     Row(
         "table 4, cache",
-        "Masks, before / with the cross-grammar cache",
+        "Masks, before / with the cross-grammar cache, as the second step",
         "ablation",
         "masks, step before / with the cross-grammar cache",
-        differs="no: few schemas",
+        differs="no: few schemas; what it is worth in the whole engine: [leave-one-out](results/leave-one-out.md)",
     ),
     Row(
         "table 4, repetition",
-        "Preprocessing, before / with compression",
+        "Preprocessing, before / with repetition compression, on schemas with few bounds",
         "ablation",
         "preprocessing, step before / with repetition compression",
         differs="no: the gain is that of few schemas with large bounds, which a small sample does not hold",
     ),
     Row(
         "table 5",
-        "Points of right calls, schema in the prompt, with / without a grammar",
+        "Right calls, schema in the prompt, with a grammar above without (1 % without, BFCL)",
         "tax",
         "right answers, both above schema, percentage points",
         differs="no: SmolLM2 with 135 million parameters, greedy; the paper's are Llamas of 1 to 70 billion",
     ),
     Row(
         "table 5",
-        "Points of right calls without the schema",
+        "Right calls, with a grammar above without, no schema in the prompt",
         "accuracy",
         "right answers, constrained above unconstrained, percentage points",
         differs="no: the demo model, two million parameters; measured on changes that were not committed",
@@ -272,14 +292,14 @@ ROWS: Final = (
     ),
     Row(
         "figure 10",
-        "Compile time, Earley / pushdown, each as published",
+        "Compile time, Earley / pushdown, each with the mechanisms of its paper",
         "parsers",
         "Earley compiles faster than the pushdown automaton (each as published).",
         differs="no: both are ours, on the schemas that both can compile ahead",
     ),
     Row(
         "figure 10",
-        "The same with the same mechanisms on both sides",
+        "The same with the same mechanisms on both sides: the parser alone",
         "parsers",
         "Earley compiles faster than the pushdown automaton (all that both can have).",
         differs="no: both are ours; it says what the parser alone is worth",
@@ -301,7 +321,7 @@ ROWS: Final = (
     ),
     Row(
         "post, figure 1",
-        "Points of right calls behind a structural tag",
+        "Right answers, calls or not, with a structural tag above without",
         "accuracy",
         "right answers of all requests, structural tag above unconstrained, percentage points",
         differs="no: the demo model; the post has four models",
@@ -317,7 +337,7 @@ ROWS: Final = (
     ),
     Row(
         "post, repetition",
-        "Compile under large bounds, copies / compression",
+        "Compile an array with a large bound, copies / repetition compression",
         "growth",
         "compile at the largest bound measured in both, copies / compression",
         differs="no: arrays of one kind; the gain grows with the bound without end",
@@ -339,7 +359,7 @@ ROWS: Final = (
     ),
     Row(
         "XGrammar, figure 2",
-        "A token in a serving loop, ours / free",
+        "What a grammar does to a token's time in a serving loop, closed, batch 128, 8B shape, H100 (ours / free)",
         "serving on a GPU",
         "time per token at the largest batch, closed loop, ours / free",
         differs="no: our own loop along given texts",
@@ -373,10 +393,12 @@ ROWS: Final = (
 
 def evidence(records: Mapping[str, Record]) -> str:
     """The page."""
-    shown = ShownTable("", HEADS, [False] * len(HEADS), [row.shown(records) for row in ROWS])
+    rows = [row.shown(records) for row in ROWS]
+    shown = ShownTable("", HEADS, [False] * len(HEADS), [row for row in rows if row[6] != NOT_RUN])
     parts = [HEADING.rstrip("\n"), to_markdown(shown)]
     parts += ["## What does not hold", "\n".join(_refuted(records.values()))]
     parts += ["## What was not measured", "\n".join(f"- {line}" for line in _unknown(records))]
+    parts += ["## When, where and how to do it again", REDO, to_markdown(_runs(records))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -384,16 +406,42 @@ def _number(one: ClaimVerdict) -> str:
     return show(one.size) + ("" if isnan(one.low) else f" ({show(one.low)} to {show(one.high)})")
 
 
+def _unit(what: str) -> str:
+    """The unit of what a claim measures, as it stands behind its number."""
+    if what.endswith(("percentage points", "%")):
+        return " points" if what.endswith("points") else " %"
+    if " / " not in what:
+        return ""
+    return " of theirs" if re.search(r"\bours\b[^/]* / ", what) and not what.endswith("/ free") else " times"
+
+
+def _runs(records: Mapping[str, Record]) -> ShownTable:
+    """Of each section that a row of the page is from: day, commit, machine, command."""
+    named = dict.fromkeys(row.section for row in ROWS if row.section in records)
+    rows = []
+    for record in (records[name] for name in named):
+        machine = re.sub(r"\(R\)|, Linux .*| Processor", "", record.told("Machine"))
+        link = f"[{record.section}](results/{record.file_name}.md)"
+        rows.append((link, record.day, record.told("Commit"), machine, record.told("Command")))
+    return ShownTable("", ("section", "day", "commit", "machine", "command"), [False] * 5, rows)
+
+
 def _refuted(records: Iterable[Record]) -> list[str]:
-    """A line for each refuted claim, and one for all that are beyond their bound and not decided."""
+    """A line for each refuted claim, and one for each section with claims beyond their bound that are not decided."""
     records = list(records)
-    near = [
-        f"{record.section}: {one.claim.what} {_number(one)}, {one.claim.bound}"
-        for record in records
-        for one in record.verdicts
-        if one.word == "undecided" and one.units and not one.claim.keeps(one.size)
-    ]
-    return _certainly(records) + ([f"- Beyond the bound, but not decided: {'; '.join(near)}."] if near else [])
+    told = _certainly(records)
+    for record in records:
+        near = [
+            one for one in record.verdicts if one.word == "undecided" and one.units and not one.claim.keeps(one.size)
+        ]
+        alike = Counter(one.claim.what for one in near)
+        said = [
+            f"{one.claim.text if alike[one.claim.what] > 1 else one.claim.what} {_number(one)}, {one.claim.bound}"
+            for one in near
+        ]
+        if said:
+            told.append(f"- {record.section}, beyond the bound and not decided: {'; '.join(said)}.")
+    return told
 
 
 def _certainly(records: Iterable[Record]) -> list[str]:
@@ -407,7 +455,7 @@ def _certainly(records: Iterable[Record]) -> list[str]:
 
 
 def _unknown(records: Mapping[str, Record]) -> list[str]:
-    absent = dict.fromkeys(f"{row.of}: {row.question[0].lower()}{row.question[1:]}" for row in _not_run(records))
+    absent = [row.key for row in ROWS if row.shown(records)[6] == NOT_RUN]
     few = {
         name: len(found)
         for name, record in records.items()
@@ -443,7 +491,3 @@ def _moved(record: Record) -> list[str]:
         for one in record.measured
         if (known := entries.get(one.claim.text)) and (len(known) > 1 or known[-1][0] > record.day)
     ]
-
-
-def _not_run(records: Mapping[str, Record]) -> Sequence[Row]:
-    return [row for row in ROWS if row.shown(records)[6] == "⚪ not run"]
