@@ -64,12 +64,6 @@ def test_repeated_free_text_is_free_text(kind: Any) -> None:
     assert verdicts(tag(lines), "<t>-a-b</t>", "<t>-a</t>-b</t>", "<t>a</t>") == [True, False, False]
 
 
-def test_free_text_behind_a_pattern() -> None:
-    form = tag({"type": "dispatch", "rules": [["x", sequence(ANY, const("!"))]]})
-    texts = ("<t>a</t>", "<t>axb!c</t>", "<t>xb</t>", "<t>xb</t>!</t>")
-    assert verdicts(form, *texts) == [True, True, False, False]
-
-
 def test_an_empty_end_needs_other_limits() -> None:
     with pytest.raises(RuntimeError, match=r"When the content is unlimited, at least one end string must be non-empty"):
         xgr.Grammar.from_structural_tag({"format": tag(ANY, end="")})

@@ -17,6 +17,13 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield made
 
 
+@pytest.fixture
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything must work without the data folder."""
+    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+    monkeypatch.delenv("MASKSCOPE_BFCL", raising=False)
+
+
 @pytest.fixture(scope="session")
 def bytes_tokenizer() -> Tokenizer:
     """Every byte, some common pairs of JSON, and a stop token."""

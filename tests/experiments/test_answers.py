@@ -26,9 +26,7 @@ CALLS = (Call("set_timer", {"minutes": 5}),)
 ASKED = [{"name": "set_timer", "arguments": {"minutes": 5}}]
 
 
-@pytest.fixture(autouse=True)
-def no_data(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+pytestmark = pytest.mark.usefixtures("no_data")
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,7 @@ from workbench.peers.catalogue import ENGINES
 SMALL = str(WEIGHTS_FOLDER)  # a few thousand tokens
 
 
-@pytest.fixture(autouse=True)
-def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything must work without the data folder."""
-    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+pytestmark = pytest.mark.usefixtures("no_data")
 
 
 def test_every_experiment_says_what_it_claims() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,9 +16,7 @@ HERE: Cell = ("demo", "schemas", "mask + accept")
 THERE: Cell = ("demo", "schemas", "compile")
 
 
-@pytest.fixture(autouse=True)
-def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+pytestmark = pytest.mark.usefixtures("no_data")
 
 
 def pair(times: float, noise: float, *, inputs: int = 40, seed: int = 1) -> Pair:

@@ -24,9 +24,7 @@ from workbench.cli import app
 CHEAP = ("ablation", "dispatch-size", "formal", "gpu", "growth", "parsers", "reuse", "scale", "tools")
 
 
-@pytest.fixture(autouse=True)
-def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+pytestmark = pytest.mark.usefixtures("no_data")
 
 
 @pytest.mark.parametrize("name", CHEAP)

@@ -19,10 +19,7 @@ from experiments.registry import CATALOGUE, find_experiment
 from experiments.sweep import run_sweep
 from workbench.cli import app
 
-
-@pytest.fixture(autouse=True)
-def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+pytestmark = pytest.mark.usefixtures("no_data")
 
 
 # -- the serving loop -------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pandas as pd
@@ -30,10 +29,7 @@ QUESTION = bfcl.Question(
 )
 
 
-@pytest.fixture(autouse=True)
-def no_data(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
-    monkeypatch.delenv("MASKSCOPE_BFCL", raising=False)
+pytestmark = pytest.mark.usefixtures("no_data")
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------

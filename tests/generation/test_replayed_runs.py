@@ -12,12 +12,7 @@ pytest.importorskip("transformers")
 
 import workbench as wb  # noqa: E402
 from experiments.demo_model import GRAMMAR_FILE  # noqa: E402
-from workbench.generation import LanguageModel, load_model  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def demo() -> LanguageModel:
-    return load_model("demo", device="cpu")
+from workbench.generation import LanguageModel  # noqa: E402
 
 
 def test_a_constrained_run_is_taken_and_its_mass_lies_between_the_bounds(demo: LanguageModel) -> None:

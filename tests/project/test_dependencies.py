@@ -7,6 +7,7 @@ import sys
 import tomllib
 from importlib import metadata
 
+import pytest
 from packaging.requirements import Requirement
 
 import kernels_core
@@ -18,10 +19,22 @@ CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
 OPTIONAL = {"jsonschema-specifications"}
 
 
-def test_importing_the_engine_is_light() -> None:
-    """`import kernels_core` needs numpy and pulls in no framework, no notebook, no network client."""
-    heavy = ("torch", "transformers", "pandas", "IPython", "ipywidgets", "anywidget", "requests", "httpx", "tokenizers")
-    script = f"import sys, kernels_core; print(*(name for name in {heavy!r} if name in sys.modules))"
+TOKENIZERS = "torch transformers tokenizers tiktoken sentencepiece mistral_common"
+# Whoever does this does not wait for these libraries, nor need them.
+LIGHT = {
+    "import kernels_core, kernels_core.tokens": f"{TOKENIZERS} pandas IPython ipywidgets anywidget requests httpx",
+    "import workbench": "torch transformers pandas plotly ipywidgets anywidget kernels_core visualizers",
+    "import workbench as wb; wb.Session('root ::= \"a\"', [b'a']).step('a')": "torch pandas ipywidgets anywidget",
+    "from workbench.tokenizers import load_tokenizer as load; load(['a']).encode('a'); load('tekken')": TOKENIZERS,
+    "import workbench.compat.xgrammar as x; x.GrammarCompiler, x.GrammarMatcher, x.apply_token_bitmask_inplace": (
+        "torch transformers pydantic pandas IPython"
+    ),
+}
+
+
+@pytest.mark.parametrize("does", LIGHT)
+def test_what_is_light_stays_so(does: str) -> None:
+    script = f"{does}; import sys; print(*set({LIGHT[does]!r}.split()) & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []

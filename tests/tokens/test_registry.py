@@ -1,7 +1,5 @@
 """`load_tokenizer` on bare vocabularies, names and mistakes; segmentation."""
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -130,14 +128,3 @@ def test_missing_library() -> None:
         require("no_such.module", "reading x")
     assert issubclass(MissingLibraryError, ImportError)
     assert issubclass(MissingLibraryError, TokenizerError)
-
-
-def test_loading_a_vocabulary_imports_no_library() -> None:
-    code = (
-        "import sys\n"
-        "from workbench.tokenizers import load_tokenizer\n"
-        "load_tokenizer(['a', 'b']).encode('ab'); load_tokenizer('tekken')\n"
-        "libraries = 'torch transformers tokenizers tiktoken sentencepiece mistral_common'.split()\n"
-        "assert not set(libraries) & set(sys.modules), set(libraries) & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

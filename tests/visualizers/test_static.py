@@ -204,18 +204,6 @@ def test_nothing_from_a_grammar_or_a_vocabulary_is_markup(name: str, tokens: lis
 
 
 @pytest.mark.usefixtures("dot")
-@given(hostile)
-@settings(max_examples=10, deadline=None)
-def test_nothing_from_a_grammar_is_markup_in_a_picture(name: str) -> None:
-    state = AutomatonState(0, name, True, True, (name,))
-    edges = (AutomatonEdge(0, 0, "call", name, (), name), AutomatonEdge(0, 0, "bytes", name, ((0, 40),)))
-    automaton = Automaton((RuleAutomaton(name, 0, (state,), edges, (1, None), None),), name, name)
-    tree = ET.fromstring(to_svg(automaton))
-    allowed = {"svg", "style", "rect", "g", "a", "text", "ellipse", "path", "polygon"}
-    assert {node.tag.removeprefix(SVG) for node in tree.iter()} <= allowed
-
-
-@pytest.mark.usefixtures("dot")
 class TestSvg:
     """The picture of an automaton."""
 

@@ -29,22 +29,6 @@ def test_no_public_name_is_a_module_as_well() -> None:
     assert modules & set(workbench.__all__) == set()
 
 
-def test_importing_is_quick_because_nothing_heavy_comes_along() -> None:
-    heavy = ["torch", "transformers", "pandas", "plotly", "ipywidgets", "anywidget", "kernels_core", "visualizers"]
-    code = f"import sys, workbench; print(*(name for name in {heavy!r} if name in sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert found == []
-
-
-def test_a_session_needs_no_widgets() -> None:
-    code = (
-        "import sys, workbench; workbench.Session('root ::= \"a\"', [b'a']).step('a'); "
-        "print(*(name for name in ('ipywidgets', 'anywidget', 'torch', 'pandas') if name in sys.modules))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert found == []
-
-
 @pytest.mark.parametrize("before", ["", "import kernels_core; ", "import IPython; "])
 def test_snapshots_display_themselves_once_this_is_imported(before: str) -> None:
     """In whatever order: nothing is told to IPython."""

@@ -1,9 +1,9 @@
 """Rows run, compared, and written as the page docs/compat-matrix.md.
 
 Most rows are on the page alone: which of some texts is taken by a grammar that the page shows with its options.  Such a
-row is added there, with empty cells behind its call, and `--write` fills them; those that need a function are in
-`grammars`, `tags` and `objects`.  XGrammar's column is made where XGrammar is installed; elsewhere it is read from the
-page, which says of which version it is.
+row is added there, with empty cells behind its call: `--write` fills all but the last, which says why the two differ.
+Those that need a function are in `grammars`, `tags` and `objects`.  XGrammar's column is made where XGrammar is
+installed; elsewhere it is read from the page, which says of which version it is.
 
 Read on: `row.py`.
 """
@@ -26,7 +26,6 @@ import workbench.compat.xgrammar as ours
 
 from .grammars import ROWS as GRAMMARS
 from .objects import ROWS as OBJECTS
-from .reasons import REASONS
 from .row import Row, grammar_row, outcome, texts_of
 from .tags import ROWS as TAGS
 
@@ -65,6 +64,7 @@ class Line(NamedTuple):
     call: str
     theirs: str
     here: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Comparison:
     @property
     def reason(self) -> str:
         """Why the two differ; "" if they do not, or nobody said."""
-        return "" if self.is_alike else REASONS.get(self.row.group, {}).get(self.row.feature, "")
+        return "" if self.is_alike else _reasons().get((self.row.group, self.row.feature), "")
 
 
 @cache
@@ -102,9 +102,14 @@ def _page() -> tuple[str, Sequence[Line]]:
             group = line.removeprefix("## ")
         cells = [cell.strip() for cell in _CELLS.split(line)][1:-1]
         if len(cells) == 5 and cells[0] not in ("feature", "---"):
-            feature, call, theirs, here, _ = cells
-            found.append(Line(group, feature, call, theirs, theirs if here == _SAME else here))
+            feature, call, theirs, here, why = cells
+            found.append(Line(group, feature, call, theirs, theirs if here == _SAME else here, why))
     return version, found
+
+
+@cache
+def _reasons() -> Mapping[tuple[str, str], str]:
+    return {(line.group, line.feature): line.why for line in _page()[1]}
 
 
 def _rows() -> Sequence[Row]:
