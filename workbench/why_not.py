@@ -8,7 +8,7 @@ from __future__ import annotations
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import glyph
-from workbench.session.matching import possible_bytes
+from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import describe_bytes
 
 __all__ = ["why_not"]
@@ -24,9 +24,7 @@ def why_not(matcher: GrammarMatcher, what: int | bytes) -> str:
         what = bytes(matcher.compiled.vocab[what])
     probe = matcher.fork()
     try:
-        read = 0
-        while read < len(what) and probe.accept_string(what[read : read + 1]):
-            read += 1
+        read = read_bytes(probe, what)
     except BudgetExceededError as error:
         return f"not explained: {error}"
     possible = describe_bytes(possible_bytes(probe)) if not probe.is_terminated() else "the end"

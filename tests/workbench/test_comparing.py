@@ -14,7 +14,6 @@ from tests.workbench.peers import FlippedEngine, TextlessEngine
 from workbench.comparing.differences import Judge
 from workbench.comparing.grammars import peer_note
 from workbench.comparing.sides import common_ids
-from workbench.comparing.tables import as_text
 from workbench.languages import Source
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
@@ -35,7 +34,7 @@ def test_options_of_ours_agree(tokenizer: Tokenizer) -> None:
     allowed = wb.Session(WORDS, tokenizer).step("call a").inspect.allowed_tokens(10**6)
     assert pair.both == len([candidate for candidate in allowed if not candidate.stop])
     assert found.answers[0].may_end
-    assert "agree" in as_text(found)
+    assert "agree" in str(found)
 
 
 def test_grammars_differ_token_by_token_with_our_reasons(tokenizer: Tokenizer) -> None:
@@ -85,7 +84,7 @@ def test_who_refuses_is_an_answer(tokenizer: Tokenizer) -> None:
     (refused,) = found.refusals
     assert refused.stage == "grammar"
     assert "rule 'root' calls itself" in refused.refusal
-    assert "refuses the grammar" in as_text(found)
+    assert "refuses the grammar" in str(found)
     assert any("nothing to compare" in note for note in found.notes)
     row = found.summary().set_index("side").loc["ours(parser='fsm')"]
     assert row["allowed"] is None or np.isnan(row["allowed"])
@@ -187,7 +186,7 @@ def test_an_engine_that_is_not_installed_is_named(tokenizer: Tokenizer, monkeypa
     monkeypatch.delitem(sys.modules, "workbench.peers.xgrammar_engine", raising=False)
     found = wb.compare(WORDS, engines=["ours", "xgrammar"], tokenizer=tokenizer)
     assert [missing.name for missing in found.missing] == ["xgrammar"]
-    assert "pip install" in as_text(found)
+    assert "pip install" in str(found)
 
 
 def test_displays_escape_and_fit(tokenizer: Tokenizer) -> None:
@@ -196,7 +195,7 @@ def test_displays_escape_and_fit(tokenizer: Tokenizer) -> None:
     html = found._repr_html_()
     assert "<script" not in html
     assert "data:image/png" in html
-    assert max(len(line) for line in as_text(found).split("\n")) <= 100
+    assert max(len(line) for line in str(found).split("\n")) <= 100
     assert "Comparison of" in repr(found)
 
 

@@ -15,7 +15,6 @@ from workbench.comparing.finding import Hunt
 from workbench.comparing.hunting import _has_half_pairs, _respelt
 from workbench.comparing.referee import Referee, Unjudged
 from workbench.comparing.shrink import shrink
-from workbench.comparing.tables import as_text
 from workbench.comparing.texts import mutate, schema_text
 from workbench.tokenizers import Tokenizer
 
@@ -81,7 +80,7 @@ def test_the_referee_says_who_is_wrong(tokenizer: Tokenizer) -> None:
     verdicts = [finding.verdict for finding in found.findings]
     assert verdicts
     assert all(verdict is not None and verdict.valid and verdict.wrong == "flipped" for verdict in verdicts)
-    assert "flipped refuses what is valid" in as_text(found)
+    assert "flipped refuses what is valid" in str(found)
 
 
 def test_members_in_another_order_are_said_to_be_that(tokenizer: Tokenizer) -> None:
@@ -116,7 +115,7 @@ def test_parsers_of_ours_agree(tokenizer: Tokenizer, grammar: Any) -> None:
     assert found.findings == []
     assert found.texts > 0
     assert found.places > 0
-    assert "no disagreement found" in as_text(found)
+    assert "no disagreement found" in str(found)
 
 
 def test_who_refuses_the_grammar_is_left_out(tokenizer: Tokenizer) -> None:
@@ -148,7 +147,7 @@ def test_interrupted_it_keeps_what_it_has(tokenizer: Tokenizer, monkeypatch: pyt
     assert found.interrupted
     assert found.findings
     assert (found.findings[0].text, found.findings[0].token) == (b"", b"[")
-    assert "interrupted" in as_text(found)
+    assert "interrupted" in str(found)
 
 
 def test_an_engine_that_fails_is_noted(tokenizer: Tokenizer) -> None:
@@ -172,7 +171,7 @@ def test_displays_fit_and_escape(tokenizer: Tokenizer) -> None:
     grammar = 'root ::= "<script>alert(1)</script>"'
     found = wb.hunt(grammar, ["ours", faulty], texts=5, limit=1, tokenizer=tokenizer, progress=silent)
     assert "<script" not in found._repr_html_()
-    assert max(len(line) for line in as_text(found).split("\n")) <= 100
+    assert max(len(line) for line in str(found).split("\n")) <= 100
     assert list(found.to_frame()["kind"]) == ["refused"]
     assert json.loads(json.dumps(found.to_dict()))["findings"][0]["text"] == ""
 

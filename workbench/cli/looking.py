@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from workbench.next import Refusals, Why
     from workbench.provenance import SourcePlace
     from workbench.session import Session
-    from workbench.session.result import Reading
 
 __all__ = ["add_commands"]
 
 PATIENCE: Final = 10.0
 """Seconds that following the refused tokens may take."""
+LINE: Final = 160
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -79,7 +79,8 @@ def check(
         session = open_session(source, language, tokenizer, as_json=as_json)
         warned = (*doubts(session.document, session.inspect.compiled.grammar), *unread_ends(session.document))
         given = read_texts(source, texts, text_file, exact=exact, as_json=as_json)
-        results = [_checked(session, name, data, prefix) for name, data in given]
+        checked = [_checked(session, name, data, prefix) for name, data in given]
+        results = [result for result, _ in checked]
         console = output()
         if as_json:
             grammar = {"language": session.document.language, "rules": len(session.inspect.grammar.ir.rules)}
@@ -91,15 +92,15 @@ def check(
             said = f"{session.document.title}, {rules:,} rule{'s' * (rules != 1)} ({session.document.why})"
             console.print(Text.assemble(("a grammar: ", "green"), said))
         else:
-            for result in results:
-                console.print(_check_picture(result))
+            for result, why in checked:
+                console.print(_check_picture(result, why))
         for one in () if as_json else warned:
             console.print(Text.assemble(("warning: ", "yellow"), str(one)))
     if not all(result["ok"] for result in results):
         raise typer.Exit(DIFFERENT)
 
 
-def _checked(session: Session, name: str, data: bytes, prefix: bool) -> dict[str, Any]:
+def _checked(session: Session, name: str, data: bytes, prefix: bool) -> tuple[dict[str, Any], Why | None]:
     reading = session.read(data, by="byte" if len(data) < 200 else "token")
     ends = reading.ok and session.is_completed
     result: dict[str, Any] = {
@@ -110,26 +111,27 @@ def _checked(session: Session, name: str, data: bytes, prefix: bool) -> dict[str
         "read": reading.read,
         "message": reading.message,
     }
-    if not result["ok"]:
+    why = None if result["ok"] else _why(session, data, reading.read)
+    if why is not None:
         place = data[: reading.read]
         result |= {
             "line": place.count(b"\n") + 1,
             "column": len(place[place.rfind(b"\n") + 1 :].decode(errors="replace")) + 1,
-            **_why_data(session.inspect.why(data[reading.read :]), reading),
+            **_why_data(why),
         }
         if reading.ok:
             result["message"] = f"the text is not complete; {reading.message.partition('; ')[2]}"
-    return result
+    return result, why
 
 
-def _check_picture(result: dict[str, Any]) -> Group:
+def _check_picture(result: dict[str, Any], why: Why | None) -> Group:
     name = Text(f"{result['name']}: ", "bold")
-    if result["ok"]:
+    if why is None:
         what = "conforms" if result["complete"] else "is the beginning of a text that conforms"
         return Group(Text.assemble(name, (what, "green"), f", {result['bytes']:,} bytes"))
     where = f"line {result['line']}, column {result['column']}, byte {result['read']}: "
     head = Text.assemble(name, ("does not conform", "red"), f"\n  {where}{result['message']}")
-    return Group(head, *_details(result))
+    return Group(head, _details(why))
 
 
 # -- mask -------------------------------------------------------------------------------------------------------------
@@ -245,7 +247,7 @@ def explain(
             "message": why.message,
             "position": session.inspect.position,
             "spelling": _spelling(session, as_generated),
-            **_why_data(why, reading),
+            **_why_data(why),
         }
         if as_json:
             say_json(result)
@@ -258,8 +260,7 @@ def explain(
             words = ("may come", "cannot come") if token is None else ("allowed", "refused")
             verdict = (words[0], "green") if reading.ok else (words[1], "red")
             console.print(Text.assemble((shown, "bold"), ": ", verdict, f"\n  {why.message}"))
-            for line in _details(result):
-                console.print(line)
+            console.print(_details(why))
     raise typer.Exit(FINE if reading.ok else DIFFERENT)
 
 
@@ -271,15 +272,21 @@ def _go(session: Session, data: bytes, as_json: bool) -> None:
     reading = session.read(data)
     if reading.ok:
         return
-    result = _why_data(session.inspect.why(data[reading.read :]), reading)
+    why = _why(session, data, reading.read)
     if as_json:
-        say_json({"ok": False, "error": f"the text before this place dies: {reading.message}", **result})
+        say_json({"ok": False, "error": f"the text before this place dies: {reading.message}", **_why_data(why)})
     else:
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         console.print(Text.assemble(("the text before this place dies: ", "red"), reading.message))
-        for line in _details(result):
-            console.print(line)
+        console.print(_details(why))
     raise typer.Exit(DIFFERENT)
+
+
+def _why(session: Session, data: bytes, read: int) -> Why:
+    """Why `data` dies, or what it lacks, where the session stands after `read` bytes of it."""
+    from workbench.next.why import why
+
+    return why(session.inspect, data[read:], lead=data[:read])
 
 
 def _spelling(session: Session, as_generated: bool) -> str:
@@ -307,9 +314,8 @@ def _places(session: Session) -> tuple[SourcePlace, ...]:
     return provenance(session.inspect)
 
 
-def _why_data(why: Why, reading: Reading) -> dict[str, Any]:
-    """What there is to say: `why` at the place where a text dies (or stands), `reading` of the text as it was given."""
-    state = why.state()
+def _why_data(why: Why) -> dict[str, Any]:
+    state, reading = why.state(), why.whole
     return {
         "died_at": reading.died_at,
         "picture": reading.picture(),
@@ -328,26 +334,8 @@ def _why_data(why: Why, reading: Reading) -> dict[str, Any]:
     }
 
 
-def _details(result: dict[str, Any]) -> list[Text]:
-    lines = []
-    if result["picture"]:
-        lines += [Text(f"    {line}", no_wrap=True, overflow="crop") for line in result["picture"].split("\n")]
-    if result["died_at"] is not None:
-        end = " or the end of the text" if result["may_end"] else ""
-        lines.append(Text(f"  expected: {clip(result['expected'] or 'nothing', 70)}{end}"))
-    for one in result["forbidden_by"][:3]:
-        lines.append(Text(f"  forbidden by: {clip(one['what'], 150)}"))
-    if result["rules"] and not result["forbidden_by"]:
-        lines.append(Text(f"  waiting: {clip(', '.join(result['rules']), 85)}"))
-    if result["note"]:
-        lines.append(Text(f"  {result['note']}"))
-    if result["did_you_mean"]:
-        lines.append(Text(f"  did you mean: {clip('   '.join(result['did_you_mean']), 80)}"))
-    if result["forced"]:
-        lines.append(Text(f"  must follow: {clip(result['forced'], 80)}"))
-    if result["shortest_end"]:
-        lines.append(Text(f"  shortest end: {clip(result['shortest_end'], 80)}"))
-    return lines
+def _details(why: Why) -> Group:
+    return Group(*(Text(clip(line, LINE), no_wrap=line.endswith("^"), overflow="crop") for line in why.lines()))
 
 
 def _legend(console: Console, text: str) -> None:

@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from visualizers.glyphs import clip, glyph
+from visualizers.glyphs import glyph
 from workbench.cli.common import (
     DIFFERENT,
     AsJson,
@@ -169,25 +167,11 @@ def _print_generation(made: Generation, steps: bool) -> None:
     )
     if mask_us:
         console.print(Text(f"mask: median {mask_us[len(mask_us) // 2]:.1f} µs, largest {mask_us[-1]:.0f} µs", "dim"))
-    if not steps:
-        return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for name in ("step", "token", "its p", "mass", "allowed", "favourite"):
-        table.add_column(name, justify="left" if name in ("token", "favourite") else "right", no_wrap=True)
-    for step in made.steps:
-        favourite = step.alternatives[0] if step.alternatives else None
-        shown = "" if favourite is None or favourite.token_id == step.token_id else clip(glyph(favourite.token), 20)
-        style = "" if favourite is None or favourite.allowed else "red"
-        numbers = f"{step.probability:.3f}", f"{step.feasible_mass:.3f}", f"{step.allowed_count:,}"
-        table.add_row(str(step.index), Text(clip(glyph(step.token), 24)), *numbers, Text(shown, style))
-    console.print(table)
-    console.print(
-        Text(
-            "  its p: probability the model gave to the token; mass: to all that the grammar allowed;\n"
-            "  favourite: the model's first choice where it was another one, red where the grammar refused it",
-            "dim",
-        )
-    )
+    if steps:
+        from workbench.reports.cockpit import STEPS_LEGEND, steps_table
+
+        console.print(steps_table(made.steps))
+        console.print(Text(STEPS_LEGEND, "dim"))
 
 
 # -- a notebook -------------------------------------------------------------------------------------------------------

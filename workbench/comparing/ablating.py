@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError
+from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import clip, html_escape
 from workbench.comparing.factorial import contrasts, subsets
 from workbench.languages import Source
@@ -116,7 +117,7 @@ class Effect:
 
 
 @dataclass(frozen=True, repr=False)
-class Ablation:
+class Ablation(Table):
     """What `ablate` measured so far.  `texts` are what was written, `note` says on what and with what."""
 
     source: Source
@@ -215,16 +216,13 @@ class Ablation:
                 found.append(Effect(named, metric, math.nan, ratio, *ends, len(whole), refused))
         return tuple(found)
 
-    def to_frame(self) -> pd.DataFrame:
+    def rows(self) -> list[dict[str, Any]]:
         """One row for each variant and repeat, times in microseconds; `summary()` has them beside each other."""
-        import pandas as pd
-
-        rows = [
+        return [
             {"without": trial.without, "repeat": trial.repeat, "masks": trial.masks, "refused": trial.refused}
             | {f"{metric}, µs": trial.value(metric) for metric in METRICS}
             for trial in self.trials
         ]
-        return pd.DataFrame(rows)
 
     def summary(self) -> pd.DataFrame:
         """One row for each variant and metric: the average, and how many times slower it is, with its interval; then

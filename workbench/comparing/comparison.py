@@ -19,8 +19,9 @@ from visualizers.glyphs import clip, glyph
 from workbench.comparing.differences import Difference, Judge, find_differences
 from workbench.comparing.grammars import peer_note
 from workbench.comparing.sides import Answer, Common, EngineSpec, Missing, Side, ask, common_ids, open_engines
-from workbench.comparing.tables import FOLD, RIGHT, as_text, duration, grid, legend
+from workbench.comparing.tables import FOLD, RIGHT, duration, grid, legend
 from workbench.languages import Source
+from workbench.reports.record import Printed
 from workbench.session.matching import bytes_of
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
@@ -56,7 +57,7 @@ class Pair:
         return all(difference.kind == "mask only" for difference in self.differences)
 
 
-class Comparison:
+class Comparison(Printed):
     """What `compare` found.  Displays itself; `differences` are grouped, `to_frame()` has a row for each token.
 
     answers: one a side.  missing: engines that could not be opened.  pairs: the first side that has a mask, at each
@@ -244,9 +245,6 @@ class Comparison:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from _tables(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(as_text(self))
 
     def __repr__(self) -> str:
         sides = ", ".join(answer.side.label for answer in self.answers)

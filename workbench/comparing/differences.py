@@ -28,7 +28,7 @@ from workbench.languages import Source
 from workbench.peers.base import Constraint, RefusedError
 from workbench.provenance import forbidding, provenance
 from workbench.session import Session
-from workbench.session.matching import possible_bytes
+from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import byte_ranges, describe_bytes
 from workbench.tokenizers import Tokenizer
 
@@ -172,17 +172,14 @@ class Judge:
         found = forbidding(session.inspect, data[len(after) :], budget_ms=PLACE_MS)
         return tuple(str(place) for place in found)[:RULES]
 
-    def at(self, data: bytes) -> GrammarMatcher | None:
-        """A matcher that has read `data` from here; None where that cannot be."""
-        if self.matcher is None:
-            return None
+    def along(self, data: bytes) -> tuple[GrammarMatcher, int]:
+        """A matcher that has read from here what can be read of `data`, and how many bytes these are."""
+        assert self.matcher is not None
         probe = self.matcher.fork()
-        return probe if probe.accept_string(data) else None
+        return probe, read_bytes(probe, data)
 
 
-def find_differences(
-    allowing: Answer, refusing: Answer, common: Bits, judge: Judge, *, label: str | None = None
-) -> list[Difference]:
+def find_differences(allowing: Answer, refusing: Answer, common: Bits, judge: Judge) -> list[Difference]:
     """What `allowing` allows and `refusing` does not, grouped, most tokens first.  Both must have a mask."""
     assert allowing.allowed is not None
     assert refusing.allowed is not None
@@ -193,7 +190,7 @@ def find_differences(
     hollow = _asked(allowing.constraint, ids, wanted=False) - hidden
     found: list[Difference] = []
     sure = [int(token) for token in ids if int(token) not in hidden and int(token) not in hollow]
-    found += _grouped("refused", sure, labels, refusing, vocabulary, common, judge)
+    found += _grouped(sure, labels, refusing, vocabulary, common, judge)
     if hidden:
         why = f"{labels[1]} takes them all the same: its mask holds one way to cut the text, not all."
         found.append(_plain("mask only", sorted(hidden), labels, vocabulary, why))
@@ -216,7 +213,6 @@ def _asked(constraint: Constraint | None, ids: Any, *, wanted: bool) -> set[int]
 
 
 def _grouped(
-    kind: Kind,
     ids: list[int],
     labels: tuple[str, str],
     refusing: Answer,
@@ -250,7 +246,7 @@ def _grouped(
         parting = bytes(sorted({member.data[member.place] for member in some}))
         made.append(
             Difference(
-                kind,
+                "refused",
                 *labels,
                 after=some[0].data[: some[0].place],
                 parting=parting,
@@ -320,9 +316,9 @@ class _Reason:
 
 
 def _reason(judge: Judge, member: _Member) -> _Reason:
-    at = judge.at(member.data[: member.place + 1 if member.ours else member.place])
-    if at is None:
+    if judge.matcher is None:
         return _Reason(None)
+    at, _ = judge.along(member.data[: member.place + 1 if member.ours else member.place])
     items = at.frontier().items
     chosen = [item for item in items if item.scannable] or list(items)
     rules = tuple(dict.fromkeys(item.rule for item in chosen))[:RULES]

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
+from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import glyph, html_escape
-from workbench.comparing.tables import as_text, legend
+from workbench.comparing.tables import legend
+from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderResult
 
 __all__ = ["Finding", "FindingKind", "Hunt", "Verdict"]
@@ -131,7 +132,7 @@ class Finding:
 
 
 @dataclass
-class Hunt:
+class Hunt(Printed, Table):
     """A finished (or interrupted) search.
 
     findings: in the order found.  engines: labels, the first is the one the others are held against.  refusals: engines
@@ -151,11 +152,9 @@ class Hunt:
     seconds: float = 0.0
     interrupted: bool = False
 
-    def to_frame(self) -> pd.DataFrame:
+    def rows(self) -> list[dict[str, Any]]:
         """One row for each finding."""
-        import pandas as pd
-
-        return pd.DataFrame([finding.to_dict() for finding in self.findings])
+        return [finding.to_dict() for finding in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -170,14 +169,11 @@ class Hunt:
             "interrupted": self.interrupted,
             "refusals": self.refusals,
             "notes": self.notes,
-            "findings": [finding.to_dict() for finding in self.findings],
+            "findings": self.rows(),
         }
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from _tables(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(as_text(self))
 
     def _repr_html_(self) -> str:
         cell = "padding:2px 10px 2px 0;text-align:left;vertical-align:top"
@@ -238,7 +234,7 @@ def _tables(hunt: Hunt) -> Iterator[Any]:
 
 def _finding(number: int, finding: Finding) -> Iterator[Any]:
     yield Text.assemble((f"{number}. ", "bold"), finding.headline)
-    table = Table(box=None, show_header=False, padding=(0, 1, 0, 3))
+    table = RichTable(box=None, show_header=False, padding=(0, 1, 0, 3))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for name, value in finding.lines():

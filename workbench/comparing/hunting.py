@@ -387,9 +387,7 @@ class _Search:
         judge = Judge(self.source, self.tokenizer, data)
         if judge.matcher is None:
             return True
-        read = len(judge.paths([token])[0]) - 1 if token else 0
-        at = judge.at(token[:read])
-        assert at is not None
+        at, read = judge.along(token)
         rules = tuple(sorted({item.rule for item in at.frontier().items if item.scannable}))
         sort = _sort_of_byte(token[read : read + 1] or token[:1])
         return self.is_new((kind, goes_on.label, refuses.label, rules, sort))
@@ -403,9 +401,7 @@ class _Search:
             may = judge.may_end()
             possible = describe_bytes(possible_bytes(judge.matcher))
             return f"the text may {'' if may else 'not '}end here; expected: {clip(possible, 80)}"
-        read = len(judge.paths([token])[0]) - 1
-        at = judge.at(token[:read])
-        assert at is not None
+        at, read = judge.along(token)
         items = at.frontier().items
         rules = ", ".join(dict.fromkeys(item.rule for item in items if item.scannable or read == len(token)))
         if read == len(token):

@@ -9,22 +9,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rich import box
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["FOLD", "RIGHT", "WIDTH", "as_text", "duration", "grid", "legend"]
-
-WIDTH: Final = 100
-
-
-def as_text(thing: object, width: int = WIDTH) -> str:
-    """What `thing` looks like in a terminal of `width` columns, without colours."""
-    console = Console(width=width, color_system=None, force_terminal=False, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(thing)
-    return capture.get().rstrip("\n")
+__all__ = ["FOLD", "RIGHT", "duration", "grid", "legend"]
 
 
 def grid(*columns: tuple[str, dict[str, Any]], title: str = "") -> Table:

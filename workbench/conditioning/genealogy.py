@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from kernels_core.inspect.snapshots import Table
 from workbench.conditioning.arrays import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Genealogy", "Generation"]
 
@@ -38,7 +36,7 @@ class Generation:
 
 
 @dataclass(frozen=True)
-class Genealogy:
+class Genealogy(Table):
     """The generations of each run, in order."""
 
     runs: tuple[tuple[Generation, ...], ...]
@@ -47,11 +45,9 @@ class Genealogy:
         """Of each particle at the end, which particle of the beginning it comes from."""
         return first_ancestors([generation.parents for generation in self.runs[run]])
 
-    def to_frame(self) -> pd.DataFrame:
+    def rows(self) -> list[dict[str, Any]]:
         """One row for each particle of each step of each run."""
-        import pandas as pd
-
-        rows: list[dict[str, Any]] = [
+        return [
             {
                 "run": run,
                 "step": step,
@@ -66,7 +62,6 @@ class Genealogy:
             for step, generation in enumerate(generations)
             for particle, parent in enumerate(generation.parents)
         ]
-        return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
         resampled = [sum(generation.resampled for generation in run) for run in self.runs]

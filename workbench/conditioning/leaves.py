@@ -20,20 +20,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from json.decoder import JSONDecodeError
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from workbench.languages.positions import JsonSyntaxError, read_value
 
 if TYPE_CHECKING:
     from workbench.generation.trace import Generation
 
-__all__ = ["Leaf", "confidences", "leaves_within"]
+__all__ = ["Leaf", "confidences", "leaves_of", "leaves_within"]
 
-_Reading: TypeAlias = Generator[tuple[str, Any, int, int], None, int]
-_DECODER = json.JSONDecoder()
-_SPACE = " \t\n\r"
-_HALF_NUMBERS = {".", *(mark + sign for mark in "eE" for sign in ("", "+", "-"))}  # what stands behind one that was cut
+_Ended: TypeAlias = tuple[str, Any, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ def confidences(generation: Generation) -> dict[str, Leaf]:
         for step in generation.steps
     ]
     found = {}
-    for pointer, value, first, past in _leaves(text):
+    for pointer, value, first, past in leaves_of(text):
         start, end = offsets[first], offsets[past]
         steps = [number for number, (left, right) in enumerate(spans) if left < end and right > start]
         under = [_under_grammar(generation, number) for number in steps]
@@ -99,26 +97,41 @@ def confidences(generation: Generation) -> dict[str, Leaf]:
     return found
 
 
-def leaves_within(text: str) -> Iterator[tuple[str, Any, int, int]]:
+def leaves_within(text: str) -> Iterator[_Ended]:
     """Pointer, value and the places of its characters, of the leaves of each JSON object that stands in a text.
 
     The text need not be JSON itself: a call stands in a tag.  What only looks like an object has no leaves.
     """
     place = text.find("{")
     while place >= 0:
-        found, end = [], place + 1
-        reading = _value(text, place, "")
         try:
-            while True:
-                found.append(next(reading))
-        except StopIteration as done:
-            end = done.value
-        except _CutError:
-            end = len(text)
-        except ValueError:
-            found = []
-        yield from found
+            found, end = _ended(text, place)
+            yield from found
+        except JsonSyntaxError:
+            end = place + 1
         place = text.find("{", end)
+
+
+def leaves_of(text: str) -> list[_Ended]:
+    """Pointer, value and the places of its characters, of each leaf of a JSON text that has ended."""
+    found, end = _ended(text, 0)
+    if text[end:].strip(" \t\n\r"):
+        raise JsonSyntaxError("there is more behind the value", text, end)
+    return found
+
+
+def _ended(text: str, start: int) -> tuple[list[_Ended], int]:
+    """The leaves of the value at `start` that have ended, and the place behind it; the text's end where it is cut."""
+    entries, end, error = read_value(text, start)
+    if error is not None and not error.cut:
+        raise error
+    # What stands at the very end of a text that was cut may go on.
+    leaves = [
+        (pointer[1:], json.loads(text[entry.start : entry.end]), entry.start, entry.end)
+        for pointer, entry in entries.items()
+        if text[entry.start] not in "{[" and (error is None or entry.end < len(text))
+    ]
+    return leaves, end if error is None else len(text)
 
 
 def _under_grammar(generation: Generation, number: int) -> float:
@@ -128,98 +141,3 @@ def _under_grammar(generation: Generation, number: int) -> float:
         return 0.0
     mass = math.log(step.feasible_mass) if step.feasible_mass > 0 else -math.inf
     return min(0.0, step.logprob - mass) if mass != -math.inf else -math.inf
-
-
-def _leaves(text: str) -> Iterator[tuple[str, Any, int, int]]:
-    """Pointer, value and the places of its characters, of each leaf that has ended."""
-    try:
-        end = yield from _value(text, _after_space(text, 0), "")
-    except _CutError:
-        return
-    if _after_space(text, end) != len(text):
-        raise ValueError(f"there is more behind the JSON text, at character {_after_space(text, end)}")
-
-
-class _CutError(Exception):
-    """The text ends inside a value."""
-
-
-def _value(text: str, place: int, pointer: str) -> _Reading:
-    """The leaves of the value at `place`; returns the place behind it."""
-    if place >= len(text):
-        raise _CutError
-    if text[place] in "{[":
-        end = yield from _members(text, place, pointer)
-        return end
-    try:
-        value, end = _DECODER.raw_decode(text, place)
-    except JSONDecodeError as error:
-        if _may_be_cut(text[place:]):
-            raise _CutError from None
-        raise ValueError(f"the text is no JSON at character {error.pos}: {error.msg}") from None
-    if (pointer and end == len(text)) or text[end:] in _HALF_NUMBERS:
-        raise _CutError  # a number may go on; whatever it is, its object or array has not ended
-    yield pointer, value, place, end
-    return end
-
-
-def _members(text: str, place: int, pointer: str) -> _Reading:
-    """The leaves of the object or array at `place`; returns the place behind it."""
-    named, close = text[place] == "{", "}" if text[place] == "{" else "]"
-    place = _after_space(text, place + 1)
-    number = 0
-    while True:
-        if place >= len(text):
-            raise _CutError
-        if text[place] == close and not number:
-            return place + 1
-        name = str(number)
-        if named:
-            name, place = _name(text, place)
-        place = yield from _value(text, place, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}")
-        place = _after_space(text, place)
-        if place >= len(text):
-            raise _CutError
-        if text[place] == close:
-            return place + 1
-        _expect(text, place, ",")
-        place = _after_space(text, place + 1)
-        number += 1
-
-
-def _name(text: str, place: int) -> tuple[str, int]:
-    """A member's name, and the place of its value."""
-    _expect(text, place, '"')
-    try:
-        name, end = _DECODER.raw_decode(text, place)
-    except JSONDecodeError as error:
-        if _may_be_cut(text[place:]):
-            raise _CutError from None
-        raise ValueError(f"the text is no JSON at character {error.pos}: {error.msg}") from None
-    place = _after_space(text, end)
-    if place >= len(text):
-        raise _CutError
-    _expect(text, place, ":")
-    return str(name), _after_space(text, place + 1)
-
-
-def _may_be_cut(rest: str) -> bool:
-    """Whether what cannot be read is the beginning of a leaf, and the text ends in it."""
-    if rest[0] == '"':
-        return not any(
-            mark == '"' and (len(rest[:at]) - len(rest[:at].rstrip("\\"))) % 2 == 0
-            for at, mark in enumerate(rest)
-            if at
-        )
-    return any(word.startswith(rest) for word in ("true", "false", "null", "-"))
-
-
-def _expect(text: str, place: int, mark: str) -> None:
-    if text[place] != mark:
-        raise ValueError(f"the text is no JSON: {mark!r} must come at character {place}, not {text[place]!r}")
-
-
-def _after_space(text: str, place: int) -> int:
-    while place < len(text) and text[place] in _SPACE:
-        place += 1
-    return place

@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.conditioning.arrays import FloatArray, log_sum_exp
 from workbench.conditioning.genealogy import Genealogy
+from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ __all__ = ["Samples", "total_variation"]
 
 
 @dataclass(frozen=True, repr=False)
-class Samples:
+class Samples(Printed):
     """Texts of a language, weighted so that together they follow p(text | text in the language).
 
     texts, tokens: of each draw, its text and its token ids (the stop token at the end included).
@@ -146,10 +147,6 @@ class Samples:
         lines += [f"  {weight:7.2%}  {text!r}" for text, weight in list(self.distribution().items())[:20]]
         more = len(self.distribution()) - 20
         return "\n".join(lines + ([f"  and {more:,} more"] if more > 0 else []))
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """In IPython's terminal: as `print` shows it."""
-        printer.text(repr(self) if cycle else str(self))
 
     def _repr_html_(self) -> str:
         from workbench.conditioning.figures import table_html

@@ -5,7 +5,6 @@ Read on: `walk.py`.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,6 +13,7 @@ import numpy as np
 from kernels_core.errors import TokenizerError
 from workbench.conditioning.tree import Prefix, PrefixTree
 from workbench.conditioning.walk import Following
+from workbench.next.lexicon import Run, lexicon
 
 __all__ = ["ListedTexts"]
 
@@ -26,14 +26,10 @@ class ListedTexts:
         self.tree = tree
         self._texts = tuple(dict.fromkeys(texts))
         self._ends = ends
-        self._vocabulary = info.decoded_vocab
         self._stops = list(info.stop_token_ids)
         if ends == "stop" and not self._stops:
             raise TokenizerError('the vocabulary has no stop token, so no text ends: ask with ends="prefix"')
-        special = {*info.special_token_ids, *self._stops}
-        spelled = [token for token, text in enumerate(self._vocabulary) if text and token not in special]
-        self._sorted = sorted(spelled, key=lambda token: self._vocabulary[token])
-        self._keys = [self._vocabulary[token] for token in self._sorted]
+        self._words = lexicon(info)
 
     def following(self, prefix: Prefix) -> Following:
         """Tokens inside one of the texts lead on; what ends one, or runs past its end, is found here."""
@@ -49,11 +45,11 @@ class ListedTexts:
                     end = self.tree.child(prefix, token, ended=True)
                     found.append((text, end, end.log_prob))
             elif self._ends == "prefix" and left:
-                over = self._beginning_with(left)
+                over = self._ids(self._words.beginning(left))
                 if over:
                     found.append((text, None, prefix.log_prob + float(np.logaddexp.reduce(log_probs[over]))))
             for length in range(1, len(left) + (self._ends == "stop")):
-                inside.update(self._spelling(left[:length]))
+                inside.update(self._ids(self._words.spelling(left[:length])))
         ids = np.array(sorted(inside), dtype=np.int64)
         return Following(found, ids, log_probs[ids])
 
@@ -63,16 +59,5 @@ class ListedTexts:
     def prepare(self, prefixes: Sequence[Prefix]) -> None:
         """Nothing is computed beforehand."""
 
-    def _spelling(self, text: bytes) -> list[int]:
-        """The tokens that are `text`: there may be several."""
-        first = bisect_left(self._keys, text)
-        past = bisect_left(self._keys, text + b"\0")
-        return self._sorted[first:past]
-
-    def _beginning_with(self, text: bytes) -> list[int]:
-        """The tokens that begin with `text`, itself among them."""
-        first = bisect_left(self._keys, text)
-        past = first
-        while past < len(self._keys) and self._keys[past].startswith(text):
-            past += 1
-        return self._sorted[first:past]
+    def _ids(self, run: Run) -> list[int]:
+        return [int(token) for token in self._words.ids[slice(*run)]]

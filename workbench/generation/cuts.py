@@ -19,16 +19,13 @@ import heapq
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from kernels_core.inspect.snapshots import Table
 from workbench.generation.model import LanguageModel
 from workbench.next.lexicon import lexicon
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 __all__ = ["CutOfText", "Cuts", "find_cuts"]
 
@@ -48,7 +45,7 @@ class CutOfText:
 
 
 @dataclass(frozen=True, repr=False)
-class Cuts:
+class Cuts(Table):
     """The cuts of a text that were found, likeliest first; a text is as likely as all its cuts together.
 
     log_least, log_most: bounds of the log probability of the text over all its cuts, seen or not.  passes: how often
@@ -86,7 +83,7 @@ class Cuts:
         return seen, max(seen, 1.0 - math.exp(self.chosen.logprob - self.log_most))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each cut."""
+        """One row for each cut; `share` is of what was found."""
         return [
             {
                 "tokens": " ".join(repr(token.decode(errors="replace"))[1:-1] or "''" for token in one.tokens),
@@ -98,12 +95,6 @@ class Cuts:
             }
             for one in self.found
         ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a `pandas.DataFrame`; `share` is of what was found."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernels_core.inspect.snapshots import Table
 from workbench.generation.trace import Generation
 from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from workbench.generation.loop import Constraint
     from workbench.generation.model import LanguageModel, Prompt
 
@@ -35,7 +34,7 @@ def parting(one: Generation, other: Generation) -> int:
 
 
 @dataclass(frozen=True)
-class SideBySide(Printed):
+class SideBySide(Printed, Table):
     """The same prompt, seed and settings under several grammars, or none: `runs` by name, in order.
 
     Shows itself as strips under each other, aligned from the first token to where each parts from the first run.
@@ -72,12 +71,6 @@ class SideBySide(Printed):
             }
             for name, run in self.runs.items()
         ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a `pandas.DataFrame`."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}: {len(run)} tokens" for name, run in self.runs.items())

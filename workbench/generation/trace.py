@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.inspect.fills import CacheRecord
+from kernels_core.inspect.snapshots import Table
 from workbench.chrome_trace import run_events, write_events
 from workbench.generation.refusals import refusals
 from workbench.generation.step import Alternative, Step
@@ -52,7 +53,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Generation(Record):
+class Generation(Record, Table):
     """A finished (or interrupted) generation.
 
     `finish_reason`: "stop" (the model drew a stop token, or a stop string appeared), "length" (`max_tokens` or the
@@ -192,8 +193,4 @@ class Generation(Record):
 
     def to_frame(self) -> pd.DataFrame:
         """The steps as a `pandas.DataFrame`, one row for each token."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.rows())
-        frame.index.name = "step"
-        return frame
+        return super().to_frame().rename_axis("step")

@@ -14,9 +14,7 @@ from workbench.languages.warnings import warn_of
 __all__ = ["compile_output"]
 
 
-def compile_output(
-    anything: object, compiler: GrammarCompiler, language: str | None = None, *, for_a_model: bool = False
-) -> CompiledGrammar:
+def compile_output(anything: object, compiler: GrammarCompiler, *, for_a_model: bool = False) -> CompiledGrammar:
     """Whatever describes an output (`Source.of`), compiled by `compiler`, with a `GrammarWarning` for each keyword that
     looks misspelt, and for each note of the engine; for_a_model: as `Source.for_a_model` has it.
 
@@ -31,7 +29,7 @@ def compile_output(
                 "compile it for that, or pass the Grammar itself"
             )
         return anything
-    source = Source.of(anything, language)
+    source = Source.of(anything)
     if isinstance(anything, Grammar):
         with told_elsewhere():
             made = compiler.compile_grammar(anything)

@@ -15,16 +15,18 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NoReturn
+from string import hexdigits
+from typing import Any, NoReturn
 
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema.problems import child
 
-__all__ = ["Entry", "JsonSyntaxError", "JsonText", "child", "parts_of", "read_json"]
+__all__ = ["Entry", "JsonSyntaxError", "JsonText", "child", "parts_of", "read_json", "read_value", "value_at"]
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_HALF_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.|(?:\.[0-9]+)?[eE][+-]?)")
 _WORD = re.compile(r"[^\s,:{}\[\]\"]+")
 _HEX = re.compile(r"[0-9A-Fa-f]{4}")
 _CONSTANTS = ("true", "false", "null")
@@ -33,12 +35,18 @@ _CONTROL = {"\n": "a line break", "\t": "a tab", "\r": "a carriage return"}
 
 
 class JsonSyntaxError(GrammarSyntaxError):
-    """A text is no JSON.  `cure` says what to write instead; place and picture are those of `GrammarSyntaxError`."""
+    """A text is no JSON.  `cure` says what to write instead; place and picture are those of `GrammarSyntaxError`.
 
-    def __init__(self, reason: str, source: str, offset: int, cure: str = "", end: int | None = None) -> None:
+    cut: the text ends inside a value, and more text could mend it.
+    """
+
+    def __init__(
+        self, reason: str, source: str, offset: int, cure: str = "", end: int | None = None, *, cut: bool = False
+    ) -> None:
         super().__init__(reason, source, offset, language="JSON")
         self.cure = cure
         self.end = end
+        self.cut = cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,13 @@ class Entry:
 def parts_of(pointer: str) -> tuple[str, ...]:
     """The keys and indices of a pointer, from the top; the inverse of `child`."""
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+
+
+def value_at(value: Any, pointer: str) -> Any:
+    """What stands at `pointer` in a JSON value; `LookupError` or `ValueError` where nothing does."""
+    for part in parts_of(pointer):
+        value = value[int(part)] if isinstance(value, list | tuple) else value[part]
+    return value
 
 
 @dataclass(frozen=True)
@@ -128,6 +143,16 @@ def read_json(text: str) -> JsonText:
     return _Reader(text).read()
 
 
+def read_value(text: str, start: int) -> tuple[dict[str, Entry], int, JsonSyntaxError | None]:
+    """The value at `start` as far as it can be read: those inside that have ended, where it ends, and what is wrong."""
+    reader = _Reader(text, start)
+    try:
+        reader.value()
+    except JsonSyntaxError as error:
+        return reader.entries, reader.at, error
+    return reader.entries, reader.at, None
+
+
 class _Open:
     """An object or array that is not closed yet."""
 
@@ -138,14 +163,23 @@ class _Open:
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
-        self.at = 0
+        self.at = start
         self.entries: dict[str, Entry] = {}
         self.stack: list[_Open] = []
         self.left = MAX_POINTERS
 
     def read(self) -> JsonText:
+        """One value and nothing else."""
+        self.value()
+        self._blanks()
+        if self.at < len(self.text):
+            self._comment()
+            self._fail("something follows the end of the JSON value", "one text holds one value: remove what follows")
+        return JsonText(self.text, self.entries)
+
+    def value(self) -> None:
         """The loop: one value, then what may follow it, until the stack is empty."""
         pointer: str = "#"
         key: tuple[int, int] | None = None
@@ -169,11 +203,11 @@ class _Reader:
                 self.entries[pointer] = Entry(start, self.at, key)
             following = self._after()
             if following is None:
-                return JsonText(self.text, self.entries)
+                return
             pointer, key = following
 
     def _after(self) -> tuple[str, tuple[int, int] | None] | None:
-        """Behind a value: the next member's pointer and key, or None at the end of the text."""
+        """Behind a value: the next member's pointer and key, or None behind the outermost."""
         while self.stack:
             self._blanks()
             top = self.stack[-1]
@@ -191,16 +225,14 @@ class _Reader:
                 self._close()
                 continue
             self._unclosed(top, found)
-        self._blanks()
-        if self.at < len(self.text):
-            self._comment()
-            self._fail("something follows the end of the JSON value", "one text holds one value: remove what follows")
         return None
 
     def _unclosed(self, top: _Open, found: str) -> NoReturn:
         opening, closing = self.text[top.start], "}" if self.text[top.start] == "{" else "]"
         if not found:
-            self._fail(f'"{opening}" is never closed', f'write the missing "{closing}" at the end', at=top.start)
+            self._fail(
+                f'"{opening}" is never closed', f'write the missing "{closing}" at the end', at=top.start, cut=True
+            )
         self._comment()
         if found in "}]":
             self._fail(
@@ -228,7 +260,8 @@ class _Reader:
         self._blanks()
         if self._peek() != ":":
             self._comment()
-            self._fail(f'":" is missing behind the name "{name}"', 'a member is "name": value')
+            cut = self.at == len(self.text)
+            self._fail(f'":" is missing behind the name "{name}"', 'a member is "name": value', cut=cut)
         self.at += 1
         return child(top.pointer, name), (start, end)
 
@@ -279,14 +312,16 @@ class _Reader:
                 return "".join(pieces)
             if found != "\\":
                 if found == "" or found == "\n":
-                    self._fail("the string is never closed", "write the missing \" at the string's end", at=start)
+                    cure = "write the missing \" at the string's end"
+                    self._fail("the string is never closed", cure, at=start, cut=not found)
                 spelt = json.dumps(found)[1:-1]
                 what = _CONTROL.get(found, "a control character")
                 self._fail(f"{what} inside a string", f"write it as the escape {spelt}", at=at)
             escape = text[at + 1 : at + 2]
             if escape == "u":
                 if _HEX.match(text, at + 2) is None:
-                    self._fail("\\u takes four hex digits", "as in \\u00e9", at=at)
+                    cut = at + 6 > len(text) and not text[at + 2 :].strip(hexdigits)
+                    self._fail("\\u takes four hex digits", "as in \\u00e9", at=at, cut=cut)
                 pieces.append(self._unit(at))
                 at += 6
                 if 0xD800 <= ord(pieces[-1]) < 0xDC00 and text[at : at + 2] == "\\u" and _HEX.match(text, at + 2):
@@ -297,7 +332,8 @@ class _Reader:
                 continue
             if not escape or escape not in '"\\/bfnrt':
                 shown = f"\\{escape}"
-                self._fail(f"{shown} is no escape of JSON", f"for a backslash write \\\\, as in \\{shown}", at=at)
+                cure = f"for a backslash write \\\\, as in \\{shown}"
+                self._fail(f"{shown} is no escape of JSON", cure, at=at, cut=not escape)
             pieces.append({"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(escape, escape))
             at += 2
 
@@ -306,8 +342,10 @@ class _Reader:
 
     # -- what is wrong --------------------------------------------------------------------------------------------
 
-    def _fail(self, reason: str, cure: str = "", *, at: int | None = None, end: int | None = None) -> NoReturn:
-        raise JsonSyntaxError(reason, self.text, self.at if at is None else at, cure, end)
+    def _fail(
+        self, reason: str, cure: str = "", *, at: int | None = None, end: int | None = None, cut: bool = False
+    ) -> NoReturn:
+        raise JsonSyntaxError(reason, self.text, self.at if at is None else at, cure, end, cut=cut)
 
     def _comment(self) -> None:
         if self.text.startswith(("//", "/*", "#"), self.at):
@@ -336,13 +374,16 @@ class _Reader:
             cure = "write a digit behind the point"
         elif "_" in word:
             cure = "remove the underscores"
-        self._fail(f"{word[:40]} is no JSON number", cure or 'a text is written in double quotes: "..."', end=end)
+        cut = end == len(self.text) and _HALF_NUMBER.fullmatch(word) is not None
+        self._fail(
+            f"{word[:40]} is no JSON number", cure or 'a text is written in double quotes: "..."', end=end, cut=cut
+        )
 
     def _no_value(self, found: str, word: str) -> NoReturn:
         if not found:
             if self.stack:
                 self._unclosed(self.stack[-1], "")
-            self._fail("there is nothing here", "write a JSON value, such as {}")
+            self._fail("there is nothing here", "write a JSON value, such as {}", cut=True)
         self._comment()
         end = self.at + len(word) if word else None
         if found == "'":
@@ -364,4 +405,7 @@ class _Reader:
             self._fail(f"{word} is written {lower} in JSON", f"write {lower}", end=end)
         if found == "\ufeff":
             self._fail("a byte order mark", "save the file as UTF-8 without a mark")
-        self._fail(f"{word[:40] or found} is no JSON value", 'a text is written in double quotes: "..."', end=end)
+        cut = end == len(self.text) and any(whole.startswith(word) for whole in (*_CONSTANTS, "-"))
+        self._fail(
+            f"{word[:40] or found} is no JSON value", 'a text is written in double quotes: "..."', end=end, cut=cut
+        )

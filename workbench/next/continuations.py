@@ -20,7 +20,8 @@ from typing import Final
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from workbench.next.kinds import BLANKS, Kind, kind_of, names_a_key
-from workbench.next.probes import live_bytes, open_end, state_key
+from workbench.next.probes import open_end, state_key
+from workbench.session.matching import possible_bytes
 
 __all__ = ["Continuation", "Exploration", "explore"]
 
@@ -132,16 +133,16 @@ class _Explorer:
         separators = self._things(matcher, b"", quote, before)
         if quote:
             return
-        live = bytearray(live_bytes(matcher))
+        live = bytearray(possible_bytes(matcher))
         for lead, after in self._through_blanks(matcher, live):
-            separators += self._things(after, lead, b"", lead[-1:], only=set(live_bytes(after)) - set(live))
-            live += live_bytes(after)
+            separators += self._things(after, lead, b"", lead[-1:], only=set(possible_bytes(after)) - set(live))
+            live += possible_bytes(after)
         for lead, after in separators:
             self._things(after, lead, b"", lead[-1:])
-            live = bytearray(live_bytes(after))
+            live = bytearray(possible_bytes(after))
             for blanks, further in self._through_blanks(after, live):
-                self._things(further, lead + blanks, b"", blanks[-1:], only=set(live_bytes(further)) - set(live))
-                live += live_bytes(further)
+                self._things(further, lead + blanks, b"", blanks[-1:], only=set(possible_bytes(further)) - set(live))
+                live += possible_bytes(further)
 
     # -- one place ---------------------------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ class _Explorer:
                 return unit if len(unit) == 1 else b""
             self._end(path, lead, quote, before)
             return b""
-        if unit == b"-" and not quote and live_bytes(path.at).strip(b"0123456789."):
+        if unit == b"-" and not quote and possible_bytes(path.at).strip(b"0123456789."):
             self._end(path, lead, quote, before)  # a sign between two things rather than the sign of a number
             return b""
         edges = self.edges(path.at)
@@ -224,7 +225,7 @@ class _Explorer:
         ]
         content = [values for values, _ in edges.content if _goes_on(unit, values, quote)]
         if len(unit) >= LONGEST or (content and path.beside is None):
-            members = live_bytes(path.at) if unit[:1] == b'"' else b"".join(content)
+            members = possible_bytes(path.at) if unit[:1] == b'"' else b"".join(content)
             text = lead + unit
             kind = kind_of(unit, members, before, quote)
             if kind == "string" and names_a_key(path.at, quote=b""):
@@ -259,7 +260,7 @@ class _Explorer:
         """Whether a word can end here although it can go on: a sign, a blank or the end of the text may follow."""
         if quote or path.unit[:1] in (b'"', b"<"):
             return False
-        return bool(path.at.is_completed()) or any(not _is_word(bytes((value,))) for value in live_bytes(path.at))
+        return bool(path.at.is_completed()) or any(not _is_word(bytes((value,))) for value in possible_bytes(path.at))
 
     def _differs(self, path: _Path) -> bool:
         """Whether a thing means something: what follows it leads elsewhere than what follows content beside it."""
@@ -270,8 +271,8 @@ class _Explorer:
             other = beside.fork()
             # The content beside the last byte is one byte behind.
             return not other.accept_string(last) or state_key(other) != state_key(path.at)
-        live = live_bytes(path.at)
-        if live != live_bytes(beside) or bool(path.at.is_completed()) != bool(beside.is_completed()):
+        live = possible_bytes(path.at)
+        if live != possible_bytes(beside) or bool(path.at.is_completed()) != bool(beside.is_completed()):
             return True
         signs = [sign for sign in (bytes((value,)) for value in live) if not _is_word(sign)]
         self._spend(2 * len(signs))
@@ -308,7 +309,7 @@ class _Explorer:
         if key in self._edges:
             return self._edges[key]
         by_target: dict[tuple[int, int], bytearray] = {}
-        live = live_bytes(matcher)
+        live = possible_bytes(matcher)
         high = bytes(value for value in live if value >= 0x80)
         whole = len(high) >= MANY
         probe = matcher.fork()
@@ -355,7 +356,7 @@ class _Explorer:
         looked = 0
         while queue and looked < BLANK_STATES:
             lead, at = queue.popleft()
-            for blank in sorted(set(live_bytes(at)) & set(BLANKS), key=_blank_order):
+            for blank in sorted(set(possible_bytes(at)) & set(BLANKS), key=_blank_order):
                 self._spend(1)
                 after = at.fork()
                 after.accept_string(bytes((blank,)))
@@ -364,7 +365,7 @@ class _Explorer:
                 seen.add(state_key(after))
                 looked += 1
                 further = lead + bytes((blank,))
-                new = set(live_bytes(after)) - set(live) - set(BLANKS)
+                new = set(possible_bytes(after)) - set(live) - set(BLANKS)
                 if new:
                     yield further, after
                 elif len(further) < BLANK_STATES and not _only_repeats(at, after):
@@ -377,12 +378,12 @@ def _blank_order(value: int) -> int:
 
 def _only_repeats(at: GrammarMatcher, after: GrammarMatcher) -> bool:
     """Whether more blanks only count on: the same bytes are possible, so what may come is known already."""
-    return live_bytes(at) == live_bytes(after) and len(live_bytes(at)) > 1
+    return possible_bytes(at) == possible_bytes(after) and len(possible_bytes(at)) > 1
 
 
 def _still(after: GrammarMatcher, content: bytes) -> bool:
     """Whether content goes on after a byte that may also begin something else: `<` in free text."""
-    return 2 * len(set(content) & set(live_bytes(after))) >= len(content)
+    return 2 * len(set(content) & set(possible_bytes(after))) >= len(content)
 
 
 def _kept(values: bytes, only: set[int] | None) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from kernels_core import GrammarMatcher
-from workbench.next.probes import live_bytes
+from workbench.session.matching import possible_bytes
 
 __all__ = ["BLANKS", "GROUPS", "Kind", "kind_of", "names_a_key"]
 
@@ -103,14 +103,14 @@ def names_a_key(matcher: GrammarMatcher, quote: bytes) -> bool:
         for _ in range(_TO_CLOSE):
             if at.accept_string(b'"'):
                 break
-            live = live_bytes(at)
+            live = possible_bytes(at)
             letter = next((value for value in live if bytes((value,)).isalnum()), live[0] if live else None)
             if letter is None or not at.accept_string(bytes((letter,))):
                 return False
         else:
             return False
     for _ in range(4):
-        live = live_bytes(at)
+        live = possible_bytes(at)
         if b":" in live:
             return not any(value in live for value in b",}]")
         blank = next((value for value in live if value in BLANKS), None)

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core import GrammarMatcher
-from kernels_core.display import Displayed
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
@@ -27,9 +26,11 @@ from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
 from workbench.next.probes import open_end, state_key
+from workbench.reports.record import Printed
 from workbench.session.result import byte_ranges, content
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table as RichTable
 
     from workbench.session.context import Context
@@ -92,7 +93,7 @@ class Group:
 
 
 @dataclass(frozen=True, repr=False)
-class NextTokens(Displayed, Table):
+class NextTokens(Printed, Table):
     """What may come next after `position` bytes, by meaning.
 
     `allowed` tokens are allowed by the mask: the sum of the groups' `tokens`, and `uncounted` ones that begin none of
@@ -214,17 +215,11 @@ class NextTokens(Displayed, Table):
             table.add_row(Text(group.name), Text(_listed(group)), f"{group.tokens:,}")
         return table
 
-    def __rich__(self) -> RichTable:
-        return self.table()
-
-    def __str__(self) -> str:
-        from rich.console import Console
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        console = Console(width=100, color_system=None, force_terminal=False)
-        with console.capture() as captured:
-            console.print(Text(repr(self)), self.table(), sep="\n")
-        return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
+        yield Text(repr(self))
+        yield self.table()
 
     def __repr__(self) -> str:
         names = ", ".join(f"{len(group.chips) + group.more} {group.name}" for group in self.groups) or "nothing"

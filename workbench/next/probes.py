@@ -1,4 +1,4 @@
-"""What is asked of a matcher at one place: the bytes it can read, the rules that wait, whether a quote is open.
+"""What is asked of a matcher at one place: the rules that wait, whether a quote is open.
 
 Read on: `workbench/next/continuations.py`, `workbench/next/rejections.py`.
 """
@@ -14,19 +14,13 @@ from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONGEST", "live_bytes", "open_end", "short_end", "state_key", "waiting_rules"]
+__all__ = ["LONGEST", "open_end", "short_end", "state_key", "waiting_rules"]
 
 MAX_RULES: Final = 6
 LONGEST: Final = 4_000
 """Bytes of an end; a longer one is of no use to a person."""
 MAX_TAG: Final = 64
-_ALL: Final = bytes(range(256))
 _TAG_BEGUN: Final = re.compile(rb"<[A-Za-z/|!_][^<>\s\"]*\Z")
-
-
-def live_bytes(matcher: GrammarMatcher) -> bytes:
-    """The bytes that can be read, ascending."""
-    return b"".join([_ALL[low : high + 1] for low, high in matcher.possible_bytes()])
 
 
 def state_key(matcher: GrammarMatcher) -> tuple[int, int]:

@@ -20,9 +20,12 @@ from workbench.next.lexicon import lexicon
 from workbench.next.probes import waiting_rules
 from workbench.next.rejections import SECONDS, Refusal, Rejections, rejections
 from workbench.provenance import SourcePlace, forbidding
+from workbench.reports.record import Printed
 from workbench.session.result import content
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
     from kernels_core.inspect.look import RestCaller
     from workbench.session.context import Context
 
@@ -38,7 +41,7 @@ _DIGITS: Final = frozenset(b"0123456789")
 
 
 @dataclass(frozen=True, repr=False)
-class Refusals(Table):
+class Refusals(Printed, Table):
     """The refused tokens in groups, many first.  `total` tokens die, `more` of them in groups not listed.
 
     `control` ids of the vocabulary write no text and are refused as well; with them all tokens of the vocabulary are
@@ -103,8 +106,7 @@ class Refusals(Table):
         control = f", and {self.control:,} control tokens, which write no text" if self.control else ""
         return f"Refusals({self.total:,} tokens in {len(self.groups)} groups{control})"
 
-    def __str__(self) -> str:
-        from rich.console import Console
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.table import Table as RichTable
         from rich.text import Text
 
@@ -114,10 +116,8 @@ class Refusals(Table):
         for row in self.rows()[:SHOWN]:
             cells = (row["read"] or "(here)", clip(row["fatal"], 24), clip(row["expected"], 30), row["by"])
             table.add_row(f"{row['count']:,}", *map(Text, cells))
-        console = Console(width=100, color_system=None, force_terminal=False)
-        with console.capture() as captured:
-            console.print(Text(repr(self)), table, sep="\n")
-        return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
+        yield Text(repr(self))
+        yield table
 
 
 def refusals(context: Context, *, seconds: float = SECONDS) -> Refusals:

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from workbench.next.lexicon import Lexicon
-from workbench.next.probes import live_bytes, state_key
+from workbench.next.probes import state_key
+from workbench.session.matching import possible_bytes
 
 __all__ = ["Refusal", "Rejections", "rejections"]
 
@@ -179,7 +180,7 @@ class _Walk:
         """The walk's own number of a parser state."""
         number = self.numbers.setdefault(state_key(matcher), len(self.found.matchers))
         if number == len(self.found.matchers):
-            possible = live_bytes(matcher)
+            possible = possible_bytes(matcher)
             self.found.matchers.append(matcher)
             self.found.possible.append(possible)
             if number == len(self.table):

@@ -144,9 +144,9 @@ class Why(Displayed):
             "note": reading.note,
         }
 
-    def __str__(self) -> str:
-        state = self.state()
-        lines = [self.message]
+    def lines(self) -> list[str]:
+        """What there is to say beside the message."""
+        state, lines = self.state(), []
         if not self.ok:
             lines += [f"  {line}" for line in self.whole.picture().split("\n")]
             possible = state["expected"] + (" or the end of the text" if state["ends"] and state["expected"] else "")
@@ -161,7 +161,10 @@ class Why(Displayed):
             lines.append(f"  must follow: {state['forced']}")
         if state["end"]:
             lines.append(f"  shortest end ({len(self.end or b''):,} bytes): {state['end']}")
-        return "\n".join(lines)
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *self.lines()])
 
 
 def why(context: Context, what: str | bytes | int, *, reasons: bool = True, lead: bytes = b"") -> Why:

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from kernels_core.grammar.json_schema.keywords import KEYWORDS
 from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
-from workbench.languages.keywords import KEYWORDS
 from workbench.languages.warnings import doubts, misspelt, open_objects, unread_ends
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import SourcePlace, forbidding, place_at, provenance
@@ -174,7 +174,7 @@ def _keyword_lines(source: Source, pointer: str) -> list[str]:
     if source.language == "structural_tag" or not parts or parts[-1] not in KEYWORDS:
         return []
     named = len(parts) > 1 and parts[-2] in ("properties", "patternProperties", "$defs", "definitions")
-    return [] if named else [f"{parts[-1]}: {KEYWORDS[parts[-1]]}"]
+    return [] if named else [f"{parts[-1]}: {KEYWORDS[parts[-1]].meaning}"]
 
 
 class SourcePanel(Panel):

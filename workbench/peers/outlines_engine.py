@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import metadata
-from typing import Any
 
 import outlines_core
 
 from workbench.peers.base import Constraint, Engine, RefusedError
-from workbench.peers.errors import NotRunError
-from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["OutlinesCore"]
@@ -81,9 +78,3 @@ class OutlinesCore(Engine):
             return OutlinesConstraint(self, outlines_core.Index(pattern, self.vocabulary))
         except (ValueError, TypeError) as error:
             raise RefusedError(str(error)) from error
-
-    def compile_ebnf(self, grammar: str) -> Constraint:
-        raise NotRunError("outlines: only regular languages are supported")
-
-    def tools_request(self, tools: ToolSet) -> Any:
-        raise NotRunError("outlines: structural tags are not supported")

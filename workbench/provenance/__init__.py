@@ -30,7 +30,6 @@ from workbench.provenance.sentences import sentence
 from workbench.provenance.tags import Tags, tags_of
 
 if TYPE_CHECKING:
-    from kernels_core.clock import CancelToken
     from workbench.session.context import Context
 
 __all__ = [
@@ -124,12 +123,11 @@ def forbidding(
     *,
     afresh: bool = False,
     budget_ms: float = 200.0,
-    cancel: CancelToken | None = None,
 ) -> tuple[SourcePlace, ...]:
     """The places in the source that are the reason why `text` cannot be read here, best reason first.
 
     Each is found by trying: without it the byte at which the text dies could come.  Empty where the text can be read,
-    where no single keyword is to blame, or where `budget_ms` was spent before one was found; `cancel` ends the search.
+    where no single keyword is to blame, or where `budget_ms` was spent before one was found.
     afresh: `text` is a text from the beginning, rather than one behind the session's.
     """
     from workbench.provenance.reasons import Search
@@ -138,7 +136,7 @@ def forbidding(
     with context.held():
         here = context.shadow()
         matcher, before = (GrammarMatcher(here.compiled), b"") if afresh else (here, read_text(context))
-        return Search(context, reader_of(context), matcher, before, budget_ms, cancel).reasons(data)
+        return Search(reader_of(context), matcher, before, budget_ms).reasons(data)
 
 
 def place_at(context: Context, offset: int) -> SourcePlace | None:

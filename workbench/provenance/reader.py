@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.structural_tag import load_structural_tag
 from workbench.languages import Source
-from workbench.languages.positions import child, parts_of
+from workbench.languages.positions import child, value_at
 from workbench.provenance.branches import Oracles
 from workbench.provenance.elements import STYLES, read_elements, spelt_element
 from workbench.provenance.formats import FormatWalk, Standing
@@ -124,7 +124,7 @@ class Reader:
         for standing in standings:
             if standing.where != "content" or standing.kind != "json_schema":
                 continue
-            leaf = _at(self._tag, standing.pointer)
+            leaf = value_at(self._tag, standing.pointer)
             style = leaf.get("style", "json")
             options = _options(leaf)
             pointer = child(standing.pointer, "json_schema")
@@ -181,7 +181,7 @@ class Reader:
     def closings(self, pointer: str) -> tuple[str, ...]:
         """The texts any of which ends the innermost tag that holds `pointer`; a token goes by its name."""
         tag = self._tag_around(pointer)
-        end = _at(self._tag, tag)["end"] if tag else ()
+        end = value_at(self._tag, tag)["end"] if tag else ()
         return tuple(one if isinstance(one, str) else self._token(one) for one in (end if _is_list(end) else (end,)))
 
     def tags_around(self, pointer: str) -> Iterator[str]:
@@ -192,7 +192,7 @@ class Reader:
 
     def tags_in(self, pointer: str) -> list[str]:
         """The tags that the free text at `pointer` may switch to."""
-        found = _at(self._tag, pointer)
+        found = value_at(self._tag, pointer)
         listed = found.get("tags") if isinstance(found, dict) else None
         return [child(pointer, "tags", index) for index in range(len(listed or ()))]
 
@@ -210,7 +210,7 @@ class Reader:
 
     def beginning(self, tag: str) -> str:
         """The text that begins a tag; a token goes by its name."""
-        begin = _at(self._tag, tag)["begin"]
+        begin = value_at(self._tag, tag)["begin"]
         return begin if isinstance(begin, str) else self._token(begin)
 
     def _token(self, named: Any) -> str:
@@ -235,7 +235,7 @@ class Reader:
                 label = "free text" if not tag else f"free text in {inside}"
             case "trigger":
                 label = f"a tag begins, {standing.done} byte{'s' * (standing.done != 1)} of it read"
-                for index, trigger in enumerate(_at(self._tag, standing.pointer).get("triggers", ())):
+                for index, trigger in enumerate(value_at(self._tag, standing.pointer).get("triggers", ())):
                     if isinstance(trigger, str):
                         place = child(standing.pointer, "triggers", index)
                         if self.moved(place) != "#":
@@ -257,14 +257,14 @@ class Reader:
     def _tag_around(self, pointer: str) -> str:
         """The innermost tag that holds `pointer`, or ""."""
         while "/" in pointer:
-            value = _at(self._tag, pointer)
+            value = value_at(self._tag, pointer)
             if isinstance(value, dict) and "begin" in value and "content" in value:
                 return pointer
             pointer = pointer.rpartition("/")[0]
         return ""
 
     def _begin_of(self, tag: str) -> str:
-        begin = _at(self._tag, tag)["begin"]
+        begin = value_at(self._tag, tag)["begin"]
         return repr(begin) if isinstance(begin, str) else str(begin.get("token"))
 
     # -- schemas ---------------------------------------------------------------------------------------------------
@@ -382,12 +382,6 @@ def spelt(value: object) -> str:
 
 def _is_list(value: object) -> bool:
     return isinstance(value, list | tuple)
-
-
-def _at(value: Any, pointer: str) -> Any:
-    for part in parts_of(pointer):
-        value = value[int(part)] if isinstance(value, list | tuple) else value[part]
-    return value
 
 
 def _older_places(value: object) -> dict[str, str]:

@@ -17,25 +17,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kernels_core import Grammar, GrammarMatcher
 from kernels_core.grammar.json_schema import SchemaOptions
 from visualizers.glyphs import glyph
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
-from workbench.next.probes import live_bytes
 from workbench.provenance.formats import Standing
 from workbench.provenance.names import begun
 from workbench.provenance.places import SourcePlace, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import Site
+from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import content as in_words
-
-if TYPE_CHECKING:
-    from kernels_core.clock import CancelToken
-    from workbench.session.context import Context
 
 __all__ = ["Search"]
 
@@ -91,28 +87,18 @@ class _Cut(NamedTuple):
 class Search:
     """One search for the reasons of one text."""
 
-    def __init__(
-        self,
-        context: Context,
-        reader: Reader,
-        matcher: GrammarMatcher,
-        before: bytes,
-        budget_ms: float,
-        cancel: CancelToken | None,
-    ) -> None:
-        self._context = context
+    def __init__(self, reader: Reader, matcher: GrammarMatcher, before: bytes, budget_ms: float) -> None:
         self._before = before  # what `matcher` has read
         self._reader = reader
         self._matcher = matcher
         self._budget = budget_ms / 1000
         self._until: float | None = None  # the clock starts with the first variant: what comes before is needed anyway
-        self._cancel = cancel
 
     def reasons(self, data: bytes) -> tuple[SourcePlace, ...]:
         """The reasons why `data` cannot be read, empty where it can."""
         probe = self._matcher.fork()
-        read = next((count for count in range(len(data)) if not probe.accept_string(data[count : count + 1])), None)
-        if read is None:
+        read = read_bytes(probe, data)
+        if read == len(data):
             return ()
         source = self._reader.source
         if not source.is_json:
@@ -129,7 +115,7 @@ class Search:
     def _spent(self) -> bool:
         if self._until is None:
             self._until = time.monotonic() + self._budget
-        return time.monotonic() > self._until or (self._cancel is not None and bool(self._cancel.cancelled))
+        return time.monotonic() > self._until
 
     # -- schemas ---------------------------------------------------------------------------------------------------
 
@@ -300,7 +286,7 @@ def _name(content: Content, rest: bytes, sites: tuple[Site, ...]) -> tuple[str, 
 
 def _only(probe: GrammarMatcher) -> str:
     """What may follow where `probe` stands, in words."""
-    return f"only {in_words(live_bytes(probe)) or 'the end of the text'} may follow here"
+    return f"only {in_words(possible_bytes(probe)) or 'the end of the text'} may follow here"
 
 
 def _expects(place: SourcePlace) -> SourcePlace:

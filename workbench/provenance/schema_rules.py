@@ -22,7 +22,7 @@ from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
 from kernels_core.grammar.json_schema.problems import child
 from kernels_core.grammar.json_schema.rule_keys import RuleKeys
-from workbench.languages.positions import parts_of
+from workbench.languages.positions import value_at
 from workbench.provenance.reader import Reader
 
 if TYPE_CHECKING:
@@ -110,11 +110,8 @@ class _Document:
         if self._known is None:
             whole = self._whole or _schema_of(Grammar.from_json_schema(self._schema, **self._options))
             self._known = RuleKeys(*whole)
-        inside = pointer.removeprefix(self._base)
-        part = self._known.schema
-        for word in parts_of("#" + inside):
-            part = part[int(word)] if isinstance(part, list) else part[word]
-        return self._known.key(part, "#" + inside)
+        inside = "#" + pointer.removeprefix(self._base)
+        return self._known.key(value_at(self._known.schema, inside), inside)
 
 
 def _schema_of(grammar: Grammar) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from workbench.languages import Source
-from workbench.languages.positions import JsonSyntaxError, parts_of
+from workbench.languages.positions import JsonSyntaxError, parts_of, value_at
 from workbench.provenance.places import SourcePlace
 
 __all__ = ["sentence"]
@@ -51,9 +51,7 @@ def sentence(source: Source, place: SourcePlace) -> str:
         return place.label
     parts = parts_of(place.pointer)
     try:
-        value: Any = source.value
-        for part in parts:
-            value = value[int(part)] if isinstance(value, list) else value[part]
+        value = value_at(source.value, place.pointer)
     except (JsonSyntaxError, KeyError, IndexError, ValueError, TypeError):
         return place.label
     if not parts or parts[-1] != place.keyword:

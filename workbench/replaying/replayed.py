@@ -12,8 +12,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import glyph
 from workbench.chrome_trace import PROCESS, complete, instant, named, write_events
+from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +72,7 @@ class ReplayedStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Replayed:
+class Replayed(Printed, Table):
     """A logged answer that was read again under a grammar.
 
     `steps`: those that the grammar read, a refused one as the last.  `tokens`: how many were logged; `skipped`: of
@@ -146,11 +148,7 @@ class Replayed:
 
     def to_frame(self) -> pd.DataFrame:
         """The steps as a `pandas.DataFrame`."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.rows())
-        frame.index.name = "step"
-        return frame
+        return super().to_frame().rename_axis("step")
 
     def summary(self) -> dict[str, Any]:
         """The whole in one row."""
@@ -236,9 +234,6 @@ class Replayed:
         if len(self.fights) > 20:
             lines.append(f"  and {len(self.fights) - 20} more")
         return "\n".join(lines)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
     def __repr__(self) -> str:
         died = self.died

@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core.compiler import told_elsewhere
+from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import clip, glyph, html_escape
 from workbench.generation.cutting import Cutting
 from workbench.languages import Source
 from workbench.provenance import SourcePlace, forbidding, provenance
+from workbench.reports.record import Printed
 from workbench.session import Session
+from workbench.session.matching import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +64,7 @@ class Blamed:
 
 
 @dataclass(frozen=True, repr=False)
-class Blame:
+class Blame(Printed, Table):
     """What each part of `source` took, most first; `unexplained_mass` and `unexplained_nats` are nobody's."""
 
     source: Source
@@ -95,9 +98,7 @@ class Blame:
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a `pandas.DataFrame`."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows()).astype({"line": "Int64", "steps": "Int64"})
+        return super().to_frame().astype({"line": "Int64", "steps": "Int64"})
 
     def heat(self) -> Mapping[int, float]:
         """What the lines of the source took (from 1 on): the mass of the parts that begin in them."""
@@ -151,9 +152,6 @@ class Blame:
             where = " ".join(filter(None, (row["keyword"], row["place"])))
             lines.append(f"  {row['mass']:8.3f}  {where or row['reason']}  {clip(row['tokens'], 60)}")
         return "\n".join(line.rstrip() for line in lines)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
     def __repr__(self) -> str:
         explained = self.mass - self.unexplained_mass
@@ -231,9 +229,8 @@ class _Search:
             return SourcePlace("forbids", "the text may not end here", here.span, here.pointer, here.rule, "(the end)")
         if token_id in self._special:
             return SourcePlace("forbids", "a control token, which the grammar does not name", None, keyword="(control)")
-        probe, read = self._session.inspect.shadow().fork(), 0
-        while read < len(token) and probe.accept_string(token[read : read + 1]):
-            read += 1
+        probe = self._session.inspect.shadow()
+        read = read_bytes(probe, token)
         if read == len(token):
             return SourcePlace("forbids", "the tokenizer cuts no such text so", None, keyword="(canonical)")
         key = (probe.set_number, token[read:])

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from rich.table import Table
+from rich.text import Text
 
 from visualizers.caches import CacheView, said
 from visualizers.cockpit import (
@@ -19,7 +23,6 @@ from visualizers.cockpit import (
     Option,
     removed_share,
     static,
-    static_table,
 )
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 from visualizers.live import AutomatonView, FrontierView
@@ -28,7 +31,8 @@ from workbench.generation.side_by_side import SideBySide
 from workbench.generation.step import Alternative, Step
 from workbench.generation.trace import Generation
 from workbench.reports.caches import caches
-from workbench.reports.token_strip import trace_strip
+from workbench.reports.record import as_text
+from workbench.reports.token_strip import pre
 from workbench.session.trace import Trace
 
 __all__ = [
@@ -42,6 +46,7 @@ __all__ = [
     "side_by_side_html",
     "side_by_side_text",
     "step_label",
+    "steps_table",
     "trace_html",
     "trace_page",
     "trace_text",
@@ -50,6 +55,11 @@ __all__ = [
 Reasons = Mapping[tuple[int, int], str]
 BITS = 1 / math.log(2)
 TEXT_ROWS = 40
+STEPS_HEADS = ("step", "token", "p before %", "removed %", "allowed", "bits", "after", "mask µs", "refused favourite")
+STEPS_LEGEND = (
+    "p before: the model's probability of the token, before the mask; removed: of all refused tokens;\n"
+    "bits, after: entropy of its distribution before and after the mask."
+)
 COLUMNS = 100
 
 
@@ -129,15 +139,13 @@ def _options(step: Step, why: Reasons) -> tuple[Option, ...]:
 def cockpit_shot(
     generation: Generation,
     *,
-    beside: Sequence[CockpitRun] = (),
-    place: int | None = None,
     reasons: Reasons | None = None,
     refused_from: int | None = None,
 ) -> CockpitShot:
-    """A finished generation, at its first token unless `place` says otherwise."""
+    """A finished generation, at its first token."""
     run = cockpit_run(generation, reasons=reasons, refused_from=refused_from)
     vocab_size = 0 if generation.source is None else generation.source.model.vocab_size
-    return CockpitShot((run, *beside), place=0 if place is None else place, vocab_size=vocab_size)
+    return CockpitShot((run,), vocab_size=vocab_size)
 
 
 def generation_html(generation: Generation) -> str:
@@ -192,11 +200,11 @@ def trace_text(trace: Trace) -> str:
 
 
 def trace_html(trace: Trace) -> str:
-    """The strip of tokens; and, as a table to open, token by token what the mask removed and what was refused."""
-    strip = trace_strip(trace)
-    if not trace.generation.steps:
-        return strip
-    return strip + static_table(cockpit_shot(trace.generation, reasons=trace.generation.refusals).runs[0])
+    """As a generation is shown, with tokens that the grammar refused, and where the text died."""
+    generation = trace.generation
+    run = cockpit_run(generation, reasons=generation.refusals, refused_from=trace.refused_from)
+    shown = static(CockpitShot((replace(run, verdict=f"{trace.verdict}, {generation.finish_reason}"),)))
+    return shown + pre(str(trace.died or trace.reason)) if trace.reason else shown
 
 
 def step_label(step: Step) -> str:
@@ -211,39 +219,33 @@ def _shown(step: Step) -> str:
 
 def generation_text(generation: Generation) -> str:
     """What a terminal shows: the text, and a line for each of the first tokens, in 100 columns; steps count from 1."""
-    lines = [
-        repr(generation),
-        _row("step", "token", "p before %", "removed %", "bits", "after", "mask µs", "refused favourite"),
-    ]
-    for step in generation.steps[:TEXT_ROWS]:
-        refused = step.refused[0] if step.refused else None
-        lines.append(
-            _row(
-                str(step.index + 1),
-                _shown(step),
-                f"{100 * step.probability:.1f}",
-                f"{100 * (1 - step.feasible_mass):.1f}",
-                "" if step.entropy is None else f"{step.entropy * BITS:.2f}",
-                "" if step.masked_entropy is None else f"{step.masked_entropy * BITS:.2f}",
-                f"{step.mask_ns / 1e3:.1f}",
-                "" if refused is None else f"{glyph(refused.token)} ({100 * refused.probability:.1f} %)",
-            )
-        )
+    lines = [repr(generation), as_text(steps_table(generation.steps[:TEXT_ROWS]))]
     more = len(generation) - TEXT_ROWS
     if more > 0:
         lines.append(f"... and {more:,} more: .to_frame() has all")
-    if len(generation):
-        lines.append("p before: the model's probability of the token, before the mask; removed: of all refused tokens;")
-        lines.append("bits, after: entropy of its distribution before and after the mask.")
-    return "\n".join(lines)
+    return "\n".join(lines + ([STEPS_LEGEND] if len(generation) else []))
 
 
-def _row(*cells: str) -> str:
-    widths = (5, -22, 10, 10, 6, 6, 9, -24)
-    shown = [clip(cell, abs(width)) for cell, width in zip(cells, widths, strict=True)]
-    return " ".join(
-        cell.ljust(-width) if width < 0 else cell.rjust(width) for cell, width in zip(shown, widths, strict=True)
-    ).rstrip()
+def steps_table(steps: Iterable[Step]) -> Table:
+    """A line for each step, for a terminal."""
+    table = Table(box=None, pad_edge=False)
+    for head in STEPS_HEADS:
+        is_text = head in ("token", "refused favourite")
+        table.add_column(head, justify="left" if is_text else "right", no_wrap=True, max_width=24 if is_text else None)
+    for step in steps:
+        refused = step.refused[0] if step.refused else None
+        table.add_row(
+            str(step.index + 1),
+            Text(_shown(step)),
+            f"{100 * step.probability:.1f}",
+            f"{100 * (1 - step.feasible_mass):.1f}",
+            f"{step.allowed_count:,}",
+            "" if step.entropy is None else f"{step.entropy * BITS:.2f}",
+            "" if step.masked_entropy is None else f"{step.masked_entropy * BITS:.2f}",
+            f"{step.mask_ns / 1e3:.1f}",
+            Text("" if refused is None else f"{glyph(refused.token)} ({100 * refused.probability:.1f} %)"),
+        )
+    return table
 
 
 def side_by_side_html(side: SideBySide) -> str:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kernels_core.display import Displayed, drawn, renderer
 from visualizers.standalone import iframe
 
-__all__ = ["Page", "Printed", "Record", "save_html"]
+__all__ = ["WIDTH", "Page", "Printed", "Record", "as_text", "save_html"]
+
+WIDTH: Final = 100
+"""Columns of what is printed."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,24 @@ class Page:
         return self.text
 
 
+def as_text(thing: object) -> str:
+    """What `thing` looks like in a terminal of `WIDTH` columns, without colours."""
+    from rich.console import Console
+
+    console = Console(width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(thing)
+    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+
+
 class Printed(Displayed):
-    """Shows itself as text in a terminal, too."""
+    """Shows itself as text in a terminal, too: by the renderer of its class, or by what it tells rich."""
 
     def __str__(self) -> str:
         text = renderer(type(self), "text")
-        return repr(self) if text is None else str(text(self))
+        if text is None:
+            return as_text(self) if hasattr(self, "__rich_console__") else repr(self)
+        return str(text(self))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """In IPython's terminal: as `print` shows it."""

@@ -6,7 +6,7 @@ Read on: `core.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
+from typing import Final, cast
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import TokenizerError
@@ -20,7 +20,6 @@ __all__ = [
     "Piece",
     "as_unit",
     "bytes_of",
-    "count_read",
     "lay",
     "play",
     "possible_bytes",
@@ -33,6 +32,7 @@ __all__ = [
 
 Piece = tuple[bytes, int | None]
 """Bytes and the token that spells them, or None."""
+_ALL: Final = bytes(range(256))
 
 
 def step_of_token(matcher: GrammarMatcher, token_id: int) -> Step | None:
@@ -63,7 +63,7 @@ def lay(shadow: Shadow, pieces: list[Piece], note: str = "") -> tuple[Tape, Read
     for piece, token_id in pieces:
         step = None if token_id is None else step_of_token(matcher, token_id)
         if step is None:  # bytes, or a token that dies inside
-            read = count_read(matcher, piece)
+            read = read_bytes(matcher.fork(), piece)
             step = Step(0, piece[:read]) if read else None
         if step is not None:
             tape.append(step)
@@ -119,14 +119,9 @@ def read_bytes(matcher: GrammarMatcher, data: bytes) -> int:
     return len(data)
 
 
-def count_read(matcher: GrammarMatcher, data: bytes) -> int:
-    """How many bytes of `data` the grammar would take; `matcher` stays where it is."""
-    return read_bytes(matcher.fork(), data)
-
-
 def possible_bytes(matcher: GrammarMatcher) -> bytes:
     """The bytes `matcher` can read next, ascending."""
-    return bytes(value for low, high in matcher.possible_bytes() for value in range(low, high + 1))
+    return b"".join([_ALL[low : high + 1] for low, high in matcher.possible_bytes()])
 
 
 def bytes_of(text: str | bytes) -> bytes:

@@ -75,6 +75,11 @@ class Trace(Record):
         """Whether the whole text is a sentence of the grammar."""
         return not self.reason and self.frontiers[-1].completed
 
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        return "conforms" if self.valid else "refused" if self.reason else "incomplete"
+
     def __len__(self) -> int:
         return len(self.generation)
 
@@ -82,8 +87,7 @@ class Trace(Record):
         return iter(self.generation.steps)
 
     def __repr__(self) -> str:
-        verdict = "conforms" if self.valid else f"refused: {self.reason}" if self.reason else "incomplete"
-        return f"<Trace of {self.generation!r}; {verdict}>"
+        return f"<Trace of {self.generation!r}; {self.verdict}{f': {self.reason}' if self.reason else ''}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """The session stays behind."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -222,30 +223,11 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def get_builtin_structural_tag(
-    model: str,
-    tools: Sequence[ToolParam | dict[str, Any]] | None = None,
-    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
-    reasoning: bool | Reasoning = "enabled",
-    force_reasoning: bool = False,
-    any_order: bool = False,
-    exclude_special_tokens: bool = True,
-    max_whitespace_cnt: int | None = None,
-    parallel_tool_calls: bool = True,
-) -> StructuralTag:
+@wraps(get_model_structural_tag, assigned=())
+def get_builtin_structural_tag(*args: Any, **kwargs: Any) -> StructuralTag:
     """The older name of `get_model_structural_tag`."""
     warnings.warn("use get_model_structural_tag", DeprecationWarning, stacklevel=2)
-    return get_model_structural_tag(
-        model,
-        tools,
-        tool_choice,
-        reasoning,
-        force_reasoning,
-        any_order,
-        exclude_special_tokens,
-        max_whitespace_cnt,
-        parallel_tool_calls,
-    )
+    return get_model_structural_tag(*args, **kwargs)
 
 
 _CHOICES: TypeAdapter[Any] = TypeAdapter(ToolChoiceOptionParam)

@@ -12,11 +12,13 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from kernels_core.errors import SchemaProblem, UnsupportedSchemaError
+from workbench.languages.positions import value_at
 
 __all__ = ["engine_arguments", "with_fallback"]
 
@@ -97,14 +99,7 @@ def _loosened(document: object, problems: Sequence[SchemaProblem]) -> Any | None
 
 def _at(document: object, pointer: str) -> Any:
     """What a JSON pointer, as a URI fragment, points to; None where that is nothing."""
-    from urllib.parse import unquote
-
-    for part in pointer.removeprefix("#").split("/")[1:]:
-        key = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(document, Mapping) and key in document:
-            document = document[key]
-        elif isinstance(document, list) and key.isdigit() and int(key) < len(document):
-            document = document[int(key)]
-        else:
-            return None
-    return document
+    try:
+        return value_at(document, unquote(pointer))
+    except (LookupError, TypeError, ValueError):
+        return None
