@@ -67,13 +67,8 @@ def measured(found: Ablation) -> dict[str, Any]:
     }
 
 
-class AblatePanel(Panel):
+class AblatePanel(Panel, name="ablate", title="Ablate", dock="right_bottom", rank=60):
     """Each of some mechanisms left out, on the source and texts that are shown."""
-
-    name = "ablate"
-    title = "Ablate"
-    dock = "right_bottom"
-    rank = 60
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

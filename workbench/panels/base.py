@@ -79,16 +79,19 @@ class Desk(Protocol):
 class Panel:
     """A view and the session's part in it.
 
-    Class attributes: `name` (also the key of its place in the arrangement), `title` (on its tab), `dock` and `rank`
-    (its place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there is more
-    than one.
+    A class of panels has a `name` (also the key of its place in the arrangement), a `title` (on its tab), a `dock` and
+    a `rank` (its place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there
+    is more than one.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    dock: ClassVar[Dock] = "right_bottom"
-    rank: ClassVar[int] = 50
+    dock: ClassVar[Dock]
+    rank: ClassVar[int]
     view: LiveView[Any]
+
+    def __init_subclass__(cls, *, name: str, title: str, dock: Dock = "right_bottom", rank: int = 50) -> None:
+        cls.name, cls.title, cls.dock, cls.rank = name, title, dock, rank
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk

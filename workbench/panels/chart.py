@@ -24,16 +24,11 @@ MAX_WAYS: Final = 100
 """Items of a frontier whose derivations are counted."""
 
 
-class ChartPanel(Panel):
+class ChartPanel(Panel, name="chart", title="Chart", dock="right_top", rank=20):
     """The frontier, and beside it the operations of the last step, or those behind the item that is chosen.
 
     The item chosen in the frontier is the selection's item.  `frontend/src/chain.css` puts all three in place.
     """
-
-    name = "chart"
-    title = "Chart"
-    dock = "right_top"
-    rank = 20
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

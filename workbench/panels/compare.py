@@ -53,13 +53,8 @@ class _Question:
         return (self.source.key, self.text, id(self.tokenizer))
 
 
-class ComparePanel(Panel):
+class ComparePanel(Panel, name="compare", title="Compare", dock="right_bottom", rank=60):
     """Computed when asked for; what stands there of another place is marked as that."""
-
-    name = "compare"
-    title = "Compare"
-    dock = "right_bottom"
-    rank = 60
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

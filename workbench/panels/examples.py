@@ -66,13 +66,8 @@ def _told(session: Session, judged: Judged) -> str:
     return f"{sentence(session.document, reasons[0])}: {judged.told}" if reasons else judged.told
 
 
-class ExamplesPanel(Panel):
+class ExamplesPanel(Panel, name="examples", title="Examples", dock="left_bottom", rank=60):
     """Texts that must and must not be taken."""
-
-    name = "examples"
-    title = "Examples"
-    dock = "left_bottom"
-    rank = 60
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -30,13 +30,8 @@ NO_GRAMMAR = "without the grammar"
 ASKED = 4  # refused tokens of the step at hand that are explained
 
 
-class ModelPanel(Panel):
+class ModelPanel(Panel, name="model", title="Model", dock="right_bottom", rank=40):
     """Tokens of the generation that the session follows, or followed last."""
-
-    name = "model"
-    title = "Model"
-    dock = "right_bottom"
-    rank = 40
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -29,13 +29,8 @@ _GIVEN_UP: Final = (
 )
 
 
-class NextPanel(Panel):
+class NextPanel(Panel, name="next", title="What next", dock="left_bottom", rank=10):
     """Chips that type themselves; the tabs of refused and uncertain tokens are filled when they are looked at."""
-
-    name = "next"
-    title = "What next"
-    dock = "left_bottom"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -105,13 +105,8 @@ def _called(source: Source) -> str:
     return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
 
 
-class ScreenPanel(Panel):
+class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
     """The screen that an explorer opens with."""
-
-    name = "screen"
-    title = "Screen"
-    dock = "screen"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -177,13 +177,8 @@ def _keyword_lines(source: Source, pointer: str) -> list[str]:
     return [] if named else [f"{parts[-1]}: {KEYWORDS[parts[-1]]}"]
 
 
-class SourcePanel(Panel):
+class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10):
     """The source as it was typed."""
-
-    name = "source"
-    title = "Source"
-    dock = "left_top"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

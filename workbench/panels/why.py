@@ -17,13 +17,8 @@ from workbench.session import Change
 __all__ = ["WhyPanel"]
 
 
-class WhyPanel(Panel):
+class WhyPanel(Panel, name="why", title="Why", dock="left_bottom", rank=20):
     """Explains the text asked last or the token chosen last, and a text that died in the text box, at this place."""
-
-    name = "why"
-    title = "Why"
-    dock = "left_bottom"
-    rank = 20
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
