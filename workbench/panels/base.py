@@ -95,6 +95,7 @@ class Panel:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self.actions: dict[str, Callable[[dict[str, Any]], object]] = {}
 
     @property
     def session(self) -> Session:
@@ -118,9 +119,12 @@ class Panel:
         """The selection changed while the panel is in sight.  Views that have the trait `selection` have it already."""
 
     def received(self, content: Any) -> None:
-        """A message of one of the views.  A dict with a `kind` is a command for the desk."""
-        if isinstance(content, dict) and isinstance(content.get("kind"), str):
-            self.desk.do(content["kind"], **{str(name): value for name, value in content.items() if name != "kind"})
+        """A message of a view: a dict whose `kind` is one of the panel's `actions`, or a command for the desk."""
+        kind = content.get("kind") if isinstance(content, dict) else None
+        if kind in self.actions:
+            self.actions[kind](content)
+        elif isinstance(kind, str):
+            self.desk.do(kind, **{str(name): value for name, value in content.items() if name != "kind"})
 
     def static_html(self) -> str:
         """The panel at the session's place as sanitiser-proof HTML; "" where there is nothing to say."""

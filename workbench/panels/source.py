@@ -189,6 +189,14 @@ class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10
         self._places: tuple[SourcePlace, ...] = ()
         self._refused: tuple[Any, State] | None = None
         self._offer: Source | None = None
+        self.actions = {
+            "source": self._write,
+            "offer": self._take_offer,
+            "language": lambda content: self._speak(content.get("language")),
+            "option": lambda content: self._set(str(content.get("name")), content.get("value")),
+            "choose": self._choose,
+            "hover": self._hover,
+        }
 
     def update(self, change: Change | None) -> None:
         session, view, draft = self.session, self.view, self.session.edits.draft
@@ -227,25 +235,13 @@ class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def received(self, content: Any) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
-        if kind == "source":
-            self._answer = {"client": content.get("client"), "seq": content.get("seq")}
-            self.desk.do("source", text=str(content.get("text", "")))
-        elif kind == "offer":
-            if self._offer is not None:
-                offer = self._offer
-                self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
-        elif kind == "language":
-            self._speak(content.get("language"))
-        elif kind == "option":
-            self._set(str(content.get("name")), content.get("value"))
-        elif kind == "choose":
-            self._choose(content)
-        elif kind == "hover":
-            self._hover(content)
-        else:
-            super().received(content)
+    def _write(self, content: State) -> None:
+        self._answer = {"client": content.get("client"), "seq": content.get("seq")}
+        self.desk.do("source", text=str(content.get("text", "")))
+
+    def _take_offer(self, _content: State) -> None:
+        if (offer := self._offer) is not None:
+            self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
 
     def _speak(self, language: Any) -> None:
         """Go on in another language: with what was written in it last, else with an example."""
