@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
-__all__ = ["LINKED", "Bundled", "Carried", "Carrier", "Traits", "synced"]
+__all__ = ["LINKED", "Carried", "Carrier", "Traits", "synced"]
 
 Traits = dict[str, Any]
 
@@ -50,12 +50,3 @@ class Carried(Protocol):
     def carried(self, carrier: Carrier) -> Callable[[], None]: ...
 
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None: ...
-
-
-class Bundled(Protocol):
-    """A widget, as far as it displays itself."""
-
-    @property
-    def mark(self) -> str: ...
-
-    def bundle(self) -> tuple[Traits, Traits]: ...

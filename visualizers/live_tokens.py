@@ -228,13 +228,8 @@ class MaskMap(_TokenView):
     def show(self, snapshot: TokenSets) -> None:
         """Show one step's mask."""
         self._index = token_index(snapshot)
-        self._shown = snapshot
-        with self.hold_sync():
-            for name, value in self._bits(self._index).items():
-                setattr(self, name, value)
+        super().show(snapshot)
 
     def traits_of(self, snapshot: TokenSets) -> Traits:
-        return self._bits(token_index(snapshot))
-
-    def _bits(self, index: TokenIndex) -> Traits:
+        index = token_index(snapshot)
         return {"size": index.sets.vocab_size, "mask": index.mask_bits(), "uncertain": index.uncertain_bits()}
