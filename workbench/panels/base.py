@@ -9,6 +9,7 @@ Read on: `workbench/explorer/dashboard.py` (the desk), `workbench/panels/chart.p
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -96,6 +97,8 @@ class Panel:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.actions: dict[str, Callable[[dict[str, Any]], object]] = {}
+        self.message = ""  # what went wrong with what was asked for here
+        self.thread: threading.Thread | None = None
 
     @property
     def session(self) -> Session:
@@ -125,6 +128,40 @@ class Panel:
             self.actions[kind](content)
         elif isinstance(kind, str):
             self.desk.do(kind, **{str(name): value for name, value in content.items() if name != "kind"})
+
+    def attempt(self, action: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
+        """`action` as one of `actions` whose errors are the panel's `message`."""
+
+        def attempted(content: dict[str, Any]) -> None:
+            self.message = ""
+            try:
+                action(content)
+            except Exception as error:
+                self.message = str(error) or type(error).__name__
+            self.desk.do("select")
+
+        return attempted
+
+    def begin(self, work: Callable[[], object], ended: Callable[[], object]) -> threading.Thread:
+        """Do `work` in a thread, then `ended`, and bring all up to date; an error is the panel's `message`."""
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:
+                self.message = str(error) or type(error).__name__
+            finally:
+                ended()
+            self.desk.do("select")
+
+        self.thread = threading.Thread(target=run, name=f"maskscope-{self.name}", daemon=True)
+        self.thread.start()
+        return self.thread
+
+    def wait(self) -> None:
+        """Wait until what was begun last has ended."""
+        if self.thread is not None:
+            self.thread.join()
 
     def static_html(self) -> str:
         """The panel at the session's place as sanitiser-proof HTML; "" where there is nothing to say."""

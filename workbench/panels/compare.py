@@ -64,7 +64,6 @@ class ComparePanel(Panel, name="compare", title="Compare", dock="right_bottom", 
         choices += [{"id": name, "label": name, "missing": f"not installed: pip install {name}"} for name in absent]
         self.view: CompareView = CompareView(choices)
         self.view.chosen = peers[0] if peers else OURS[1][0]
-        self.thread: threading.Thread | None = None
         self._place: tuple[Any, ...] | None = None
         self._closed = False
 
