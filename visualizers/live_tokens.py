@@ -20,9 +20,8 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import TokenSets
 from visualizers import html
-from visualizers.asked import AskedView
 from visualizers.glyphs import clip
-from visualizers.live_base import Traits, synced
+from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from visualizers.tokens import TABS, TokenIndex, as_tab, token_index
 
@@ -39,7 +38,7 @@ EXPORTED_ROWS: Final = 200
 RECORDED_ROWS: Final = 40
 
 
-class _TokenView(AskedView[TokenSets]):
+class _TokenView(LiveView[TokenSets]):
     """A view that answers requests about the token sets shown last."""
 
     selected_token = synced(t.Int(None, allow_none=True))
