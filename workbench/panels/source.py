@@ -195,8 +195,8 @@ class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10
             "language": lambda content: self._speak(content.get("language")),
             "option": lambda content: self._set(str(content.get("name")), content.get("value")),
             "choose": self._choose,
-            "hover": self._hover,
         }
+        self.view.answers("hover", self._hover)
 
     def update(self, change: Change | None) -> None:
         session, view, draft = self.session, self.view, self.session.edits.draft
@@ -270,10 +270,8 @@ class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10
         if place is not None:
             self.desk.select(pointer=place.pointer, rule=place.rule)
 
-    def _hover(self, content: State) -> None:
-        offset = content.get("offset")
-        lines: list[str] = []
-        if isinstance(offset, int) and self.session.edits.draft is None:
-            with self.session.inspect.held():
-                lines = hover_lines(self.session, offset, self._places)
-        self.view.send({"view": content.get("view"), "seq": content.get("seq"), "lines": lines})
+    def _hover(self, content: State) -> State:
+        if self.session.edits.draft is not None:
+            return {"lines": []}
+        with self.session.inspect.held():
+            return {"lines": hover_lines(self.session, int(content["offset"]), self._places)}
