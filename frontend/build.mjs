@@ -17,14 +17,22 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const out = path.resolve(here, "../visualizers/bundle");
 const common = { bundle: true, minify: true, charset: "utf8", target: "es2022", logLevel: "warning", absWorkingDir: here, legalComments: "none" };
 
-// `import sheet from "./style.css"` is the sheet as a text, with what it imports.
+// The style sheets by what they are for: of the views, of the server's page, and of pictures in files of their own.
+const SHEETS = {
+  style: "theme base host frame desk dock frontier operations steps picture ablate automaton tokens mask caches cockpit compare examples kept next source stack tree triggers why screen",
+  page: "theme base frame frontier service",
+  svg: "theme picture",
+};
+const sheet = async (name) => {
+  const contents = SHEETS[name].split(" ").map((one) => `@import "./${one}.css";`).join("\n");
+  return (await build({ ...common, stdin: { contents, loader: "css", resolveDir: path.join(here, "src") }, write: false })).outputFiles[0].text;
+};
+// `import sheet from "sheet:style"` is that sheet as a text.
 const sheets = {
   name: "sheets",
   setup(now) {
-    now.onLoad({ filter: /style\.css$/ }, async ({ path: file }) => {
-      const made = await build({ ...common, entryPoints: [file], write: false });
-      return { contents: made.outputFiles[0].text, loader: "text" };
-    });
+    now.onResolve({ filter: /^sheet:/ }, ({ path: name }) => ({ path: name.slice(6), namespace: "sheet" }));
+    now.onLoad({ filter: /./, namespace: "sheet" }, async ({ path: name }) => ({ contents: await sheet(name), loader: "text" }));
   },
 };
 
@@ -32,12 +40,14 @@ await rm(out, { recursive: true, force: true });
 const made = await build({
   ...common,
   metafile: true,
-  entryPoints: ["src/main.ts", "src/editor.js", "src/graphviz.ts", "src/widget.ts", "src/page.ts", "src/service.js", "src/page.css", "src/svg.css"]
+  entryPoints: ["src/main.ts", "src/editor.js", "src/graphviz.ts", "src/widget.ts", "src/page.ts", "src/service.js"]
     .map((file) => ({ in: file, out: path.basename(file).replace(/\.\w+$/, "") })),
   outdir: out,
   format: "esm",
   plugins: [sheets],
 });
+
+for (const name of ["page", "svg"]) await writeFile(path.join(out, `${name}.css`), await sheet(name));
 
 // Which packages are inside, by the files that were read.
 const packages = new Set(Object.keys(made.metafile.inputs).flatMap((file) => file.match(/^node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1] ?? []));

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-__all__ = ["LINKED", "Bundled", "Carried", "Carrier", "Traits", "synced"]
+__all__ = ["LINKED", "Carried", "Carrier", "Traits", "synced"]
 
 Traits = dict[str, Any]
 
@@ -47,12 +47,3 @@ class Carried(Protocol):
     def contract(self) -> Traits: ...
 
     def receive(self, content: Any, buffers: Any) -> None: ...
-
-
-class Bundled(Protocol):
-    """A widget, as far as it displays itself."""
-
-    @property
-    def mark(self) -> str: ...
-
-    def bundle(self) -> tuple[Traits, Traits]: ...

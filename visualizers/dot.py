@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import graphviz
 from graphviz.backend import dot_command
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
@@ -28,7 +27,6 @@ __all__ = [
     "BOX",
     "DotError",
     "arrow_data",
-    "digraph",
     "drawn",
     "graph_dot",
     "line_dot",
@@ -84,11 +82,6 @@ def drawn(graphs: Iterable[str]) -> dict[str, str]:
         return {}
     found = run("".join(some), timeout=ALL_SECONDS).decode().split("</svg>")[:-1]
     return {graph: f"<svg{one.partition('<svg')[2]}</svg>" for graph, one in zip(some, found, strict=True)}
-
-
-def digraph(automaton: Automaton) -> graphviz.Source:
-    """The whole folded automaton as a graph that displays itself, renders to files and has `.source`."""
-    return graphviz.Source(to_dot(automaton))
 
 
 def to_dot(automaton: Automaton) -> str:

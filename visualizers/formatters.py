@@ -14,7 +14,7 @@ from kernels_core.inspect.dispatch import Modes
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, Operations
 from visualizers import html
-from visualizers.chain import chain_html
+from visualizers.operations import chain_html
 from visualizers.stack import stack_html
 from visualizers.tree import tree_html
 from visualizers.triggers import modes_html

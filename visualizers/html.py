@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Final, Protocol
+from typing import Final
 
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, FillEvent, Operations
@@ -20,11 +20,11 @@ from visualizers.dot import DotError, lengths_label, repeat_label
 from visualizers.glyphs import clip, glyph, html_escape, size, split_rules
 from visualizers.png import data_uri, mask_png
 from visualizers.svg import lit_scene, scene_svg
-from visualizers.tables import LINE, badge, card, chip, details, dim, dotted, many, more, pre, table
+from visualizers.tables import LINE, badge, card, chip, details, dim, dotted, many, more, table
 from visualizers.tokens import Tab, TokenIndex, token_index
 from visualizers.way import Travelled
 
-__all__ = ["automaton", "cache_stats", "compiled_grammar", "events", "frontier", "grammar", "operations", "token_sets"]
+__all__ = ["automaton", "cache_stats", "events", "frontier", "operations", "token_sets"]
 
 MAX_ITEMS: Final = 100
 OPERATION_KINDS: Final = {
@@ -40,41 +40,6 @@ MAX_RULES: Final = 200
 MAX_DOTS: Final = 6
 MAX_CHIPS: Final = 60
 MAX_GLYPH: Final = 40
-MAX_SOURCE: Final = 20_000
-
-
-class GrammarLike(Protocol):
-    """What `grammar` reads of a grammar: its rules, and its text by `str`."""
-
-    @property
-    def ir(self) -> RulesLike: ...
-
-
-class RulesLike(Protocol):
-    """Rules by name, the root's name, and the text they came from."""
-
-    @property
-    def rules(self) -> dict[str, object]: ...
-    @property
-    def root(self) -> str: ...
-
-
-class VocabularyLike(Protocol):
-    """Anything with a vocabulary size."""
-
-    @property
-    def vocab_size(self) -> int: ...
-
-
-class CompiledLike(Protocol):
-    """What `compiled_grammar` reads of a compiled grammar."""
-
-    @property
-    def tokenizer_info(self) -> VocabularyLike: ...
-    @property
-    def memory_size_bytes(self) -> int: ...
-    def automaton(self) -> Automaton: ...
-    def cache_stats(self) -> CacheStats: ...
 
 
 def frontier(snapshot: Frontier, *, limit: int = MAX_ITEMS) -> str:
@@ -248,33 +213,3 @@ def automaton(
     facts = [f"{len(snapshot.rules):,} rules", f"{snapshot.state_count():,} states"]
     note = dim(html_escape("; ".join(filter(None, notes))))
     return card("Automaton", facts, picture + note + details("rules", body, shown=not picture))
-
-
-def grammar(grammar_object: GrammarLike) -> str:
-    """A grammar's text, and how many rules it has."""
-    rules = grammar_object.ir
-    text = str(grammar_object)
-    cut = clip(text, MAX_SOURCE)
-    lines = text.count("\n") + 1
-    source = pre(cut) + more(len(text) - len(cut), "characters")
-    return card(
-        "Grammar",
-        [f"root <b>{html_escape(rules.root)}</b>", f"{len(rules.rules):,} rules", f"{lines:,} lines"],
-        details("EBNF", source, shown=lines <= 30),
-    )
-
-
-def compiled_grammar(compiled: CompiledLike) -> str:
-    """A compiled grammar: its automaton, its counters, its size."""
-    snapshot = compiled.automaton()
-    facts = [
-        f"root <b>{html_escape(snapshot.root)}</b>",
-        f"{snapshot.state_count():,} states",
-        f"{compiled.tokenizer_info.vocab_size:,} tokens",
-        size(compiled.memory_size_bytes),
-    ]
-    body = details("automaton", automaton(snapshot), shown=True)
-    body += details("counters", cache_stats(compiled.cache_stats()), shown=False)
-    if snapshot.source:
-        body += details("source", pre(clip(snapshot.source, MAX_SOURCE)), shown=False)
-    return card("Compiled grammar", facts, body)

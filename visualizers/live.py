@@ -17,12 +17,12 @@ from typing import Final
 import traitlets as t
 
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
-from kernels_core.inspect.trace import Operations
 from visualizers import html
 from visualizers.glyphs import clip, split_dot, split_rules
 from visualizers.live_automaton import AutomatonView
 from visualizers.live_base import LiveView, StepBar, Traits, synced, to_page
 from visualizers.live_tokens import MaskMap, TokenTable
+from visualizers.operations import OperationView
 
 __all__ = [
     "AutomatonView",
@@ -101,35 +101,3 @@ def _item(item: EarleyItem, written: Callable[[str], str]) -> Traits:
         "scannable": item.scannable,
         "accepting": item.accepting,
     }
-
-
-class OperationView(LiveView[Operations]):
-    """What the parser did in the last step: scans, predictions and completions, byte by byte."""
-
-    _module = "operations"
-    _placed = ("about", "rows")
-    _height = 260
-
-    about = synced(t.Dict())
-    rows = synced(t.List())
-
-    def traits_of(self, snapshot: Operations) -> Traits:
-        rows = []
-        for event in snapshot.events[:MAX_ITEMS]:
-            item = _item(event.item, self.written)
-            rows.append(
-                {
-                    "kind": event.kind,
-                    "tint": html.OPERATION_KINDS[event.kind],
-                    "position": event.position,
-                    "cause": clip(self.written(event.cause), DOT_WIDTH),
-                    "dots": item["dots"][:1],
-                    "more": len(split_rules(event.item.dot)) - 1,
-                    "origin": event.item.origin,
-                }
-            )
-        about = {"begin": snapshot.begin, "position": snapshot.position, "total": len(snapshot)}
-        return {"about": about, "rows": rows}
-
-    def tables_of(self, snapshot: Operations) -> str:
-        return html.operations(snapshot)

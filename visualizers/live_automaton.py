@@ -21,13 +21,12 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
 from visualizers import html
-from visualizers.asked import AskedView
 from visualizers.dot import DotError, arrow_data, drawn, map_dot, panel_dot, panel_title, rule_title
 from visualizers.fold import FoldedEdge
 from visualizers.folds import Folds, Mode
 from visualizers.glyphs import clip, split_dot
 from visualizers.labels import full_text
-from visualizers.live_base import Theme, Traits, synced
+from visualizers.live_base import LiveView, Theme, Traits, synced
 from visualizers.marks import marks
 from visualizers.scene import Panel, Request, Scene, covers, scene
 from visualizers.standalone import Part
@@ -46,7 +45,7 @@ PICTURES: Final = 256  # pictures remembered
 STEPS: Final = (1, 2, 3, 4)
 
 
-class AutomatonView(AskedView[Frontier]):
+class AutomatonView(LiveView[Frontier]):
     """The automaton around the parser; `show(frontier)` lights the active states.
 
     `steps_around` is how far around them is drawn, `whole` draws everything (up to 400 states), `mode` is

@@ -28,6 +28,7 @@ __all__ = ["LINKED", "Carrier", "LiveView", "StepBar", "Theme", "Traits", "synce
 Snapshot = TypeVar("Snapshot")
 Theme = Literal["light", "dark"]
 Handler = Callable[["LiveView[Any]", Any, Any], None]
+Answer = Callable[[Traits], Traits]
 
 
 class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
@@ -58,6 +59,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         self._carriers: list[Carrier] = []
         self._handlers: list[Handler] = []
         self._widget: Host | None = None
+        self._answers: dict[str, Answer] = {}
         self.written: Callable[[str], str] = str
         super().__init__()
         if snapshot is not None:
@@ -115,8 +117,29 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         """Call `handler(view, content, buffers)` for every message of this view from the browser."""
         self._handlers.append(handler)
 
+    def answers(self, kind: str, answer: Answer) -> None:
+        """Answer requests of `kind` by `answer(request)`, a dict; an error it raises goes back as `error`.
+
+        A request names its view and a sequence number (`channel` in `frontend/src/common.js`); the reply repeats both.
+        """
+        self._answers[kind] = answer
+
+    def _answer(self, content: Any) -> None:
+        if not isinstance(content, dict) or "seq" not in content or "type" not in content:
+            return
+        reply: Traits = {"view": content.get("view"), "seq": content.get("seq")}
+        try:
+            kind = content.get("type")
+            if kind not in self._answers:
+                raise ValueError(f"request {kind!r} is not known")
+            reply |= self._answers[kind](content)
+        except (LookupError, TypeError, ValueError) as error:
+            reply["error"] = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        self.send(reply)
+
     def receive(self, content: Any, buffers: Any) -> None:
         """A message of this view from the browser."""
+        self._answer(content)
         for handler in list(self._handlers):
             handler(self, content, buffers)
 

@@ -20,9 +20,8 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import TokenSets
 from visualizers import html
-from visualizers.asked import AskedView
 from visualizers.glyphs import clip
-from visualizers.live_base import Traits, synced
+from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from visualizers.tokens import TABS, TokenIndex, as_tab, token_index
 
@@ -39,7 +38,7 @@ EXPORTED_ROWS: Final = 200
 RECORDED_ROWS: Final = 40
 
 
-class _TokenView(AskedView[TokenSets]):
+class _TokenView(LiveView[TokenSets]):
     """A view that answers requests about the token sets shown last."""
 
     selected_token = synced(t.Int(None, allow_none=True))
@@ -228,13 +227,8 @@ class MaskMap(_TokenView):
     def show(self, snapshot: TokenSets) -> None:
         """Show one step's mask."""
         self._index = token_index(snapshot)
-        self._shown = snapshot
-        with self.hold_sync():
-            for name, value in self._bits(self._index).items():
-                setattr(self, name, value)
+        super().show(snapshot)
 
     def traits_of(self, snapshot: TokenSets) -> Traits:
-        return self._bits(token_index(snapshot))
-
-    def _bits(self, index: TokenIndex) -> Traits:
+        index = token_index(snapshot)
         return {"size": index.sets.vocab_size, "mask": index.mask_bits(), "uncertain": index.uncertain_bits()}

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 import traitlets as t
 
-from visualizers.asked import AskedView
 from visualizers.glyphs import clip, html_escape
-from visualizers.live_base import Traits, synced
+from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from visualizers.tables import card, chip, details, dim, table
 
@@ -37,7 +36,7 @@ STATES: Final = {
 """What the states of members are called."""
 
 
-class NextView(AskedView[Mapping[str, Any]]):
+class NextView(LiveView[Mapping[str, Any]]):
     """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
     each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
 

@@ -69,15 +69,11 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes by name with what is written in them, the arrows, and where the graph begins.
-
-    Nodes are round, but for those in `boxes`.
-    """
+    """Nodes by name with what is written in them, the arrows, and where the graph begins."""
 
     nodes: dict[str, str]
     arrows: tuple[Arrow, ...]
     start: str | None = None
-    boxes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -370,8 +366,7 @@ def _graph(
         nodes[name] = clip(character_class(one.ranges), BEGUN)
         arrows.append(Arrow("s" + name.removeprefix("begun"), name, (), "stub"))
     start = folded.rule.start
-    boxes = frozenset((*stubs, *begun))
-    return Graph(nodes, tuple(arrows), f"s{start}" if start in visible else None, boxes), labels
+    return Graph(nodes, tuple(arrows), f"s{start}" if start in visible else None), labels
 
 
 def else_text(edge: FoldedEdge) -> str:
@@ -404,4 +399,4 @@ def rules_graph(folds: Folds, near: Collection[int] = ()) -> Graph:
     shown = [start for start in folds.rules if start in drawn]
     arrows = tuple(Arrow(f"r{k}", f"r{other}", (), "call") for k in shown for other in called[k] if other in drawn)
     nodes = {f"r{start}": clip(folds.rules[start].rule, RULE_NAME) for start in shown}
-    return Graph(nodes, arrows, f"r{folds.root}" if folds.root in drawn else None, frozenset(nodes))
+    return Graph(nodes, arrows, f"r{folds.root}" if folds.root in drawn else None)

@@ -17,6 +17,7 @@ import traitlets as t
 from visualizers.caches import COLOURS as MASK_TINTS
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.tables import MONO, card, table
 
 __all__ = ["ScreenView"]
 
@@ -75,23 +76,19 @@ class ScreenView(LiveView[Mapping[str, Any]]):
             for name, hue, count in self.text.get("parts", ())
         )
         legend = " ".join(f'<span style="background-color:rgba({TINTS[how]},0.22)">{how}</span>' for how in LEGEND)
-        said = " · ".join(
-            html_escape(str(self.bar[key])) for key in ("title", "prompt", "speaker", "look") if self.bar.get(key)
-        )
+        told = (self.bar.get(key) for key in ("title", "prompt", "speaker", "look"))
+        said = [html_escape(str(one)) for one in told if one]
         rows = [(row, "") for row in here.get("next", ())]
         rows += [(row, " ✗ " + str(row["keyword"] or row["why"]).replace("`", "")) for row in here.get("wanted", ())]
-        options = "".join(
-            f'<tr><td style="text-align:left"><code>{html_escape(row["shown"])}</code></td>'
-            f'<td>{_shares(row)}</td><td style="text-align:left">{html_escape(why)}</td></tr>'
-            for row, why in rows
-        )
-        mono = "font-family:monospace;white-space:pre-wrap"
-        return (
-            f'<div><b>Maskscope</b> · {said}</div><table style="width:100%;table-layout:fixed"><tr>{parts}</tr></table>'
+        options = [[html_escape(row["shown"]), _shares(row), html_escape(why)] for row, why in rows]
+        mono = f"{MONO};white-space:pre-wrap"
+        body = (
+            f'<table style="width:100%;table-layout:fixed"><tr>{parts}</tr></table>'
             f'<pre style="{mono};font-size:15px;line-height:1.6;margin:4px 0">{"".join(spans)}</pre>'
             f'<div style="font-size:12px">{legend}</div><div style="{mono}">{"".join(bars)}</div>'
-            f"<table>{options}</table><div>{html_escape(here.get('end', ''))}</div>"
         )
+        body += table(["what may come, or was wanted", "probability", ""], options, align="lll", mono=(0, 1))
+        return card("Maskscope", said, f"{body}<div>{html_escape(here.get('end', ''))}</div>")
 
     def __repr__(self) -> str:
         return f"ScreenView({len(self.text.get('tokens', ()))} tokens)"

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import traitlets as t
 
-from visualizers.asked import AskedView
-from visualizers.live_base import Traits, synced
+from visualizers.live_base import LiveView, Traits, synced
 
 __all__ = ["TextView"]
 
 
-class TextView(AskedView[Traits]):
+class TextView(LiveView[Traits]):
     """`state`: what is to be seen at one place; `ribbon`: the steps around it; `answer`: whose edit of the box it
     answers, `{client, seq}`; `chosen`: the token chosen elsewhere and its fate; `running`: whether a generation steps
     the text."""

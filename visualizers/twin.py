@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from visualizers.carrying import Bundled
+from visualizers.host import Host
 
 __all__ = ["bundles", "display_with_twin"]
 
@@ -24,7 +24,7 @@ LATE_SECONDS: Final = 3
 _MARK: Final = re.compile(r"[0-9a-f]{8,40}")
 
 
-def bundles(host: Bundled, static: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def bundles(host: Host, static: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two outputs: the widget, and its twin (`static` is sanitiser-proof HTML, `text` what a terminal shows)."""
     mark = str(host.mark)
     if not _MARK.fullmatch(mark):
@@ -43,7 +43,7 @@ def bundles(host: Bundled, static: str, text: str) -> tuple[dict[str, Any], dict
 
 
 def display_with_twin(
-    host: Bundled, static: str, text: str, metadata: Mapping[str, Any] | None = None
+    host: Host, static: str, text: str, metadata: Mapping[str, Any] | None = None
 ) -> Callable[[str, Mapping[str, Any]], None]:
     """Display `host` with its twin in the running cell; returns what puts another picture in the twin's place.
 

@@ -13,14 +13,13 @@ from typing import Any, Final
 
 import traitlets as t
 
-from visualizers.asked import AskedView
 from visualizers.glyphs import html_escape
-from visualizers.live_base import Traits, synced
+from visualizers.live_base import LiveView, Traits, synced
 
 __all__ = ["WhyView", "why_html"]
 
 
-class WhyView(AskedView[Mapping[str, Any]]):
+class WhyView(LiveView[Mapping[str, Any]]):
     """`show(why.state())` explains; an empty mapping shows how to ask.  `asked` is the text in the view's own box.
 
     `selection` is what all views share, of which this one sets `rule` and `pointer`.

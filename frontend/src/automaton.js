@@ -2,7 +2,7 @@
 // A picture that shows another part comes when it is drawn and is put so that what was looked at stays in place.
 // Read on: drawing.ts (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
-import { again, channel, fill, h, many, defineView, put, soon, svg as svgNode } from "./common.js";
+import { again, button, channel, fill, h, many, defineView, put, soon, svg as svgNode } from "./common.js";
 import { draw as drawAll } from "./drawing";
 import { finder } from "./find.js";
 import { aim, fitting, following, inRoom, namesOf, outOf } from "./following.js";
@@ -36,9 +36,9 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
       h("span", { class: "ms-title" }, "Automaton"), crumbs, status, away, h("span", { class: "ms-grow" }),
       h("span", { class: "ms-find" }, search, hits), around, bytes, follow,
       h("span", { class: "ms-group" },
-        button("−", "zoom out (-)", () => zoom(1 / 1.25), "zoom-out"),
-        button("fit", "fit everything (0)", () => { touched = false; fit(true); }, "zoom-fit"),
-        button("+", "zoom in (+); the wheel zooms once the picture has the focus, or with Ctrl", () => zoom(1.25), "zoom-in"))),
+        button("−", "zoom out (-)", "zoom-out", () => zoom(1 / 1.25)),
+        button("fit", "fit everything (0)", "zoom-fit", () => { touched = false; fit(true); }),
+        button("+", "zoom in (+); the wheel zooms once the picture has the focus, or with Ctrl", "zoom-in", () => zoom(1.25)))),
     h("div", { class: "ms-hold" }, stage, card), note, tip);
 
   let svg = null, key = null;
@@ -54,11 +54,8 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   let plates = () => [];     // of active states within edges, which have no circle
   const told = new Map();
 
-  function button(text, title, action, testid) {
-    return h("button", { type: "button", title, "aria-label": title, "data-testid": testid || text, onclick: action }, text);
-  }
   function toggle(text, title, action) {
-    const made = button(text, title, action);
+    const made = button(text, title, text, action);
     press(made, false);
     return made;
   }
@@ -327,13 +324,13 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   }
 
   function describe(state) {
-    const go = (id) => button(String(id), `select state ${id}`, () => choose(id, state.rule), `go-${id}`);
+    const go = (id) => button(String(id), `select state ${id}`, `go-${id}`, () => choose(id, state.rule));
     const ways = (title, rows, more, arrow) => rows.length ? [h("div", { class: "ms-head" }, title),
       h("div", { class: "ms-ways" }, ...rows.map(([text, id]) => h("div", {}, ...(arrow ? [h("code", {}, text), " → ", go(id)] : [go(id), " ", h("code", {}, text)])))),
       more ? h("div", { class: "ms-muted" }, `and ${more} more`) : null] : [];
     card.replaceChildren(...[
-      h("div", { class: "ms-cardtop" }, h("b", {}, `state ${state.id}`), " of ", button(state.title, `open the rule ${state.rule}`, () => open(state.rule), "card-rule"),
-        h("span", { class: "ms-grow" }), button("×", "close (Escape)", () => choose(null), "card-close")),
+      h("div", { class: "ms-cardtop" }, h("b", {}, `state ${state.id}`), " of ", button(state.title, `open the rule ${state.rule}`, "card-rule", () => open(state.rule)),
+        h("span", { class: "ms-grow" }), button("×", "close (Escape)", "card-close", () => choose(null))),
       state.flags.length ? h("div", { class: "ms-muted" }, state.flags.join(" · ")) : null,
       ...state.inside.map((text) => h("div", { class: "ms-muted" }, `on the edge ${text}`)),
       ...state.dots.map((dot) => dotted(dot)),
@@ -385,8 +382,8 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     const path = model.get("focus") || [];
     crumbs.replaceChildren();
     if (!path.length) return;
-    crumbs.append(button("parser", "back to where the parser is (Backspace)", () => view.commit("focus", []), "crumb-parser"));
-    path.forEach((name, place) => crumbs.append(" › ", button(name, `the rule ${name}`, () => view.commit("focus", path.slice(0, place + 1)), `crumb-${name}`)));
+    crumbs.append(button("parser", "back to where the parser is (Backspace)", "crumb-parser", () => view.commit("focus", [])));
+    path.forEach((name, place) => crumbs.append(" › ", button(name, `the rule ${name}`, `crumb-${name}`, () => view.commit("focus", path.slice(0, place + 1)))));
   }
 
   function stub(name) {

@@ -4,7 +4,7 @@
 // maximised }; sizes are fractions.  It is kept in the browser's storage too, so that the next desk begins as this one.
 // Keys are those of the whole desk: see help.js, which lists them.
 // Read on: workbench/explorer/dashboard.py (the panels), host.js (their views), text.js (the strip).
-import { h } from "./common.js";
+import { button, h } from "./common.js";
 import { keepFocus } from "./focus.js";
 import { help, tabKey, tabOf } from "./help.js";
 
@@ -52,8 +52,6 @@ async function render({ model, host, root, parts, draw }) {
   const slots = {}, drawn = new Set();
   let full = false;
 
-  const button = (text, label, testid, action) =>
-    h("button", { type: "button", title: label, "aria-label": label, "data-testid": testid, onclick: action }, text);
   const strip = h("div", { class: "ms-strip" });
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "kernel-gone" });
   const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });

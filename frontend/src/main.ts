@@ -4,7 +4,7 @@ import { render as host } from "./host.js";
 import type { Load } from "./loader";
 import { lend } from "./parts";
 import stage from "./stage";
-import sheet from "./style.css";
+import sheet from "sheet:style";
 export { still } from "./still";
 export { views } from "./views";
 import { views } from "./views";

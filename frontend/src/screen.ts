@@ -89,7 +89,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
   const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => send({ kind: "reads", prompt: prompt.value, chat: manner.value === "chat" }));
   const tools = choice("tool choice", "tool-choice", (value) => send({ kind: "choose", tool_choice: value }));
-  const toolbox = h("label", {}, "calls ", tools);
+  const toolbox = h("label", { title: "which tools the model may call" }, "calls ", tools);
   const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
@@ -97,7 +97,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
   const ask = (kind: string) => { flush(); send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
   const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
-    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads, toolbox, tell_));
+    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads, tell_));
   const look = h("span", { "data-testid": "look" });
 
   // -- the text ------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => h("span", { class: `ms-key mask-${at}`, title: COME_BY[at] }, mask)), sum));
 
   // -- the place -----------------------------------------------------------------------------------------------------
-  const source = h("div", { class: "ms-first-source", "data-slot": "source" });
+  const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));
   const next = h("div", { class: "ms-rows", "data-testid": "next-rows" });
   const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
   const end = h("div", { class: "ms-end", "data-testid": "end" });

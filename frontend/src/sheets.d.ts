@@ -1,4 +1,4 @@
-declare module "*.css" {
+declare module "sheet:*" {
   const sheet: string;
   export default sheet;
 }

@@ -9,7 +9,7 @@
 //   selected  {start, end} or null: what is chosen, here or elsewhere
 //   selection what all views have chosen (see workbench/panels/base.py)
 // Messages (browser to Python): {kind: "source", text, client, seq}, {kind: "language", language}, {kind: "option", name,
-// value}, {kind: "choose", offset}, and by channel {kind: "hover", offset} -> {lines: [...]}.
+// value}, {kind: "choose", offset}, and by channel {type: "hover", offset} -> {lines: [...]}.
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: editor.js, workbench/panels/source.py.
@@ -84,7 +84,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
       const answer = (lines) => resolve(lines.length ? told(lines) : null);
       if (known.length || model.get("offline") || timer !== null) return answer(known.length ? known[0].lines : local());
       const late = setTimeout(() => answer(local()), 1500);
-      talk.ask({ kind: "hover", offset: turns.back(at) }, (reply) => { clearTimeout(late); answer(reply.lines || []); });
+      talk.ask({ type: "hover", offset: turns.back(at) }, (reply) => { clearTimeout(late); answer(reply.lines || []); });
     }),
   };
   // Where what hovers is put: nothing there cuts it off, and it takes no room.

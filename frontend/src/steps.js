@@ -1,12 +1,11 @@
 // A bar that walks through recorded steps: buttons, slider, arrow keys.
 // Read on: visualizers/live.py (StepBar), visualizers/standalone.py (links views by `index`).
-import { h, number, defineView } from "./common.js";
+import { button, defineView, h, number } from "./common.js";
 
 export default defineView("steps", "step-bar", ({ view, model }) => {
   const last = () => Math.max(0, (model.get("labels") || []).length - 1);
   const go = (index) => view.commit("index", Math.min(last(), Math.max(0, index)));
-  const make = (text, title, move, testid) =>
-    h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: () => go(move()) }, text);
+  const make = (text, title, move, testid) => button(text, title, testid, () => go(move()));
   const first = make("|◀", "first step (Home)", () => 0, "step-first");
   const back = make("◀", "one step back (left arrow)", () => model.get("index") - 1, "step-back");
   const forward = make("▶", "one step forward (right arrow)", () => model.get("index") + 1, "step-forward");

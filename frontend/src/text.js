@@ -21,7 +21,7 @@
 // {kind: "undo"}, {kind: "redo"}, {kind: "restore", number}, {kind: "stop"}.
 // Undo is the session's: the browser's own knows nothing of tokens that were clicked and places that were gone to.
 // Keys but those of undo belong to the whole desk: dock.js.
-import { channel, code, fill, h, measured, defineView, number, put, soon } from "./common.js";
+import { button, channel, code, fill, h, measured, defineView, number, put, soon } from "./common.js";
 import { hints } from "./hints.js";
 
 const WAIT_MS = 120;
@@ -35,7 +35,7 @@ export default defineView("text", "text-view", ({ view, model, host }) => {
   const send = (message) => model.send(message);
   const leads = new Map(); // where the buttons that step lead
   const step = (label, title, testid, message) => {
-    const made = h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: () => send(message) }, label);
+    const made = button(label, title, testid, () => send(message));
     leads.set(made, message);
     return made;
   };
@@ -50,7 +50,7 @@ export default defineView("text", "text-view", ({ view, model, host }) => {
     nextToken: step("token ▶", "on one token (→)", "forward-token", { kind: "move", to: "forward", by: "token" }),
     last: step("⇥", "to the end (End)", "last", { kind: "move", to: "last" }),
   };
-  const change = (label, title, kind) => h("button", { type: "button", title, "aria-label": title, "data-testid": kind, onclick: () => edit({ kind }) }, label);
+  const change = (label, title, kind) => button(label, title, kind, () => edit({ kind }));
   const edits = { undo: change("↶", "take back the last edit of the text (ctrl Z)", "undo"), redo: change("↷", "do it again (ctrl shift Z)", "redo") };
   const stop = h("button", { type: "button", class: "mx-stop", title: "stop the generation", "data-testid": "stop", onclick: () => send({ kind: "stop" }) }, "■ stop");
   const box = h("textarea", { class: "mx-text mx-prefix", spellcheck: "false", rows: 3, autocapitalize: "off", autocomplete: "off",

@@ -2,7 +2,6 @@
 import ablate from "./ablate";
 import automaton from "./automaton.js";
 import caches from "./caches";
-import chain from "./chain.js";
 import cockpit from "./cockpit.js";
 import compare from "./compare.js";
 import examples from "./examples";
@@ -26,5 +25,5 @@ export interface View {
 }
 
 export const views: Record<string, View> = {
-  ablate, automaton, caches, chain, cockpit, compare, examples, frontier, kept, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
+  ablate, automaton, caches, cockpit, compare, examples, frontier, kept, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
 };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { packed } from "../src/drawing";
 import { apart } from "../src/inside.js";
-import { write } from "../src/graphviz";
 
 describe("packed", () => {
   const sizes = [90, 40, 120, 60, 75, 300, 20].map((width, k): [number, number] => [width, 30 + ((17 * k) % 50)]);
@@ -26,16 +25,4 @@ describe("apart", () => {
   it("moves them apart", () => expect(apart([50, 50, 50], 20, 0, 100)).toEqual([50, 70, 90]));
   it("stays within its bounds", () => expect(apart([90, 95, 99], 20, 0, 100)).toEqual([60, 80, 100]));
   it("is the middle where there is no room", () => expect(apart([1, 2], 20, 10, 4)).toEqual([7, 7]));
-});
-
-describe("Graphviz", () => {
-  it("draws a graph and keeps ids and classes", () => {
-    const drawn = write('digraph{subgraph cluster_0{id=rule0 class=panel style=rounded label="a & <b>" s1[id=s1 class=state] s1->s1[id=a0 label="\\"x\\""]}}');
-    expect(drawn).toMatch(/<g id="rule0" class="cluster panel">/);
-    expect(drawn).toMatch(/<g id="s1" class="node state">/);
-    expect(drawn).toMatch(/<g id="a0" class="edge">/);
-    expect(drawn).toContain("a &amp; &lt;b&gt;");
-    expect(drawn).toContain("&quot;x&quot;");
-  });
-  it("says what is wrong with what is no graph", () => expect(() => write("digraph {")).toThrow(/syntax error/));
 });

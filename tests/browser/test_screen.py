@@ -55,6 +55,7 @@ def page(browser: Browser, lab: Lab) -> Iterator[Page]:
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_notebook(page, lab, "screen.ipynb")
     yield page
     page.close()
@@ -308,6 +309,10 @@ def test_mechanisms_are_left_out_from_the_screen(page: Page) -> None:
     expect(page.get_by_test_id("ablate-stop")).to_be_disabled()
     page.screenshot(path=SHOTS / "screen-ablate.png")
     assert page.evaluate(CONTROLS) <= 40
+    for button, told, begins in (("table", "the table", "without\t"), ("code", "the line for a cell", "wb.ablate(")):
+        page.get_by_test_id(f"copy-{button}").click()
+        expect(page.get_by_text(f"copied: {told}", exact=True)).to_be_visible()
+        assert page.evaluate("() => navigator.clipboard.readText()").startswith(begins)
     with page.expect_download() as kept:
         page.get_by_test_id("save-svg").click()
     assert kept.value.path().read_text(encoding="utf-8").startswith("<svg ")
@@ -326,6 +331,9 @@ def test_examples_are_judged_while_one_edits(page: Page) -> None:
     expect(page.get_by_test_id("examples-head")).to_contain_text("2 of 3 as they must be")
     expect(page.locator("[data-testid=example][data-ok=false]")).to_contain_text("cannot come at byte 11")
     page.screenshot(path=SHOTS / "screen-examples.png")
+    with page.expect_download() as kept:
+        page.get_by_test_id("save-test").click()
+    assert "<tool_call>!" in kept.value.path().read_text(encoding="utf-8")
     page.locator("[data-testid=example][data-ok=false]").get_by_test_id("turn").click()
     expect(page.get_by_test_id("examples-head")).to_contain_text("3 of 3 as they must be")
     expect(page.locator(".ms-first").get_by_test_id("grammar-editor")).to_be_visible()
@@ -368,7 +376,6 @@ def test_a_source_with_a_mistake_is_not_run_and_stays_as_it_was_typed(page: Page
 
 def test_a_run_says_how_it_ended_goes_on_and_is_taken(page: Page) -> None:
     pytest.importorskip("torch")
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_test_id("limit").fill("40")
     page.get_by_test_id("run").click()
     outcome = page.get_by_test_id("outcome")
@@ -397,6 +404,47 @@ def test_a_run_says_how_it_ended_goes_on_and_is_taken(page: Page) -> None:
     )
     page.get_by_test_id("figure").click()
     expect(page.get_by_test_id("saved-file").locator("visible=true")).to_contain_text("maskscope.svg")
+
+
+def test_what_the_model_reads_is_shown_before_it_runs(page: Page) -> None:
+    pytest.importorskip("torch")
+    page.get_by_test_id("prompt").fill("How warm is it in Lund?")
+    page.get_by_test_id("reads").click()
+    expect(page.get_by_test_id("told")).to_contain_text("How warm is it in Lund?", timeout=60_000)
+    page.screenshot(path=SHOTS / "screen-reads.png")
+    page.get_by_test_id("reading-close").click()
+    expect(page.get_by_test_id("told")).to_be_hidden()
+
+
+def test_calls_are_chosen_and_the_run_without_the_grammar_stands_beside(page: Page) -> None:
+    pytest.importorskip("torch")
+    page.get_by_test_id("gallery").select_option("tool_call")
+    calls = page.get_by_test_id("tool-choice")
+    expect(calls).to_have_value("auto")
+    calls.select_option("only send_mail")
+    expect(page.get_by_test_id("modes")).not_to_contain_text("get_weather")
+    expect(calls).to_have_value("only send_mail")
+    page.get_by_test_id("limit").fill("40")
+    page.get_by_test_id("run").click()
+    expect(page.get_by_test_id("outcome")).to_contain_text("✓ complete:", timeout=60_000)
+    expect(page.get_by_test_id("text")).to_have_value(re.compile("send_mail"))
+    page.get_by_test_id("pane-model").click()
+    page.get_by_test_id("beside").click()
+    expect(page.get_by_test_id("cockpit-strip")).to_have_count(2, timeout=60_000)
+    page.screenshot(path=SHOTS / "screen-model.png")
+    assert page.evaluate(CUT) == []
+    page.get_by_test_id("pane-place").click()
+
+
+def test_a_word_that_names_no_file_is_read_as_a_pattern_by_a_click(page: Page) -> None:
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill("celsius")
+    page.get_by_test_id("paste-open").click()
+    expect(page.get_by_test_id("screen-message")).to_contain_text("there is no file 'celsius'")
+    page.screenshot(path=SHOTS / "screen-offer.png")
+    page.get_by_test_id("offer").click()
+    expect(page.locator(".ms-first .cm-content")).to_have_text("celsius")
+    expect(page.get_by_test_id("screen-message")).not_to_contain_text("no file")
 
 
 def test_an_example_is_told_from_a_schema_and_the_sheet_opens_empty(page: Page) -> None:

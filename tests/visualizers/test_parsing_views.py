@@ -14,9 +14,9 @@ from kernels_core.inspect.derivation import call_stack, chain, derivation
 from kernels_core.inspect.dispatch import modes
 from tests.engine.driver import compiled
 from tests.visualizers.bridge import Bridge
-from visualizers.chain import ChainView
 from visualizers.host import Host
 from visualizers.live_base import LiveView
+from visualizers.operations import OperationView
 from visualizers.stack import StackView
 from visualizers.tree import TreeView
 from visualizers.triggers import TriggerView
@@ -37,12 +37,12 @@ def at(grammar: str, text: bytes) -> GrammarMatcher:
 
 
 def views(matcher: GrammarMatcher) -> list[LiveView[Any]]:
-    stack, tree, triggers, steps = StackView(), TreeView(), TriggerView(), ChainView()
+    stack, tree, triggers, steps = StackView(), TreeView(), TriggerView(), OperationView()
     stack.show(call_stack(matcher))
     tree.show(derivation(matcher))
     triggers.show(modes(matcher))
     items = matcher.frontier().items
-    steps.show(chain(matcher, items[-1]) if items else None)
+    steps.show(chain(matcher, items[-1]) if items else matcher.operations())
     return [stack, tree, triggers, steps]
 
 
@@ -336,8 +336,8 @@ class TestBrowser:
         expect(page.get_by_text("> cannot come next")).to_be_visible()
 
     def test_a_chain_begins_at_the_start(self, page: Page, bridged: Callable[..., Bridge]) -> None:
-        view, matcher = ChainView(), at(SUMS, b"1+2")
-        view.show(None)
+        view, matcher = OperationView(), at(SUMS, b"1+2")
+        view.show(matcher.operations())
         bridge = bridged(view)
         expect(page.get_by_text("Choose an item")).to_be_visible()
         view.show(chain(matcher, matcher.frontier().items[-1]))

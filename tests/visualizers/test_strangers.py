@@ -30,7 +30,6 @@ from tests.visualizers.bridge import Bridge, until
 from tests.visualizers.strangers import CASES, EVIL, SCRIPT
 from tests.visualizers.test_static import ATTRIBUTES, TAGS
 from visualizers import html
-from visualizers.asked import AskedView
 from visualizers.live import OperationView, StepBar
 from visualizers.live_base import LiveView
 from visualizers.svg import to_svg
@@ -59,7 +58,7 @@ QUIET = {
 }
 # What they show is no stranger's text: numbers, or a picture of them.
 WITHOUT_TEXT = {"mask", "Caches"}
-BASES = {"LiveView", "AskedView", "_TokenView", "Panel", "Host", "Library", "Page", "Printed", "Record"}
+BASES = {"LiveView", "_TokenView", "Panel", "Host", "Library", "Page", "Printed", "Record"}
 ALLOWED = TAGS | {"p", "h1", "h2", "h3", "ul", "li"}
 ACTIVE = "script, iframe, object, embed, link, base, img:not([src^='data:']), [onerror], [onload], [onclick]"
 
@@ -121,7 +120,6 @@ def test_every_live_view_is_tried_here() -> None:
         waiting += kind.__subclasses__()
     missing = {kind.__name__ for kind in waiting if kind.__module__.startswith(("visualizers.", "workbench."))}
     assert missing - {kind.__name__ for kind in tried} <= BASES
-    assert issubclass(AskedView, LiveView)
 
 
 def test_everything_of_the_engine_that_displays_itself_is_tried_here() -> None:

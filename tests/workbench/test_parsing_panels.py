@@ -82,12 +82,12 @@ def test_the_chain_behind_the_item_that_is_chosen(sums: Explorer) -> None:
     sums.session.step("1+2")
     panel = ChartPanel(sums.desk)
     panel.update(None)
-    assert panel.chain.rows == []
+    last = panel.operations.rows
     panel.view.selected_item = 0
-    assert panel.chain.rows[0]["kind"] == "start"
+    assert panel.operations.rows[0]["kind"] == "start"
     assert sums.desk.selection["item"] == 0
     panel.view.selected_item = None
-    assert panel.chain.rows == []
+    assert panel.operations.rows == last
 
 
 def test_steps_are_named_by_mode(tokenizer: Tokenizer) -> None:

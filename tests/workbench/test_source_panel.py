@@ -184,7 +184,9 @@ def test_hovering_explains(source: Any, text: str, at: str, said: list[str]) -> 
         explorer.session.read(text)
         view, heard = view_of(explorer), []
         view.send = heard.append
-        send(explorer, kind="hover", offset=explorer.session.document.text.index(at) + 1, view="v", seq=4)
+        view.receive(
+            {"type": "hover", "offset": explorer.session.document.text.index(at) + 1, "view": "v", "seq": 4}, None
+        )
         assert (heard[0]["view"], heard[0]["seq"]) == ("v", 4)
         for line in said:
             assert any(found.startswith(line) for found in heard[0]["lines"]), heard[0]["lines"]

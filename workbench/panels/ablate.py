@@ -67,24 +67,18 @@ def measured(found: Ablation) -> dict[str, Any]:
     }
 
 
-class AblatePanel(Panel):
+class AblatePanel(Panel, name="ablate", title="Ablate", dock="right_bottom", rank=60):
     """Each of some mechanisms left out, on the source and texts that are shown."""
-
-    name = "ablate"
-    title = "Ablate"
-    dock = "right_bottom"
-    rank = 60
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: AblateView = AblateView()
         self.result: Ablation | None = None
-        self._thread: threading.Thread | None = None
         self._stop = threading.Event()
+        self.actions = {"run": self.attempt(self.run), "stop": self.attempt(lambda _content: self._stop.set())}
         self._settings: dict[str, Any] = {
             "mechanisms": list(FIRST), "repeats": 5, "writer": "", "prompts": "", "vocabulary": "",  # the session's
         }  # fmt: skip
-        self._message = ""
         self._drawn: Ablation | None = None
         self._choices = {
             "mechanisms": [[word, title, word in FIRST] for word, (title, _) in MECHANISMS.items()],
@@ -105,14 +99,14 @@ class AblatePanel(Panel):
                 **self.view.state,
                 **self._settings,
                 "running": self.running,
-                "message": self._message,
+                "message": self.message,
                 "code": self._call(),
             }
 
     @property
     def running(self) -> bool:
         """Whether something is being measured."""
-        return self._thread is not None and self._thread.is_alive() and not self._stop.is_set()
+        return self.thread is not None and self.thread.is_alive() and not self._stop.is_set()
 
     def _text(self) -> str:
         """The whole text on the screen, also behind the place; a character that is cut at its end is left out."""
@@ -130,25 +124,10 @@ class AblatePanel(Panel):
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def received(self, content: Any) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
-        if kind == "stop":
-            self._stop.set()
-        elif kind == "run":
-            self._message = ""
-            try:
-                self.run(content)
-            except Exception as error:  # shown where it was asked for
-                self._message = str(error) or type(error).__name__
-        else:
-            super().received(content)
-            return
-        self.desk.do("select")
-
     def run(self, asked: Mapping[str, Any]) -> None:
         """Measure in a thread, with the panel following; what was measured until a stop is kept."""
         session = self.session
-        if self._thread is not None and self._thread.is_alive():
+        if self.thread is not None and self.thread.is_alive():
             raise ValueError("wait until the last trial has ended")
         if session.edits.draft is not None:
             session.edits.draft.refuse()
@@ -175,27 +154,15 @@ class AblatePanel(Panel):
         self.result = None
 
         def work() -> None:
-            try:
-                model = load(writer) if writer else None
-                for self.result in ablating(
-                    source, texts, model=model, mechanisms=chosen, repeats=repeats, tokenizer=words
-                ):
-                    if self._stop.is_set():
-                        return
-                    self.desk.do("select")
-            except Exception as error:
-                self._message = str(error) or type(error).__name__
-            finally:
-                self._stop.set()
+            model = load(writer) if writer else None
+            for self.result in ablating(
+                source, texts, model=model, mechanisms=chosen, repeats=repeats, tokenizer=words
+            ):
+                if self._stop.is_set():
+                    return
                 self.desk.do("select")
 
-        self._thread = threading.Thread(target=work, name="maskscope-ablate", daemon=True)
-        self._thread.start()
-
-    def wait(self) -> None:
-        """Wait until what was begun last has ended."""
-        if self._thread is not None:
-            self._thread.join()
+        self.begin(work, self._stop.set)
 
     def close(self) -> None:
         self._stop.set()

@@ -22,17 +22,12 @@ from workbench.session import Change, Session
 __all__ = ["AutomatonPanel", "WayOf"]
 
 
-class AutomatonPanel(Panel):
+class AutomatonPanel(Panel, name="automaton", title="Automaton", dock="right_top", rank=10):
     """A step lights other states; a state that is clicked is chosen everywhere, a rule chosen elsewhere is shown.
 
     The engine shares rules and splits off counted repetitions.  The selection has the rule as it was written, and the
     place in the source that is read in it, if it is at work.
     """
-
-    name = "automaton"
-    title = "Automaton"
-    dock = "right_top"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -9,6 +9,7 @@ Read on: `workbench/explorer/dashboard.py` (the desk), `workbench/panels/chart.p
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -79,19 +80,25 @@ class Desk(Protocol):
 class Panel:
     """A view and the session's part in it.
 
-    Class attributes: `name` (also the key of its place in the arrangement), `title` (on its tab), `dock` and `rank`
-    (its place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there is more
-    than one.
+    A class of panels has a `name` (also the key of its place in the arrangement), a `title` (on its tab), a `dock` and
+    a `rank` (its place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there
+    is more than one.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    dock: ClassVar[Dock] = "right_bottom"
-    rank: ClassVar[int] = 50
+    dock: ClassVar[Dock]
+    rank: ClassVar[int]
     view: LiveView[Any]
+
+    def __init_subclass__(cls, *, name: str, title: str, dock: Dock = "right_bottom", rank: int = 50) -> None:
+        cls.name, cls.title, cls.dock, cls.rank = name, title, dock, rank
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self.actions: dict[str, Callable[[dict[str, Any]], object]] = {}
+        self.message = ""  # what went wrong with what was asked for here
+        self.thread: threading.Thread | None = None
 
     @property
     def session(self) -> Session:
@@ -115,9 +122,46 @@ class Panel:
         """The selection changed while the panel is in sight.  Views that have the trait `selection` have it already."""
 
     def received(self, content: Any) -> None:
-        """A message of one of the views.  A dict with a `kind` is a command for the desk."""
-        if isinstance(content, dict) and isinstance(content.get("kind"), str):
-            self.desk.do(content["kind"], **{str(name): value for name, value in content.items() if name != "kind"})
+        """A message of a view: a dict whose `kind` is one of the panel's `actions`, or a command for the desk."""
+        kind = content.get("kind") if isinstance(content, dict) else None
+        if kind in self.actions:
+            self.actions[kind](content)
+        elif isinstance(kind, str):
+            self.desk.do(kind, **{str(name): value for name, value in content.items() if name != "kind"})
+
+    def attempt(self, action: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
+        """`action` as one of `actions` whose errors are the panel's `message`."""
+
+        def attempted(content: dict[str, Any]) -> None:
+            self.message = ""
+            try:
+                action(content)
+            except Exception as error:
+                self.message = str(error) or type(error).__name__
+            self.desk.do("select")
+
+        return attempted
+
+    def begin(self, work: Callable[[], object], ended: Callable[[], object]) -> threading.Thread:
+        """Do `work` in a thread, then `ended`, and bring all up to date; an error is the panel's `message`."""
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:
+                self.message = str(error) or type(error).__name__
+            finally:
+                ended()
+            self.desk.do("select")
+
+        self.thread = threading.Thread(target=run, name=f"maskscope-{self.name}", daemon=True)
+        self.thread.start()
+        return self.thread
+
+    def wait(self) -> None:
+        """Wait until what was begun last has ended."""
+        if self.thread is not None:
+            self.thread.join()
 
     def static_html(self) -> str:
         """The panel at the session's place as sanitiser-proof HTML; "" where there is nothing to say."""

@@ -18,13 +18,8 @@ from workbench.session import Change
 __all__ = ["CachesPanel"]
 
 
-class CachesPanel(Panel):
+class CachesPanel(Panel, name="caches", title="Caches", dock="right_bottom", rank=30):
     """How masks were found, visits of parser states, memory, sharing, counters."""
-
-    name = "caches"
-    title = "Caches"
-    dock = "right_bottom"
-    rank = 30
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -1,6 +1,6 @@
 """Where the Earley parser stands: the frontier, the operations of the last step, and those behind one item.
 
-Read on: `visualizers/live.py` and `visualizers/chain.py` (the views), `workbench/panels/base.py`.
+Read on: `visualizers/live.py` and `visualizers/operations.py` (the views), `workbench/panels/base.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any, Final
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.derivation import chain, ways
 from kernels_core.inspect.snapshots import EarleyItem
-from visualizers.chain import ChainView
 from visualizers.live import MAX_ITEMS, FrontierView, OperationView
 from visualizers.live_base import LiveView
 from workbench.panels.base import Desk, Panel
@@ -24,34 +23,27 @@ MAX_WAYS: Final = 100
 """Items of a frontier whose derivations are counted."""
 
 
-class ChartPanel(Panel):
+class ChartPanel(Panel, name="chart", title="Chart", dock="right_top", rank=20):
     """The frontier, and beside it the operations of the last step, or those behind the item that is chosen.
 
-    The item chosen in the frontier is the selection's item.  `frontend/src/chain.css` puts all three in place.
+    The item chosen in the frontier is the selection's item.  `frontend/src/operations.css` puts both in place.
     """
-
-    name = "chart"
-    title = "Chart"
-    dock = "right_top"
-    rank = 20
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: FrontierView = FrontierView()
-        self.chain: ChainView = ChainView()
         self.operations = OperationView()
         self.view.observe(self._chosen, names="selected_item")
 
     @property
     def views(self) -> Mapping[str, LiveView[Any]]:
-        return {"frontier": self.view, "operations": self.operations, "chain": self.chain}
+        return {"frontier": self.view, "operations": self.operations}
 
     def update(self, change: Change | None) -> None:
         frontier = self.session.inspect.frontier()
         shown = frontier.items[:MAX_ITEMS]
         self.view.show(frontier, pointers(self.session.inspect, (item.origin for item in shown)), self._ways(shown))
-        self.operations.show(self.session.inspect.operations())
-        self._show_chain()
+        self._show_operations()
 
     def _ways(self, items: Sequence[EarleyItem]) -> tuple[int, ...]:
         """In how many ways each can be derived; of a long frontier, the first; none where the chart is too large."""
@@ -69,13 +61,13 @@ class ChartPanel(Panel):
     def _chosen(self, change: Any) -> None:
         """A person chose an item of the frontier, or let go of it."""
         with self.session.inspect.held():
-            self._show_chain()
+            self._show_operations()
         if self.desk.selection.get("item") != change["new"]:
             self.desk.select(item=change["new"])
 
-    def _show_chain(self) -> None:
+    def _show_operations(self) -> None:
         chosen, frontier = self.view.selected_item, self.view.frontier
         if chosen is None or frontier is None or not 0 <= chosen < len(frontier.items):
-            self.chain.show(None)
+            self.operations.show(self.session.inspect.operations())
         else:
-            self.chain.show(chain(self.session.inspect.matcher, frontier.items[chosen]))
+            self.operations.show(chain(self.session.inspect.matcher, frontier.items[chosen]))

@@ -53,13 +53,8 @@ class _Question:
         return (self.source.key, self.text, id(self.tokenizer))
 
 
-class ComparePanel(Panel):
+class ComparePanel(Panel, name="compare", title="Compare", dock="right_bottom", rank=60):
     """Computed when asked for; what stands there of another place is marked as that."""
-
-    name = "compare"
-    title = "Compare"
-    dock = "right_bottom"
-    rank = 60
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -69,7 +64,6 @@ class ComparePanel(Panel):
         choices += [{"id": name, "label": name, "missing": f"not installed: pip install {name}"} for name in absent]
         self.view: CompareView = CompareView(choices)
         self.view.chosen = peers[0] if peers else OURS[1][0]
-        self.thread: threading.Thread | None = None
         self._place: tuple[Any, ...] | None = None
         self._closed = False
 

@@ -66,18 +66,14 @@ def _told(session: Session, judged: Judged) -> str:
     return f"{sentence(session.document, reasons[0])}: {judged.told}" if reasons else judged.told
 
 
-class ExamplesPanel(Panel):
+class ExamplesPanel(Panel, name="examples", title="Examples", dock="left_bottom", rank=60):
     """Texts that must and must not be taken."""
-
-    name = "examples"
-    title = "Examples"
-    dock = "left_bottom"
-    rank = 60
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: ExamplesView = ExamplesView()
         self._known: Any = None  # what was judged last
+        self.actions = {"set": self._change, "drop": self._change, "keep": self._keep}
 
     def update(self, change: Change | None) -> None:
         session = self.session
@@ -90,18 +86,16 @@ class ExamplesPanel(Panel):
             self.view.code = as_test(session.document, session.examples)
         self.view.draft = session.edits.draft is not None
 
-    def received(self, content: Any) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
-        if kind not in ("set", "drop", "keep"):
-            super().received(content)
-            return
+    def _keep(self, content: dict[str, Any]) -> None:
+        text = box_text(b"".join(step.data for step in self.session.steps))
+        self.session.examples = (*self.session.examples, Example(text, bool(content.get("must", True))))
+        self.desk.do("select")
+
+    def _change(self, content: dict[str, Any]) -> None:
+        """Put an example in the place of another, or behind the last; or nothing in its place."""
         examples = list(self.session.examples)
-        if kind == "keep":
-            text = box_text(b"".join(step.data for step in self.session.steps))
-            examples.append(Example(text, bool(content.get("must", True))))
-        else:
-            number = max(0, int(content.get("number", len(examples))))
-            new = [Example(str(content.get("text") or ""), bool(content.get("must")))] if kind == "set" else []
-            examples[number : number + 1] = new
+        number = max(0, int(content.get("number", len(examples))))
+        new = Example(str(content.get("text") or ""), bool(content.get("must")))
+        examples[number : number + 1] = [new] if content["kind"] == "set" else []
         self.session.examples = examples
         self.desk.do("select")

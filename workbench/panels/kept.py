@@ -51,13 +51,8 @@ class KeptView(LiveView[Mapping[str, Any]]):
         return f"KeptView({self.offer.get('text', '')!r})"
 
 
-class KeptPanel(Panel):
+class KeptPanel(Panel, name="kept", title="Before", dock="screen", rank=20):
     """The offer: it is made once, when the explorer opens, and stays until it is taken or sent away."""
-
-    name = "kept"
-    title = "Before"
-    dock = "screen"
-    rank = 20
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

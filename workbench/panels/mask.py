@@ -12,13 +12,8 @@ from workbench.session import Change
 __all__ = ["MaskPanel"]
 
 
-class MaskPanel(Panel):
+class MaskPanel(Panel, name="mask", title="Mask", dock="right_bottom", rank=20):
     """The mask of this place."""
-
-    name = "mask"
-    title = "Mask"
-    dock = "right_bottom"
-    rank = 20
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -30,13 +30,8 @@ NO_GRAMMAR = "without the grammar"
 ASKED = 4  # refused tokens of the step at hand that are explained
 
 
-class ModelPanel(Panel):
+class ModelPanel(Panel, name="model", title="Model", dock="right_bottom", rank=40):
     """Tokens of the generation that the session follows, or followed last."""
-
-    name = "model"
-    title = "Model"
-    dock = "right_bottom"
-    rank = 40
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -47,7 +42,10 @@ class ModelPanel(Panel):
         self._beside: CockpitRun | None = None
         self._beside_of: object = None  # the generation that it stands beside
         self._second: TokenStream | None = None  # the run of the second strip, while it goes on
-        self._message = ""
+        self.actions = {
+            "branch": self.attempt(lambda content: self.branch(int(content["step"]), str(content.get("text") or ""))),
+            "beside": self.attempt(lambda _content: self.beside()),
+        }
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -67,7 +65,7 @@ class ModelPanel(Panel):
             agree = self._agreeing(generation)
             place, refused_from = min(session.index, agree + 1), trace.refused_from  # the first that differs, at most
         else:
-            self.view.show(CockpitShot((), message=self._message, call=generate_call(session)))
+            self.view.show(CockpitShot((), message=self.message, call=generate_call(session)))
             return
         if refused_from is not None:
             shown = shown.refused(refused_from)
@@ -82,7 +80,7 @@ class ModelPanel(Panel):
                 vocab_size=session.tokenizer.info.vocab_size,
                 running=running,
                 can_branch=trace is not None and trace.generation.source is not None,
-                message=self._message,
+                message=self.message,
                 apart=agree if agree is not None and agree < len(shown.steps) else None,
                 cut=agree == len(session.steps),
             )
@@ -127,21 +125,11 @@ class ModelPanel(Panel):
 
     def received(self, content: Any) -> None:
         kind = content.get("kind") if isinstance(content, dict) else None
-        try:
-            if kind == "branch":
-                self.branch(int(content["step"]), str(content.get("text") or ""))
-            elif kind == "beside":
-                self.beside()
-            else:
-                if kind == "stop" and self._second is not None:
-                    self._second.interrupt()
-                if kind == "goto":  # of a token that the grammar refused there is no place in the text
-                    content["index"] = min(int(content["index"]), len(self.session.steps))
-                super().received(content)
-                return
-        except Exception as error:  # shown where it was asked for
-            self._message = str(error) or type(error).__name__
-        self._refresh()
+        if kind == "stop" and self._second is not None:
+            self._second.interrupt()
+        if kind == "goto":  # of a token that the grammar refused there is no place in the text
+            content["index"] = min(int(content["index"]), len(self.session.steps))
+        super().received(content)
 
     def branch(self, step: int, text: str = "") -> Future[Any]:
         """Go on from before token `step` with `text` in its place; without a text, the model draws anew.
@@ -155,7 +143,7 @@ class ModelPanel(Panel):
         settings = dict(generation.settings)
         if not text:  # the same seed would draw the same again
             settings["seed"] = secrets.randbelow(2**32)
-        self._beside, self._message = None, ""
+        self._beside, self.message = None, ""
         future = self.session.model.run_in_background(
             source.model, list(source.prompt), constrained=generation.constrained, begin=begin, **settings
         )
@@ -172,23 +160,19 @@ class ModelPanel(Panel):
             raise ValueError("this generation has lost its model (it was pickled): generate again")
         grammar = None if generation.constrained else self.session.inspect.compiled
         name = NO_GRAMMAR if generation.constrained else "under the grammar"
-        self._message = ""
+        self.message = ""
         second = self._second = stream(source.model, list(source.prompt), grammar, **generation.settings)
 
         def work() -> None:
-            try:
-                for _ in second:
-                    pass
-                self._beside, self._beside_of = cockpit_run(second.generation, name=name), generation.steps
-            except Exception as error:
-                self._message = f"{name}: {error}"
-            finally:
-                self._second = None
-            self._refresh()
+            for _ in second:
+                pass
+            self._beside, self._beside_of = cockpit_run(second.generation, name=name), generation.steps
 
-        thread = threading.Thread(target=work, name="maskscope-second-strip", daemon=True)
-        thread.start()
-        return thread
+        def ended() -> None:
+            self._second = None
+            self.message = self.message and f"{name}: {self.message}"
+
+        return self.begin(work, ended)
 
     def _generation(self) -> Generation:
         trace = self.session.trace
@@ -201,11 +185,8 @@ class ModelPanel(Panel):
     def _done(self, future: Future[Any]) -> None:
         error = future.exception()
         if error is not None:
-            self._message = str(error) or type(error).__name__
-            self._refresh()
-
-    def _refresh(self) -> None:
-        self.desk.do("select")
+            self.message = str(error) or type(error).__name__
+            self.desk.do("select")
 
     def close(self) -> None:
         second = self._second

@@ -5,7 +5,7 @@ Read on: `workbench/next/next_tokens.py`, `workbench/next/refusals.py`, `visuali
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from visualizers.glyphs import glyph
 from visualizers.live_base import Traits
@@ -29,13 +29,8 @@ _GIVEN_UP: Final = (
 )
 
 
-class NextPanel(Panel):
+class NextPanel(Panel, name="next", title="What next", dock="left_bottom", rank=10):
     """Chips that type themselves; the tabs of refused and uncertain tokens are filled when they are looked at."""
-
-    name = "next"
-    title = "What next"
-    dock = "left_bottom"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -48,6 +43,7 @@ class NextPanel(Panel):
         self.view.answers("refusal", self._tokens_of_refusal)
         self.view.answers("caller", self._tokens_of_caller)
         self.view.observe(self._fill, names="tab")
+        self.actions = {"take": self._take}
 
     def update(self, change: Change | None) -> None:
         with self.view.hold_sync():
@@ -66,9 +62,7 @@ class NextPanel(Panel):
                 self._callers = callers(self.session.inspect.token_sets(), self.session.inspect.rest_callers())
                 self.view.uncertain = self._callers.state()
 
-    def received(self, content: Any) -> None:
-        if not isinstance(content, dict) or content.get("kind") != "take":
-            return
+    def _take(self, content: Traits) -> None:
         with self.session.inspect.held():
             here = self.session.inspect.next(seconds=QUICK)
             if content.get("position") != here.position:

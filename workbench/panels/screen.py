@@ -105,13 +105,8 @@ def _called(source: Source) -> str:
     return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
 
 
-class ScreenPanel(Panel):
+class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
     """The screen that an explorer opens with."""
-
-    name = "screen"
-    title = "Screen"
-    dock = "screen"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -122,7 +117,6 @@ class ScreenPanel(Panel):
         self._settings: dict[str, Any] = dict(START)
         self._ran: dict[str, Any] = {}  # what the last run was begun with, and how it ended
         self._plays = 0
-        self._message = ""
         self._busy = ""
         self._said: dict[str, Any] = {}  # the last conversion of a run's steps
         self._note = ""  # what was done in place of what was there
@@ -133,7 +127,21 @@ class ScreenPanel(Panel):
         self._shown: Any = None  # what the text was drawn from
         self._here: tuple[Any, Any] = (None, None)
         self._recent = opened_last()
-        self._thread: threading.Thread | None = None
+        actions: dict[str, Callable[[dict[str, Any]], object]] = {
+            "open": lambda message: self.open(str(message.get("name"))),
+            "paste": lambda message: self._paste(str(message.get("text") or "")),
+            "run": self._go_on,
+            "step": lambda message: self._run(message, begin=self.session.index, more=1),
+            "branch": self._branch,
+            "continue": self._continue,
+            "choose": self._choose,
+            "tell": self._tell,
+            "reads": self._read,
+            "offer": lambda _message: self._take_offer(),
+            "share": lambda _message: self._share(),
+            "copy": lambda _message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
+        }
+        self.actions = {kind: self.attempt(action) for kind, action in actions.items()}
         if self.session.edits.memo is None:
             self._remember()
 
@@ -257,7 +265,7 @@ class ScreenPanel(Panel):
             **self._settings,
             "running": session.model.is_running,
             "busy": self._busy,
-            "message": self._message or self.desk.trouble,
+            "message": self.message or self.desk.trouble,
             "note": self._note,
             "offer": "" if self._offer is None else "read it as a regular expression",
             **self._tool_choices(),
@@ -326,34 +334,13 @@ class ScreenPanel(Panel):
 
     def received(self, content: Any) -> None:
         kind = content.get("kind") if isinstance(content, dict) else None
-        actions: dict[str, Callable[[dict[str, Any]], None]] = {
-            "open": lambda message: self.open(str(message.get("name"))),
-            "paste": lambda message: self._paste(str(message.get("text") or "")),
-            "run": self._go_on,
-            "step": lambda message: self._run(message, begin=self.session.index, more=1),
-            "branch": self._branch,
-            "continue": lambda message: self._continue(message),
-            "choose": lambda message: self._choose(message),
-            "tell": lambda message: self._tell(message),
-            "reads": self._read,
-            "offer": lambda message: self._take(self._offer) if self._offer is not None else None,
-            "share": lambda message: self._share(),
-            "copy": lambda message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
-        }
-        action = actions.get(kind or "")
-        self._message = ""
-        if action is None:
-            if kind in ("prefix", "text", "undo", "redo"):
-                self._note = ""
-            super().received(content)
-            return
-        try:
-            action(content)
-        except Exception as error:  # shown where it was asked for
-            self._message = str(error) or type(error).__name__
-        if kind != "paste":
+        if kind not in self.actions:
+            self.message = ""
+        if kind in ("prefix", "text", "undo", "redo"):
+            self._note = ""
+        if kind != "offer":
             self._offer = None
-        self.desk.do("select")
+        super().received(content)
 
     def open(self, name: str) -> None:
         """Open an entry of the gallery, with its recorded run where there is one, which plays; or, by `recent-` and its
@@ -393,7 +380,6 @@ class ScreenPanel(Panel):
         self._settings |= {"seed": self._recording.seed, "temperature": self._recording.temperature}
 
     def _paste(self, text: str) -> None:
-        self._offer = None
         try:
             self._take(Source.of(text))
         except FileNotFoundError:
@@ -401,6 +387,11 @@ class ScreenPanel(Panel):
             raise FileNotFoundError(
                 f"there is no file {clip(text, 60)!r}; one of your own machine is opened by the button in the sheet"
             ) from None
+
+    def _take_offer(self) -> None:
+        offer, self._offer = self._offer, None
+        if offer is not None:
+            self._take(offer)
 
     def _take(self, source: Source) -> None:
         note_opened(source)
@@ -425,17 +416,14 @@ class ScreenPanel(Panel):
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
 
         def work() -> None:
-            try:
-                model = load(word)
-                told = model.tokenizer.decode(model.encode_prompt(prompt, chat=chat), skip_special=False)
-                self.view.send({"reads": told})
-            except Exception as error:
-                self._message = str(error) or type(error).__name__
-            self._busy = ""
-            self.desk.do("select")
+            model = load(word)
+            told = model.tokenizer.decode(model.encode_prompt(prompt, chat=chat), skip_special=False)
+            self.view.send({"reads": told})
 
-        self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)
-        self._thread.start()
+        self.begin(work, self._idle)
+
+    def _idle(self) -> None:
+        self._busy = ""
 
     def _choose(self, message: dict[str, Any]) -> None:
         if message.get("model") in NAMES:
@@ -526,44 +514,42 @@ class ScreenPanel(Panel):
         self._ran = {"word": word, "prompt": settings["prompt"], "chat": chat, "stepped": more is not None}
 
         def work() -> None:
-            try:
-                model = load(word)
-                self._busy = ""
-                first = given
-                if not all(isinstance(one, bytes) for one in given) and wrote != model.name:
-                    first = [one if isinstance(one, bytes) else one.token for one in given]
-                if first and all(isinstance(one, bytes) for one in first):
-                    first = _ids_of(model, first)
-                first = [*first, *_ids_of(model, [then])] if then else first
-                self._ran |= {
-                    "source": session.document.for_a_model(),
-                    "begin": [one if isinstance(one, int) else one.token_id for one in first],
-                }
-                made = session.run(
-                    model,
-                    settings["prompt"],
-                    constrained=constrained,
-                    seed=settings["seed"],
-                    temperature=settings["temperature"],
-                    max_tokens=len(first) + (more or settings["limit"]),
-                    begin=first,
-                    chat=chat,
-                    stop=stop,
-                    complete=constrained and more is None,
-                ).generation
-                if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
-                    session.edits.shorten(len(made.text_bytes))
-                self._ran["early"] = ended_early(made, len(first))
-            except Exception as error:
-                self._message = self._ran["trouble"] = str(error) or type(error).__name__
-            finally:
-                self._busy = ""
-                if session.trace is not None and session.trace is not trace:
-                    self._ran["made"] = session.trace.generation
-            self.desk.do("select")
+            model = load(word)
+            self._busy = ""
+            first = given
+            if not all(isinstance(one, bytes) for one in given) and wrote != model.name:
+                first = [one if isinstance(one, bytes) else one.token for one in given]
+            if first and all(isinstance(one, bytes) for one in first):
+                first = _ids_of(model, first)
+            first = [*first, *_ids_of(model, [then])] if then else first
+            self._ran |= {
+                "source": session.document.for_a_model(),
+                "begin": [one if isinstance(one, int) else one.token_id for one in first],
+            }
+            made = session.run(
+                model,
+                settings["prompt"],
+                constrained=constrained,
+                seed=settings["seed"],
+                temperature=settings["temperature"],
+                max_tokens=len(first) + (more or settings["limit"]),
+                begin=first,
+                chat=chat,
+                stop=stop,
+                complete=constrained and more is None,
+            ).generation
+            if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
+                session.edits.shorten(len(made.text_bytes))
+            self._ran["early"] = ended_early(made, len(first))
 
-        self._thread = threading.Thread(target=work, name="maskscope-screen", daemon=True)
-        self._thread.start()
+        def ended() -> None:
+            self._busy = ""
+            if self.message:
+                self._ran["trouble"] = self.message
+            if session.trace is not None and session.trace is not trace:
+                self._ran["made"] = session.trace.generation
+
+        self.begin(work, ended)
 
     @property
     def is_recorded(self) -> bool:
@@ -579,11 +565,6 @@ class ScreenPanel(Panel):
         if begin and known and matched(steps, self._convert(known)) == begin:
             return list(known[:begin])
         return [step.data for step in steps if not step.stop]
-
-    def wait(self) -> None:
-        """Wait until the run that was begun last has ended."""
-        if self._thread is not None:
-            self._thread.join()
 
     def take(self, other: Panel) -> None:
         if isinstance(other, ScreenPanel):

@@ -177,13 +177,8 @@ def _keyword_lines(source: Source, pointer: str) -> list[str]:
     return [] if named else [f"{parts[-1]}: {KEYWORDS[parts[-1]].meaning}"]
 
 
-class SourcePanel(Panel):
+class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10):
     """The source as it was typed."""
-
-    name = "source"
-    title = "Source"
-    dock = "left_top"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -194,6 +189,14 @@ class SourcePanel(Panel):
         self._places: tuple[SourcePlace, ...] = ()
         self._refused: tuple[Any, State] | None = None
         self._offer: Source | None = None
+        self.actions = {
+            "source": self._write,
+            "offer": self._take_offer,
+            "language": lambda content: self._speak(content.get("language")),
+            "option": lambda content: self._set(str(content.get("name")), content.get("value")),
+            "choose": self._choose,
+        }
+        self.view.answers("hover", self._hover)
 
     def update(self, change: Change | None) -> None:
         session, view, draft = self.session, self.view, self.session.edits.draft
@@ -232,25 +235,13 @@ class SourcePanel(Panel):
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def received(self, content: Any) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
-        if kind == "source":
-            self._answer = {"client": content.get("client"), "seq": content.get("seq")}
-            self.desk.do("source", text=str(content.get("text", "")))
-        elif kind == "offer":
-            if self._offer is not None:
-                offer = self._offer
-                self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
-        elif kind == "language":
-            self._speak(content.get("language"))
-        elif kind == "option":
-            self._set(str(content.get("name")), content.get("value"))
-        elif kind == "choose":
-            self._choose(content)
-        elif kind == "hover":
-            self._hover(content)
-        else:
-            super().received(content)
+    def _write(self, content: State) -> None:
+        self._answer = {"client": content.get("client"), "seq": content.get("seq")}
+        self.desk.do("source", text=str(content.get("text", "")))
+
+    def _take_offer(self, _content: State) -> None:
+        if (offer := self._offer) is not None:
+            self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
 
     def _speak(self, language: Any) -> None:
         """Go on in another language: with what was written in it last, else with an example."""
@@ -279,10 +270,8 @@ class SourcePanel(Panel):
         if place is not None:
             self.desk.select(pointer=place.pointer, rule=place.rule)
 
-    def _hover(self, content: State) -> None:
-        offset = content.get("offset")
-        lines: list[str] = []
-        if isinstance(offset, int) and self.session.edits.draft is None:
-            with self.session.inspect.held():
-                lines = hover_lines(self.session, offset, self._places)
-        self.view.send({"view": content.get("view"), "seq": content.get("seq"), "lines": lines})
+    def _hover(self, content: State) -> State:
+        if self.session.edits.draft is not None:
+            return {"lines": []}
+        with self.session.inspect.held():
+            return {"lines": hover_lines(self.session, int(content["offset"]), self._places)}

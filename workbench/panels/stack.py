@@ -16,13 +16,8 @@ from workbench.session import Change
 __all__ = ["StackPanel"]
 
 
-class StackPanel(Panel):
+class StackPanel(Panel, name="stack", title="Call stack", dock="right_top", rank=30):
     """The call stacks; a click on a level chooses its rule and its place in the source."""
-
-    name = "stack"
-    title = "Call stack"
-    dock = "right_top"
-    rank = 30
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

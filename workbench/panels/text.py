@@ -38,13 +38,8 @@ KEPT_WIDTH = 24
 State = dict[str, Any]
 
 
-class TextPanel(Panel):
+class TextPanel(Panel, name="text", title="Text", dock="strip", rank=10):
     """The text box, the ribbon, the buttons, the status."""
-
-    name = "text"
-    title = "Text"
-    dock = "strip"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -20,13 +20,8 @@ from workbench.session import Change
 __all__ = ["TokensPanel"]
 
 
-class TokensPanel(Panel):
+class TokensPanel(Panel, name="tokens", title="Tokens", dock="right_bottom", rank=10):
     """The token table, also by meaning; the token chosen in it is the selection's token."""
-
-    name = "tokens"
-    title = "Tokens"
-    dock = "right_bottom"
-    rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

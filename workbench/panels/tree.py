@@ -16,13 +16,8 @@ from workbench.session import Change
 __all__ = ["TreePanel"]
 
 
-class TreePanel(Panel):
+class TreePanel(Panel, name="tree", title="Derivation", dock="right_top", rank=40):
     """One tree; another tree, other readings and what is folded are the person's wish, kept while it fits the text."""
-
-    name = "tree"
-    title = "Derivation"
-    dock = "right_top"
-    rank = 40
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

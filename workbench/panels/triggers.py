@@ -22,13 +22,8 @@ __all__ = ["StepMode", "TriggersPanel", "step_modes"]
 _SWITCHES: WeakKeyDictionary[CompiledGrammar, bool] = WeakKeyDictionary()
 
 
-class TriggersPanel(Panel):
+class TriggersPanel(Panel, name="triggers", title="Triggers", dock="right_top", rank=50):
     """The text by modes, the open tags, the trie of triggers."""
-
-    name = "triggers"
-    title = "Triggers"
-    dock = "right_top"
-    rank = 50
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -17,13 +17,8 @@ from workbench.session import Change
 __all__ = ["WhyPanel"]
 
 
-class WhyPanel(Panel):
+class WhyPanel(Panel, name="why", title="Why", dock="left_bottom", rank=20):
     """Explains the text asked last or the token chosen last, and a text that died in the text box, at this place."""
-
-    name = "why"
-    title = "Why"
-    dock = "left_bottom"
-    rank = 20
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -33,6 +28,7 @@ class WhyPanel(Panel):
         self._token: int | None = None
         self._found: Why | None = None
         self.view.answers("reasons", self._reasons)
+        self.actions = {"ask": self._ask, "type": self._type}
 
     def update(self, change: Change | None) -> None:
         reading, token = self.desk.reading, self.desk.selection.get("token")
@@ -57,15 +53,10 @@ class WhyPanel(Panel):
         self._asked = ""
         self._explain(token)
 
-    def received(self, content: Any) -> None:
-        if not isinstance(content, dict):
-            return
-        if content.get("kind") == "ask":
-            self._asked = str(content.get("text") or "")
-            self._subject = parse(self._asked) or None
-            self._explain(self._subject, self._asked)
-        elif content.get("kind") == "type":
-            self._type(content)
+    def _ask(self, content: dict[str, Any]) -> None:
+        self._asked = str(content.get("text") or "")
+        self._subject = parse(self._asked) or None
+        self._explain(self._subject, self._asked)
 
     def _type(self, content: dict[str, Any]) -> None:
         found = self._found
