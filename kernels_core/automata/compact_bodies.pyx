@@ -8,25 +8,24 @@ Read on: `nfa.pyx` (writes what nodes a compact body holds), `lower.py` (who ask
 """
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t
-from libcpp.vector cimport vector
 
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.edges cimport Epsilon
 from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
 from kernels_core.automata.size_estimate cimport CALL, Callee
-from kernels_core.automata.unordered cimport spell_listing
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, branch_of, is_prefix
-from kernels_core.grammar.compact_body cimport ExcludedWords, Bounded, Branches, Diagram, Item, Listing, Row, CompactBody, Words
-from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Empty, Literal, Never, Node, RuleRef
+from kernels_core.grammar.compact_body cimport Bounded, CompactBody, Diagram, ExcludedWords
+from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Empty, Literal, Node, RuleRef
 
 from kernels_core.errors import BudgetExceededError
-from kernels_core.grammar.ir import DeferredRule
 
-__all__ = ["prefix_at", "spell_compact_body", "traced"]
+__all__ = ["FIRST_STATE", "prefix_at", "spell_compact_body"]
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
+
+FIRST_STATE = 2      # of the NFA: the first one of a diagram, or of a bounded one
 
 cdef int MOST_AROUND = 64
 
@@ -39,54 +38,11 @@ cpdef bint spell_compact_body(Nfa nfa, Inlining lowering, CompactBody compact, s
     kind = type(compact)
     if kind is ExcludedWords:
         return _spell_excluded_words(nfa, lowering, <ExcludedWords>compact, limit)
-    if kind is Listing:
-        return _spell_listing(nfa, lowering, <Listing>compact, limit)
-    if kind is Row:
-        return _spell_row(nfa, lowering, <Row>compact, limit)
-    if kind is Words:
-        return _spell_words(nfa, (<Words>compact).words, limit)
-    if kind is Branches:
-        return _spell_branches(nfa, lowering, <Branches>compact, place, limit)
     if kind is Diagram:
         return _spell_diagram(nfa, lowering, <Diagram>compact, limit)
     if kind is Bounded:
         return _spell_bounded(nfa, lowering, <Bounded>compact, limit)
     raise TypeError(f"{kind.__name__} is no compact body")
-
-
-def traced(Inlining lowering, CompactBody compact, str rule not None):
-    """The automaton of `compact` once more, for people: its states are tagged with the parts that they stand in.
-
-    `Nfa.part_at` tells the part, and where in it, of the places of its tags (`Nfa.tags_of`); the offset is that in a
-    literal:
-
-    - Listing: 0 opening, 1 empty, 2 closing; of item i (the others follow the items) 3 + 4 i the comma before it, 4 + 4
-    i
-      its key, 5 + 4 i the colon, 6 + 4 i the value.
-    - Row: 0 opening, 1 empty, 2 closing, 3 the first item, 4 a comma, 5 another item.
-    - Words, Branches: k is the first word in order of those that begin with `offset` letters which were read.
-    - Diagram, Bounded: k is the state that an edge leaves.
-
-    `lowering` must have made the automaton of this very compact body before: nothing is decided here.
-    """
-    cdef Nfa nfa = Nfa.__new__(Nfa)
-    cdef int32_t limit = lowering.limits.most_states
-    if type(compact) is Listing:
-        nfa.root(rule, ())
-        _spell_listing(nfa, lowering, <Listing>compact, limit, True)
-    elif type(compact) is Row:
-        _spell_row(nfa, lowering, <Row>compact, limit, True)
-    elif type(compact) is Words:
-        _spell_words(nfa, (<Words>compact).words, limit, True)
-    elif type(compact) is Branches:
-        _spell_branches(nfa, lowering, <Branches>compact, nfa.root(rule, ()), limit, True)
-    elif type(compact) is Diagram:
-        _spell_diagram(nfa, lowering, <Diagram>compact, limit, True)
-    elif type(compact) is Bounded:
-        _spell_bounded(nfa, lowering, <Bounded>compact, limit, True)
-    else:
-        raise TypeError(f"the parts of a {type(compact).__name__} are not traced")
-    return nfa
 
 
 def prefix_at(Nfa nfa not None, int state):
@@ -101,11 +57,6 @@ def prefix_at(Nfa nfa not None, int state):
         return b""
     first = tree.word_first[branch.first]
     return bytes([tree.spelling[first + i] for i in range(branch.depth)])
-
-
-cdef inline int32_t _part(bint trace, int32_t number) noexcept:
-    """The place of a part of a compact body: none, unless it is traced."""
-    return -2 - number if trace else NOWHERE
 
 
 cdef bint _spell_excluded_words(Nfa nfa, Inlining lowering, ExcludedWords excluded, int32_t limit) except -1:
@@ -185,165 +136,7 @@ cdef bint _spell_around(Nfa nfa, Inlining lowering, ExcludedWords excluded, Node
     return True
 
 
-cdef bint _spell_branches(Nfa nfa, Inlining lowering, Branches branches, int32_t place, int32_t limit,
-                          bint trace=False) except -1:
-    """The tree of the words; a rule is called where its word ends."""
-    cdef vector[Branch] stack
-    cdef vector[int32_t] states         # of the branches in `stack`
-    cdef Branch branch
-    cdef list words = sorted(zip(branches.words, branches.rules))
-    cdef const unsigned char* text
-    cdef int32_t i, k, state
-    cdef bytes word
-    cdef dict rules = lowering.ir.rules
-    stack.push_back(Branch(0, <int32_t>len(words), 0))
-    states.push_back(START)
-    while not stack.empty():
-        branch, state = stack.back(), states.back()
-        stack.pop_back()
-        states.pop_back()
-        i = branch.first
-        while i < branch.past:
-            word, name = <tuple>words[i]
-            if <int32_t>len(word) > branch.depth:
-                break
-            if isinstance(rules[name], DeferredRule):
-                nfa.call(state, lowering.rule_id(name), FINAL)       # promised not to be empty
-            elif not nfa.spell(lowering, RuleRef(name), state, FINAL, NOWHERE, limit):
-                return False
-            i += 1
-        while i < branch.past:
-            text = <bytes>(<tuple>words[i])[0]
-            k = i + 1
-            while k < branch.past and (<const unsigned char*><bytes>(<tuple>words[k])[0])[branch.depth] == text[branch.depth]:
-                k += 1
-            stack.push_back(Branch(i, k, branch.depth + 1))
-            states.push_back(nfa.state())
-            nfa.bytes.push_back(RangeEdge(state, text[branch.depth], text[branch.depth], states.back()))
-            nfa.tag(states.back(), place)
-            if trace:
-                nfa.tag(states.back(), _part(True, i), branch.depth + 1)
-            i = k
-        if nfa.size > limit:
-            return False
-    return True
-
-
-cdef bint _spell_listing(Nfa nfa, Inlining lowering, Listing listing, int32_t limit, bint trace=False) except -1:
-    """The opening, items in order, then others, and the closing; or all there is where there is nothing.
-
-    Without an order: `spell_listing`.
-
-    State `ahead[i]`: items from number i on may follow, and the others; `behind[i]` is its like behind an item, where
-    a comma or the closing comes first.  Items that may be left out are passed by an ε-edge.
-    """
-    cdef vector[int32_t] ahead, behind
-    cdef int32_t i, count = <int32_t>len(listing.items), closing, part
-    cdef bint ok
-    cdef Item item
-    if not listing.in_order:
-        return spell_listing(nfa, lowering, listing, limit, trace)
-    for _ in range(count + 1):
-        ahead.push_back(nfa.state())
-        behind.push_back(nfa.state())
-    closing = nfa.state()
-    ok = nfa.spell(lowering, listing.opening, START, ahead[0], _part(trace, 0), limit)
-    for i in range(count):
-        item = listing.items[i]
-        ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[i], behind[i + 1], limit,
-                                3 + 4 * i if trace else 0)
-        if not item.required:
-            nfa.epsilon(ahead[i], ahead[i + 1])
-    part = 3 + 4 * count
-    for item in listing.others:
-        ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[count], behind[count], limit,
-                                part if trace else 0)
-        part += 4
-    for i in range(1 if count else 0, count + 1):
-        if i < count or listing.others:
-            ok = ok and nfa.spell(lowering, listing.comma, behind[i], ahead[i], _part(trace, 3 + 4 * i), limit)
-    # From the end back to the last item that has to be there, the listing may close.
-    for i in range(count, 0, -1):
-        nfa.epsilon(behind[i], closing)
-        if (<Item>listing.items[i - 1]).required:
-            break
-    if not count:
-        nfa.epsilon(behind[0], closing)
-    ok = ok and nfa.spell(lowering, listing.closing, closing, FINAL, _part(trace, 2), limit)
-    return ok and (type(listing.empty) is Never
-                   or nfa.spell(lowering, listing.empty, START, FINAL, _part(trace, 1), limit))
-
-
-cdef bint _spell_item(Nfa nfa, Inlining lowering, Node colon, Item item, int32_t source, int32_t target, int32_t limit,
-                      int32_t part) except -1:
-    """`part`: that of the comma before the item, where parts are traced; else 0."""
-    cdef int32_t at = nfa.state(), after = nfa.state()
-    return (nfa.spell(lowering, item.key, source, at, _part(part, part + 1), limit)
-            and nfa.spell(lowering, colon, at, after, _part(part, part + 2), limit)
-            and nfa.spell(lowering, item.value, after, target, _part(part, part + 3), limit))
-
-
-cdef bint _spell_words(Nfa nfa, tuple words, int32_t limit, bint trace=False) except -1:
-    """The tree of the words; its leaves are the final state."""
-    cdef vector[Branch] stack
-    cdef vector[int32_t] states         # of the branches in `stack`
-    cdef Branch branch
-    cdef int32_t i, k, state, target, depth
-    cdef uint8_t letter
-    stack.push_back(Branch(0, <int32_t>len(words), 0))
-    states.push_back(START)
-    while not stack.empty():
-        branch, state = stack.back(), states.back()
-        stack.pop_back()
-        states.pop_back()
-        i, depth = branch.first, branch.depth
-        if i < branch.past and len(<bytes?>words[i]) == depth:
-            nfa.epsilon(state, FINAL)       # the prefix is a word itself
-            i += 1
-        while i < branch.past:
-            letter = (<const uint8_t*><const char*><bytes>words[i])[depth]
-            k = i + 1
-            while k < branch.past and (<const uint8_t*><const char*><bytes>words[k])[depth] == letter:
-                k += 1
-            if k == i + 1 and len(<bytes?>words[i]) == depth + 1:
-                target = FINAL
-            else:
-                target = nfa.state()
-                stack.push_back(Branch(i, k, depth + 1))
-                states.push_back(target)
-            nfa.bytes.push_back(RangeEdge(state, letter, letter, target))
-            if trace and target != FINAL:
-                nfa.tag(target, _part(True, i), depth + 1)
-            i = k
-        if nfa.size > limit:
-            return False
-    return True
-
-
-cdef bint _spell_row(Nfa nfa, Inlining lowering, Row row, int32_t limit, bint trace=False) except -1:
-    """A state in front of each item that is counted and one behind it; without a most the last two are a loop."""
-    cdef int32_t copies = max(1, row.least) if row.most < 0 else row.most, closing = nfa.state(), ahead = nfa.state()
-    cdef int32_t behind = NOWHERE, count
-    if not nfa.spell(lowering, row.opening, START, ahead, _part(trace, 0), limit):
-        return False
-    for count in range(1, copies + 1):
-        if count > 1:
-            ahead = nfa.state()
-            if not nfa.spell(lowering, row.comma, behind, ahead, _part(trace, 4), limit):
-                return False
-        behind = nfa.state()
-        if not nfa.spell(lowering, row.item, ahead, behind, _part(trace, 3 if count == 1 else 5), limit):
-            return False
-        if count >= row.least:
-            nfa.epsilon(behind, closing)
-    if row.most < 0 and not nfa.spell(lowering, row.comma, behind, ahead, _part(trace, 4), limit):
-        return False
-    if row.least == 0 and not nfa.spell(lowering, row.empty, START, FINAL, _part(trace, 1), limit):
-        return False
-    return nfa.spell(lowering, row.closing, closing, FINAL, _part(trace, 2), limit)
-
-
-cdef bint _spell_diagram(Nfa nfa, Inlining lowering, Diagram diagram, int32_t limit, bint trace=False) except -1:
+cdef bint _spell_diagram(Nfa nfa, Inlining lowering, Diagram diagram, int32_t limit) except -1:
     """A state for each but the last, which is the final one.
 
     Most states of a search lead to the same few with the same labels: what is between the bytes of such a label is
@@ -361,8 +154,6 @@ cdef bint _spell_diagram(Nfa nfa, Inlining lowering, Diagram diagram, int32_t li
         if not 0 <= source < last or not 0 <= target <= last:
             raise ValueError(f"no edge can lead from state {source} to state {target} of {diagram.size}")
         target = FINAL if target == last else first + target
-        if trace:
-            nfa.tag(first + source, _part(True, source))
         if _is_byte(label):
             if not nfa.spell(lowering, label, first + source, target, NOWHERE, limit):
                 return False
@@ -388,7 +179,7 @@ cdef bint _is_byte(Node label) except -1:
     return False
 
 
-cdef bint _spell_bounded(Nfa nfa, Inlining lowering, Bounded bounded, int32_t limit, bint trace=False) except -1:
+cdef bint _spell_bounded(Nfa nfa, Inlining lowering, Bounded bounded, int32_t limit) except -1:
     """A state for each, between characters, and what is known of the lengths from each of all states.
 
     Without an opening the rule's start has the edges of the first state, and is none itself: nothing leads back to it,
@@ -407,8 +198,6 @@ cdef bint _spell_bounded(Nfa nfa, Inlining lowering, Bounded bounded, int32_t li
         source, target = edge[0], edge[2]
         if not 0 <= source < bounded.size or not 0 <= target < bounded.size:
             raise ValueError(f"no edge can lead from state {source} to state {target} of {bounded.size}")
-        if trace:
-            nfa.tag(first + source, _part(True, source))
         if not nfa.spell(lowering, <Node?>edge[1], first + source, first + target, NOWHERE, limit):
             return False
         if source == 0 and not opened and not nfa.spell(lowering, <Node>edge[1], START, first + target, NOWHERE, limit):

@@ -15,18 +15,20 @@ and minimises).
 cimport cython
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 
 from kernels_core.automata.inlining cimport Inlining, LoweredRule
 from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
 from kernels_core.automata.size_estimate cimport INLINED, Callee
-from kernels_core.automata.word_trie cimport Letters, WordTrie, add_edges, is_prefix
+from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, add_edges, is_prefix
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
     TokenSet, Unordered,
 )
+
+from operator import itemgetter
 
 from kernels_core.automata.utf8 import utf8_sequences
 
@@ -34,10 +36,11 @@ __all__ = ["AFTER", "Nfa"]
 
 C_AFTER = -1
 AFTER = C_AFTER      # offset of a tag behind its node
-cdef int32_t WITHIN = -(1 << 24)     # places in the nodes of a traced compact body, from here down
 cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a compact body
 cdef int32_t FINAL = 1
 cdef int32_t BREATH = 256   # nodes between two looks at the clock and at what there is
+cdef object FIRST = itemgetter(0)
+cdef int SIDE_BY_SIDE = 8    # alternatives that are spelt out each by itself
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
 
 
@@ -100,8 +103,6 @@ cdef class Nfa:
         if parent == NOWHERE:
             return NOWHERE
         self.places.push_back(Place(parent, child))
-        if parent < 0:              # in a part of a compact body that is traced (`compact.traced`)
-            return WITHIN - <int32_t>self.places.size() + 1
         return <int32_t>self.places.size() - 1
 
     cpdef int32_t root(self, str rule, tuple path):
@@ -118,14 +119,6 @@ cdef class Nfa:
             place = self.places[place].parent
         rule, above = self.roots[-1 - self.places[place].parent]
         return rule, above + tuple(reversed(path))
-
-    def part_at(self, int32_t place):
-        """(part, path of child indices) of a place below -1: parts of a compact body are numbered from -2 down."""
-        cdef list path = []
-        while place <= WITHIN:
-            path.append(self.places[WITHIN - place].child)
-            place = self.places[WITHIN - place].parent
-        return -2 - place, tuple(reversed(path))
 
     def tag_at(self, int32_t index):
         """The (place, offset) pair of a tag."""
@@ -207,6 +200,9 @@ cdef class Nfa:
         elif kind is Choice:
             # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
             items = (<Choice>node).items
+            if len(items) > SIDE_BY_SIDE:
+                self._spell_alternatives(lowering, items, source, target, place)
+                return 0
             for i in range(<int32_t>len(items)):
                 self._begin(lowering, <Node>items[i], source, target, self.place(place, i))
         elif kind is CharSet:
@@ -232,6 +228,66 @@ cdef class Nfa:
             self.may_be_dead = True
         else:
             raise TypeError(f"cannot lower a {kind.__name__}")
+        return 0
+
+    cdef int _spell_alternatives(self, Inlining lowering, tuple items, int32_t source, int32_t target,
+                                 int32_t place) except -1:
+        """Spell many alternatives out.  Literals, alone or with one node behind them, are a tree: those that begin
+        alike share the states of what they have in common."""
+        cdef vector[Branch] stack
+        cdef vector[int32_t] states         # of the branches in `stack`
+        cdef Branch branch
+        cdef list words = []                # (literal, its place, what is behind it or None, the place of that)
+        cdef tuple word, pair
+        cdef Node item
+        cdef int32_t i, k, at, after
+        cdef uint8_t letter
+        for i in range(<int32_t>len(items)):
+            item = <Node>items[i]
+            at = self.place(place, i)
+            pair = (<Seq>item).items if type(item) is Seq else ()
+            if type(item) is Literal:
+                words.append(((<Literal>item).value, at, None, NOWHERE))
+            elif len(pair) == 2 and type(pair[0]) is Literal:
+                words.append(((<Literal>pair[0]).value, self.place(at, 0), pair[1], self.place(at, 1)))
+            else:
+                self._begin(lowering, item, source, target, at)
+        words.sort(key=FIRST)
+        stack.push_back(Branch(0, <int32_t>len(words), 0))
+        states.push_back(source)
+        while not stack.empty():
+            branch, at = stack.back(), states.back()
+            stack.pop_back()
+            states.pop_back()
+            self.spelt += 1 + branch.past - branch.first
+            if self.spelt >= BREATH:
+                rest(self.spelt)
+                self.spelt = 0
+            i = branch.first
+            while i < branch.past and len(<bytes>(<tuple>words[i])[0]) == branch.depth:
+                word = <tuple>words[i]
+                if word[2] is None:
+                    self.epsilon(at, target)
+                else:
+                    self._begin(lowering, <Node>word[2], at, target, word[3])
+                i += 1
+            for k in range(i, branch.past):
+                self.tag(at, (<tuple>words[k])[1], branch.depth)
+            while i < branch.past:
+                word = <tuple>words[i]
+                letter = (<const uint8_t*><const char*><bytes>word[0])[branch.depth]
+                k = i + 1
+                while k < branch.past and (
+                        <const uint8_t*><const char*><bytes>(<tuple>words[k])[0])[branch.depth] == letter:
+                    k += 1
+                if k == i + 1 and word[2] is None and len(<bytes>word[0]) == branch.depth + 1:
+                    after = target
+                else:
+                    after = self.state()
+                    stack.push_back(Branch(i, k, branch.depth + 1))
+                    states.push_back(after)
+                self.bytes.push_back(RangeEdge(at, letter, letter, after))
+                i = k
         return 0
 
     cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:

@@ -1,9 +1,6 @@
 from libc.stdint cimport int32_t, uint64_t
 
-from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport MemberSet
-from kernels_core.automata.nfa cimport Nfa
-from kernels_core.grammar.compact_body cimport Listing
 
 
 cdef struct Read:
@@ -17,5 +14,3 @@ cdef struct Read:
 
 cdef bint may_come(const MemberSet* members, const Read& read, int32_t guard) noexcept nogil
 
-
-cdef bint spell_listing(Nfa nfa, Inlining lowering, Listing listing, int32_t limit, bint trace) except -1

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Write members in any order (`grammar.tree.Unordered`, or a `Listing` without an order) into an automaton: a loop over
+"""Write members in any order (`grammar.tree.Unordered`) into an automaton: a loop over
 all of them, and guards.
 
 Two states do for all members: `ahead`, where one begins, and `behind`, where one has ended.  Guards on states and updates
@@ -15,8 +15,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport AHEAD, ALWAYS, CLOSES, OTHER, MemberSet
 from kernels_core.automata.nfa cimport Nfa, Pending
-from kernels_core.grammar.compact_body cimport Item, Listing
-from kernels_core.grammar.tree cimport Never, Node, RuleRef, Unordered
+from kernels_core.grammar.tree cimport Node, RuleRef, Unordered
 
 from kernels_core.errors import UnsupportedFeatureError
 
@@ -53,49 +52,6 @@ def spell_unordered(Nfa nfa not None, Inlining lowering not None, Unordered node
     finally:
         nfa.entries, nfa.classes = entries, classes
         pending.swap(nfa.pending)
-
-
-cdef bint spell_listing(Nfa nfa, Inlining lowering, Listing listing, int32_t limit, bint trace) except -1:
-    """Write `listing`, which has no order, between states 0 and 1 of `nfa`.  False past `limit` states.
-
-    Parts are traced as `compact_bodies.traced` numbers them; the comma is that before the first item.
-    """
-    cdef int32_t count = <int32_t>len(listing.items), ahead, behind, closing, first, i, part
-    cdef MemberSet* members = _members(nfa, count, 0, -1, len(listing.others) > 0)
-    cdef Item item
-    first = nfa.state()         # of its own, so that what leads there is not what leads from one member to the next
-    ahead = nfa.state()
-    nfa.epsilon(first, ahead)
-    _guard(nfa, members, ahead, _kept(members, AHEAD))
-    behind = nfa.state()
-    if not nfa.spell(lowering, listing.opening, START, first, _part(trace, 0), limit):
-        return False
-    for i in range(count + <int32_t>len(listing.others)):
-        item = <Item>(listing.items[i] if i < count else listing.others[i - count])
-        if item.required:
-            _require(members, i)
-        part = 3 + 4 * i
-        if not _spell_member(nfa, lowering, members, item.key, listing.colon, item.value,
-                             i if i < count else _kept(members, OTHER), min(i, count), ahead, behind,
-                             _part(trace, part + 1), _part(trace, part + 2), _part(trace, part + 3)):
-            return False
-    first = nfa.size
-    if not nfa.spell(lowering, listing.comma, behind, ahead, _part(trace, 3), limit):
-        return False
-    _guard(nfa, members, first, _kept(members, AHEAD))
-    closing = nfa.state()
-    nfa.epsilon(behind, closing)
-    if not nfa.spell(lowering, listing.closing, closing, FINAL, _part(trace, 2), limit):
-        return False
-    _guard(nfa, members, closing, CLOSES)
-    members.guard[FINAL] = CLOSES
-    return (type(listing.empty) is Never
-            or nfa.spell(lowering, listing.empty, START, FINAL, _part(trace, 1), limit))
-
-
-cdef inline int32_t _part(bint trace, int32_t number) noexcept:
-    """The place of a part of a compact body: none, unless it is traced."""
-    return -2 - number if trace else -1
 
 
 cdef MemberSet* _members(Nfa nfa, int32_t count, int32_t least, int32_t most, bint others) except NULL:
@@ -154,9 +110,9 @@ cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node,
         if members.needs:
             if not _spell_options(nfa, lowering, members, node, key, i, guard, ahead, behind, place, part):
                 return False
-        elif not _spell_member(nfa, lowering, members, key, None,
+        elif not _spell_member(nfa, lowering, members, key,
                                <Node>(node.values[i] if i < count else node.other_values[i - count]), guard,
-                               min(i, count), ahead, behind, nfa.place(place, part), -1,
+                               min(i, count), ahead, behind, nfa.place(place, part),
                                nfa.place(place, part + (count if i < count else more))):
             return False
     part = count + past + more + <int32_t>len(node.other_values)
@@ -202,19 +158,13 @@ cdef bint _spell_options(Nfa nfa, Inlining lowering, MemberSet* members, Unorder
     return True
 
 
-cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Node key, Node colon, Node value, int32_t guard,
-                        int32_t update, int32_t ahead, int32_t behind, int32_t key_place, int32_t colon_place,
+cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Node key, Node value, int32_t guard,
+                        int32_t update, int32_t ahead, int32_t behind, int32_t key_place,
                         int32_t value_place) except -1:
-    """One member: its key, with a guard, then the update, then a colon, if there is one, and its value, which nothing
-    more is asked of."""
-    cdef int32_t first = nfa.size, named = nfa.state(), after = named, limit = lowering.limits.most_states
-    if not _spell_key(nfa, lowering, members, key, first, named, guard, update, ahead, key_place):
-        return False
-    if colon is not None:
-        after = nfa.state()
-        if not nfa.spell(lowering, colon, named, after, colon_place, limit):
-            return False
-    return nfa.spell(lowering, value, after, behind, value_place, limit)
+    """One member: its key, with a guard, then the update, then its value, which nothing more is asked of."""
+    cdef int32_t first = nfa.size, named = nfa.state(), limit = lowering.limits.most_states
+    return (_spell_key(nfa, lowering, members, key, first, named, guard, update, ahead, key_place)
+            and nfa.spell(lowering, value, named, behind, value_place, limit))
 
 
 cdef bint _spell_key(Nfa nfa, Inlining lowering, MemberSet* members, Node key, int32_t first, int32_t named,

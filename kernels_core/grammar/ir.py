@@ -36,8 +36,6 @@ from .tree import (
 if TYPE_CHECKING:
     import threading
 
-    from .compact_body import CompactBody
-
 __all__ = [
     "RESTRICTIONS",
     "ByteSet",
@@ -104,11 +102,6 @@ class GrammarIR:
         with self.lock:
             body_of(self.rules, self.made, name, False)
             return self.rules[name]
-
-    def compact(self, name: str) -> Node | CompactBody:
-        """The body of the rule called `name`, or a compact body for it; the rule is not expanded by a compact body."""
-        with self.lock:
-            return body_of(self.rules, self.made, name, True)
 
     def complete(self) -> GrammarIR:
         """This IR, after every deferred rule was expanded."""

@@ -11,13 +11,25 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernels_core.automata.lower import AFTER, Position
-from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, RuleRef, Seq, TagDispatch, children
+from kernels_core.grammar.ir import (
+    Choice,
+    GrammarIR,
+    Literal,
+    Node,
+    Repeat,
+    RuleRef,
+    Seq,
+    TagDispatch,
+    Unordered,
+    children,
+)
 from kernels_core.grammar.printer import print_node
 
-__all__ = ["DOT", "FREE_TEXT", "around_dot", "between", "dotted_rule", "within"]
+__all__ = ["DOT", "FREE_TEXT", "around_dot", "between", "dotted_rule"]
 
 DOT = "•"
 CONTEXT = 60  # characters kept on each side of the dot when a rule is long
+_ELSE = RuleRef("…")
 _HERE = "\0"  # stands for the dot while a rule is printed: no name and no literal prints like it
 _ROOM = CONTEXT + 3
 _LONGEST = 4 * _ROOM  # bytes of a literal: a character has four at most
@@ -41,16 +53,6 @@ def between(name: str, left: Sequence[Node], right: Sequence[Node]) -> str:
     before, _ = _nearest(left, _ROOM, backwards=True)
     after, _ = _nearest(right, _ROOM)
     return _cut(name, _joined((*before, RuleRef(_HERE), *after)))
-
-
-def within(
-    name: str, left: Sequence[Node], node: Node, path: tuple[int, ...], offset: int, right: Sequence[Node]
-) -> str:
-    """The same with the dot at a place in a `node` between the two."""
-    here, room = _mark(node, path, offset)
-    before, _ = _nearest(left, room.left, backwards=True)
-    after, _ = _nearest(right, room.right)
-    return _cut(name, _joined((*before, *here, *after)))
 
 
 def _cut(name: str, marked: Node) -> str:
@@ -101,11 +103,15 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
         if isinstance(parent, Choice) and depth < once:
             continue
         below = children(parent)
+        if isinstance(parent, Unordered):  # of the other members nothing is shown: any of them may come
+            below, step = _member_around(parent, step)
         before_it, left = _nearest(below[:step], room.left, backwards=True)
         after_it, right = _nearest(below[step + 1 :], room.right)
         match parent:
             case Seq():
                 here = (*before_it, *here, *after_it)
+            case Unordered():
+                here = (_ELSE, *before_it, *here, *after_it, _ELSE)
             case Choice():
                 here = (Choice((*before_it, _joined(here), *after_it)),)
             case Repeat(_, minimum, maximum):
@@ -114,6 +120,19 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
                 here = (RuleRef(FREE_TEXT), Literal(tags[step]), *here)
         room = _Room(left, right)
     return here, room
+
+
+def _member_around(members: Unordered, step: int) -> tuple[tuple[Node, ...], int]:
+    """The key and the value of the member that child number `step` is a part of, and which of them that is."""
+    here = children(members)[step]
+    for keys, values in ((members.keys, members.values), (members.other_keys, members.other_values)):
+        if step < len(keys):
+            return (here, *(() if members.needs else values[step : step + 1])), 0
+        step -= len(keys)
+        if step < len(values):
+            return (here,) if members.needs else (keys[step], here), int(not members.needs)
+        step -= len(values)
+    return (here,), 0  # the separator or the closing
 
 
 def _nearest(items: Sequence[Node], room: int, *, backwards: bool = False) -> tuple[tuple[Node, ...], int]:
@@ -139,7 +158,7 @@ def _shortened(node: Node, room: int, backwards: bool) -> tuple[Node, int]:
         case Seq(items) | Choice(items):
             few, left = _nearest(items, room - 1, backwards=backwards)
             if not few:
-                return RuleRef("…"), room
+                return _ELSE, room
             return (type(node)(few) if len(few) > 1 else few[0]), room - left
         case Repeat(item, minimum, maximum):
             short, size = _shortened(item, room - 1, backwards)
@@ -147,6 +166,8 @@ def _shortened(node: Node, room: int, backwards: bool) -> tuple[Node, int]:
         case TagDispatch(tags, _, _, _, stops):
             said = _free_text(tags + stops)
             return RuleRef(said), len(said)
+        case Unordered():
+            return _ELSE, 1
     return node, 2
 
 

@@ -16,7 +16,6 @@ from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
-from kernels_core.grammar.compact_body import CompactBody, Listing
 from kernels_core.grammar.ir import (
     Choice,
     DeferredRule,
@@ -33,7 +32,7 @@ from kernels_core.grammar.ir import (
 )
 from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule
-from kernels_core.inspect.parts import PartDots
+from kernels_core.inspect.parts import dots_inside
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton, SourceRule
 
 __all__ = ["NotMadeError", "Row", "StateTable", "byte_label", "token_label"]
@@ -94,7 +93,6 @@ class StateTable:
         self._rows: dict[int, Row] = {}
         self._starts: dict[int, int] = {}
         self._told: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._parts: dict[int, PartDots] = {}
         self._members: list[list[int]] = []  # states by rule,
         self._listed = FIRST_STATE  # ... of the states below this one
         self._drawn: dict[int, tuple[tuple[int, int], RuleAutomaton]] = {}
@@ -208,11 +206,8 @@ class StateTable:
         if found is None:
             return None
         body = self._lowering.spelt[self.rule(self.row(state).rule)]
-        if isinstance(body, Listing):
-            keys = [item.key for item in body.items]
-        else:
-            assert not isinstance(body, CompactBody)  # no other one has members
-            keys = [key for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
+        assert isinstance(body, Node)  # no compact body has members
+        keys = [key for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
         rules = self._lowering.ir.rules
         names = [_key(key, rules) for key in keys]
         seen, missing = found
@@ -274,9 +269,7 @@ class StateTable:
         body = self._lowering.spelt.get(rule)
         if body is not None and not isinstance(body, Node):
             assert isinstance(self._tables, LazyTables)  # other tables make no compact bodies
-            if number not in self._parts:
-                self._parts[number] = PartDots(self._lowering, rule, body)
-            dots += self._parts[number].of(self._tables.subset_of(state)[2])
+            dots += [dot for member in self._tables.subset_of(state)[2] for dot in dots_inside(rule, body, member)]
             sources.append(rule.source)
         # A rule that is deferred still is a compact body, and asking for its body would make it.
         places: list[Position] = [

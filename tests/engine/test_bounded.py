@@ -24,6 +24,7 @@ from kernels_core.grammar.regular.languages import ANY_CHARACTER, intersection, 
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.regular.spans import spans
 from kernels_core.grammar.rulebook import RuleBook
+from kernels_core.grammar.rules import body_of
 from tests.engine.driver import EVERYWHERE, everywhere, follow, mask, tokenizer
 from tests.strategies import examples
 
@@ -67,7 +68,7 @@ def is_bounded(grammar: CompiledGrammar) -> bool:
     """Whether some rule of the grammar counts characters; its object is made at the first quote inside."""
     GrammarMatcher(grammar).accept_string('{"b": "')
     ir = grammar.grammar.lazy_ir
-    return any(isinstance(ir.compact(name), Bounded) for name in list(ir.rules))
+    return any(isinstance(body_of(ir.rules, ir.made, name, True), Bounded) for name in list(ir.rules))
 
 
 # Both bounds have to be met.

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarMatcher, Options
+from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.errors import BudgetExceededError
@@ -55,6 +56,35 @@ def test_limits_of_one_grammar_are_not_those_of_another(order: tuple[int, ...]) 
         lowering = Lowering(grammar, Options.laboratory(inline_limit=limit))
         lowering.nfa(0)
         assert sorted(rule.name for rule in lowering.rules) == sorted(expected[limit]), limit
+
+
+@given(st.dictionaries(st.text("ab", min_size=1, max_size=4).map(str.encode), st.integers(0, 2), min_size=9))
+def test_many_alternatives_are_the_tree_of_their_literals(words: dict[bytes, int]) -> None:
+    """The texts are those of the alternatives each by itself, and each place of each is a place of the tree."""
+    behind = [None, CharSet(((0x61, 0x62),)), Repeat(Literal(b"a"), 0, 3)]
+    items = [
+        Literal(word) if (rest := behind[number]) is None else Seq((Literal(word), rest))
+        for word, number in words.items()
+    ]
+    parts = [Choice(tuple(items[i : i + 2])) if i + 1 < len(items) else items[i] for i in range(0, len(items), 2)]
+    halves = [Choice(tuple(parts[i : i + 4])) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 4)]
+    found = []
+    for body in (Choice(tuple(items)), Choice(tuple(halves))):
+        lowering = Lowering(GrammarIR({"root": Rule("root", body)}, "root"), Options())
+        automaton = determinise(lowering.nfa(0))
+        found.append((automaton.byte_edges, automaton.accepting))
+    assert found[0] == found[1]
+    lowering = Lowering(GrammarIR({"root": Rule("root", Choice(tuple(items)))}, "root"), Options())
+    nfa = lowering.nfa(0)
+    places = {
+        (place.path, place.offset) for state in range(len(nfa)) for place in lowering.positions(0, nfa.tags_of(state))
+    }
+    expected = {
+        ((i,) if number == 0 else (i, 0), offset)
+        for i, (word, number) in enumerate(words.items())
+        for offset in range(len(word))
+    }
+    assert expected <= places
 
 
 def test_what_was_too_large_for_one_is_whole_for_another() -> None:

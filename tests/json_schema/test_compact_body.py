@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
@@ -14,50 +14,16 @@ from kernels_core.automata.compact_bodies import spell_compact_body
 from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
-from kernels_core.errors import UnsupportedSchemaError
-from kernels_core.grammar.compact_body import Diagram, ExcludedWords, Listing, Row, Words
-from kernels_core.grammar.ir import CharSet, DeferredRule, GrammarIR, Literal, Rule, RuleRef, Unordered, walk
+from kernels_core.grammar.compact_body import Diagram, ExcludedWords
+from kernels_core.grammar.ir import CharSet, DeferredRule, GrammarIR, Literal, Rule, RuleRef
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.grammar.nodes import choice, literal, repeat, seq
+from kernels_core.grammar.rules import body_of
 from kernels_core.options import Options
 from tests.engine.driver import tokenizer
 
 VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
-
-names = st.text(st.sampled_from('ab /"\\é~'), max_size=4)
-never = {"type": "string", "enum": [1]}
-values = st.sampled_from(
-    [
-        {"type": "string"},
-        {"type": "integer", "minimum": 3},
-        {"enum": [1, "x"]},
-        {"type": ["null", "boolean"]},
-        never,
-        {"$ref": "#/$defs/never"},
-        {"$ref": "#/$defs/some"},
-        {"anyOf": [never, {"$ref": "#/$defs/never"}]},
-        {"anyOf": [never, {"$ref": "#/$defs/some"}]},
-    ]
-)
-objects = st.fixed_dictionaries(
-    {
-        "type": st.just("object"),
-        "$defs": st.just({"never": never, "some": {"oneOf": [{"const": "y"}, {"type": "null"}]}}),
-        "properties": st.dictionaries(names, values, max_size=4),
-        "additionalProperties": st.just(False) | values,  # no free values: those call themselves
-    },
-    optional={"required": st.lists(names, max_size=3, unique=True)},
-)
-layouts = st.sampled_from(
-    [
-        SchemaOptions(max_whitespace_cnt=1, order="declared"),
-        SchemaOptions(max_whitespace_cnt=1, whitespace_before_separators=False, order="declared"),
-        SchemaOptions(any_whitespace=False, order="declared"),
-        SchemaOptions(any_whitespace=False, indent=1, order="declared"),
-        SchemaOptions(any_spelling=True, any_whitespace=False, separators=(",", ":"), order="declared"),
-    ]
-)
 
 
 def same_language(lowering: Lowering, name: str, compact: Any, body: Any) -> bool:
@@ -68,30 +34,6 @@ def same_language(lowering: Lowering, name: str, compact: Any, body: Any) -> boo
     return (left.byte_edges, left.accepting) == (right.byte_edges, right.accepting)
 
 
-@given(objects, layouts)
-def test_shorthand_and_body_are_one_language(schema: dict[str, Any], options: SchemaOptions) -> None:
-    open_names = schema["additionalProperties"] is not False
-    schema["required"] = [name for name in schema.get("required", ()) if open_names or name in schema["properties"]]
-    try:
-        ir = compile_schema(schema, json.dumps(schema), options, {}, defer=True).ir
-    except UnsupportedSchemaError:
-        reject()  # what is required has no value
-    briefs: dict[str, Any] = {}
-    while waiting := [name for name, rule in ir.rules.items() if isinstance(rule, DeferredRule) and name not in briefs]:
-        for name in waiting:
-            briefs[name] = ir.compact(name)
-    ir.complete()
-    # No finite automaton knows which members were read (`tests/engine/test_unordered.py` looks at these).
-    plain = {
-        name: rule for name, rule in ir.rules.items() if not any(isinstance(one, Unordered) for one in walk(rule.body))
-    }
-    rules = {name: plain.get(name, Rule(name, Literal(b"{}"))) for name in ir.rules}
-    lowering = Lowering(GrammarIR(rules, ir.root), Options(parser="fsm", max_states=1_000_000))
-    for name, compact in briefs.items():
-        if isinstance(compact, ExcludedWords | Listing) and name in plain:
-            assert same_language(lowering, name, compact, ir.rules[name].body)
-
-
 def test_edges_of_a_diagram_stay_inside() -> None:
     lowering = Lowering(GrammarIR({"root": Rule("root", Literal(b"x"))}, "root"), Options())
     for edge in ((2, 0), (0, 3), (-1, 1), (1, -1)):
@@ -99,14 +41,14 @@ def test_edges_of_a_diagram_stay_inside() -> None:
             spell_compact_body(Nfa(), lowering, Diagram(3, [(edge[0], Literal(b"a"), edge[1])]), "root", 1000)
 
 
-def test_objects_and_their_other_keys_are_brief() -> None:
+def test_other_keys_are_brief() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}
     ir = compile_schema(schema, json.dumps(schema), SchemaOptions(), {}, defer=True).ir
-    assert isinstance(ir.compact("root"), Listing)
-    assert isinstance(ir.compact("other_key"), ExcludedWords)
-    assert isinstance(ir.rules["root"], DeferredRule)  # nobody asked for the body
     ir.expand("root")
-    assert not isinstance(ir.compact("root"), Listing)  # what was made in full stays
+    assert isinstance(body_of(ir.rules, ir.made, "other_key", True), ExcludedWords)
+    assert isinstance(ir.rules["other_key"], DeferredRule)  # nobody asked for the body
+    ir.expand("other_key")
+    assert not isinstance(body_of(ir.rules, ir.made, "other_key", True), ExcludedWords)  # what was made in full stays
 
 
 def test_a_needless_rule_is_not_made_in_full() -> None:
@@ -114,7 +56,6 @@ def test_a_needless_rule_is_not_made_in_full() -> None:
     grammar = Grammar.from_json_schema(schema)
     matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_grammar(grammar))
     assert matcher.accept_string('{"name_3": "x", "other": [1]}')
-    assert isinstance(grammar.lazy_ir.rules["root"], DeferredRule)
     assert isinstance(grammar.lazy_ir.rules["other_key"], DeferredRule)
 
 
@@ -195,19 +136,3 @@ def test_texts_besides_some_words(words: set[bytes]) -> None:
     shorter = [literal(word[:n] + b".") for word in sorted(words) for n in range(len(word)) if word[:n] not in words]
     body = choice([*longer, *shorter]) if words else rest
     assert alone(ExcludedWords(frozenset(words), ((0x61, 0x64),), Literal(b"!"), rest, 0x2E), body)
-
-
-@given(st.sets(st.binary(max_size=4), min_size=1, max_size=8))
-def test_words_are_any_of_them(words: set[bytes]) -> None:
-    ordered = sorted(words)
-    assert alone(Words(tuple(ordered)), choice([literal(word) for word in ordered]))
-
-
-@given(st.integers(0, 5), st.integers(1, 5) | st.none())
-def test_a_row_is_counted(least: int, most: int | None) -> None:
-    most = None if most is None else max(least, most)
-    item, comma = CharSet(((0x61, 0x63),)), Literal(b",")
-    tail = repeat(seq((comma, item)), max(least - 1, 0), None if most is None else most - 1)
-    body = seq((Literal(b"["), item, tail, Literal(b"]")))
-    compact = Row(Literal(b"["), item, comma, Literal(b"]"), Literal(b"[]"), least, -1 if most is None else most)
-    assert alone(compact, body if least else choice((body, Literal(b"[]"))))

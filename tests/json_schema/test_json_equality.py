@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels_core.grammar.ir import Unordered, children, walk
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.json_schema.json_equality import are_equal, hash_of
@@ -54,8 +55,9 @@ def test_schemas_that_say_the_same_share_a_rule_and_others_do_not() -> None:
     document = {"type": "object", "properties": names, "additionalProperties": False}
     top = LazyDocument(document, QuickWriter(book, SchemaOptions()), {}).top()
     assert top is not None
-    listing: Any = book.rules[top.name].make(True)  # type: ignore[attr-defined]
-    calls = [one.value.name for one in listing.items]
+    body: Any = book.rules[top.name].make(True)  # type: ignore[attr-defined]
+    members = next(node for node in walk(body) if isinstance(node, Unordered))
+    calls: list[Any] = [children(value)[-1].name for value in members.values]  # type: ignore[union-attr]
     by_value: dict[int, set[str]] = {}
     for i, name in enumerate(calls):
         by_value.setdefault(i % 30, set()).add(name)

@@ -17,7 +17,6 @@ from hashlib import blake2b
 from typing import Protocol
 
 from ...errors import UnsupportedSchemaError
-from ..compact_body import CompactBody
 from ..ir import GrammarIR, Literal, Never, Node, RuleRef
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
@@ -181,7 +180,7 @@ class Emitter:
             self._rules["later", term, level] = found
         return found
 
-    def body(self, term: Term, level: int, compact: bool) -> Node | CompactBody:
+    def body(self, term: Term, level: int) -> Node:
         """The body of a rule that waited."""
         self.algebra.renew()
         shape, place, name = self.known(term)
@@ -190,22 +189,18 @@ class Emitter:
             # The rule that is being made is this one's; no need for another.
             if shape.arrays:
                 return self._finished(lambda: self.array_text(shape.arrays[0], level, place, name))
-            return self._object(shape.objects[0], level, place, name, compact)
-        if compact and len(shape.objects) > 1:
+            return self._object(shape.objects[0], level, place, name)
+        if len(shape.objects) > 1:
             # Each of them can be written and has an instance, else this rule could not wait.  So they wait as well.
             parts = [self._part(members, term, level, number) for number, members in enumerate(shape.objects)]
             rest = replace(shape, objects=())
             return choice((*parts, self._finished(lambda: self.alternatives(rest, level, place, name))))
         return self._finished(lambda: self.alternatives(shape, level, place, name))
 
-    def _object(
-        self, members: Members, level: int, place: Place | None, name: str, compact: bool
-    ) -> Node | CompactBody:
+    def _object(self, members: Members, level: int, place: Place | None, name: str) -> Node:
         """The body of a rule for objects of one kind that waited."""
         self.algebra.renew()
-        in_order = is_ordered(self.order, self.kinds(members))
-        found = ObjectText(self, members, level, name, in_order=in_order).compact() if compact else None
-        return found or self._finished(lambda: self.object_text(members, level, place, name))
+        return self._finished(lambda: self.object_text(members, level, place, name))
 
     def _part(self, members: Members, term: Term, level: int, number: int) -> RuleRef:
         """A rule that waits for `members`, which are part `number` of what the rule of `term` stands for."""

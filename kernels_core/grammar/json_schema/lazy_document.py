@@ -17,7 +17,6 @@ from secrets import token_hex
 from typing import Any
 
 from ...laboratory import has_mechanism
-from ..compact_body import CompactBody
 from ..ir import Node, RuleRef
 from .deferrable_schemas import DeferrableSchemas
 from .dialect import DEFAULT, Dialect, dialect_of
@@ -150,11 +149,11 @@ class LazyDocument:
         """The whole document as a term."""
         return root_term(self.reader, self._document)
 
-    def written(self, schema: Any, level: int, name: str, compact: bool) -> Node | CompactBody:
+    def written(self, schema: Any, level: int, name: str) -> Node:
         """The body of the rule of a deferrable schema that the algebra has to write."""
         context = self.documents.root_context
         # Nothing can be wrong with it, so nobody will ask where it stands.
-        return self.emitter.body(self.reader.term(schema, context, "#", name, entered=True), level, compact)
+        return self.emitter.body(self.reader.term(schema, context, "#", name, entered=True), level)
 
     def forget(self) -> None:
         """Let go of what was worked out: no rule of this document will be asked for any more."""

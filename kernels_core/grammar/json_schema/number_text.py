@@ -57,7 +57,6 @@ _POSITIVE_PLAIN = choice(
         seq((Literal(b"0."), repeat(Literal(b"0"), 0, None), NONZERO, repeat(DIGIT, 0, None))),
     )
 )
-_ZERO_PLAIN = seq((Literal(b"0"), maybe(ZERO_FRACTION)))
 
 
 def number_text(numbers: Numbers, book: RuleBook, *, canonical: bool) -> Node:

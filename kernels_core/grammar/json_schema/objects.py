@@ -15,20 +15,18 @@ Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 
 from __future__ import annotations
 
-from ..compact_body import Item, Listing
-from ..ir import Choice, Literal, Never, Node, RuleRef, Unordered
+from ..ir import Never, Node, Unordered
 from ..needs import can_be_met, too_many
 from ..nodes import choice, repeat, seq, unordered
 from ..regular.dfa import TooManyStates
 from ..regular.languages import Language
-from ..rulebook import RuleBook
 from .kinds import Kind, counts_others
 from .shapes import Members
 from .steps import MemberStep, member_steps
 from .terms import Term
 from .value_writer import ValueWriter
 
-__all__ = ["ObjectText"]
+__all__ = ["ObjectText", "fields_in_order"]
 
 
 class ObjectText:
@@ -73,33 +71,13 @@ class ObjectText:
         elif members.needs or members.least or members.most is not None:
             body = self._counted() or self._graph()
         else:
-            body = self._plain()
+            pairs = zip(self.named, self.required, strict=True)
+            named = [(self.member(key, kind.term), must) for (key, kind), must in pairs]
+            others = [self.member(key, kind.term) for key, kind in self.others]
+            body = fields_in_order(named, others, layout.comma(self.level))
         filled = seq((opening, body, closing))
         may_be_empty = not (any(self.required) or members.needs or members.least)
         return choice((filled, layout.empty(b"{}"))) if may_be_empty else filled
-
-    def compact(self) -> Listing | None:
-        """The whole object as a compact body; None if there is more to say than values, required names, an order."""
-        members, layout = self.members, self.layout
-        if self.emitter.order == "loose" or members.needs or members.least or members.most is not None:
-            return None
-        kinds = self.emitter.kinds(members)
-        items: list[Item] = []
-        for kind, required in zip(kinds.named, kinds.required, strict=True):
-            node = self._value(kind.term)
-            if isinstance(node, Never) and required:
-                return None
-            if kind.name is not None and not isinstance(node, Never):
-                items.append(Item(self.declared_key(kind.name), node, required))
-        values = [(kind, self._value(kind.term)) for kind in kinds.others]
-        others = [(kind, node) for kind, node in values if not isinstance(node, Never)]
-        more = tuple(Item(self.other_key(kind.keys), node, False) for kind, node in others)
-        if not items and not more:
-            return None
-        opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
-        empty = Never() if members.required else layout.empty(b"{}")
-        colon, comma = layout.colon(self.level), layout.comma(self.level)
-        return Listing(opening, tuple(items), more, colon, comma, closing, empty, self.in_order)
 
     def _compared_key(self, keys: Language) -> Node:
         """`other_key`, which is compared with others where that matters."""
@@ -107,9 +85,6 @@ class ObjectText:
             return self.other_key(keys)
         key = ("item", self.members, self.level, self.in_order, keys)
         return self.emitter.book.share(key, f"{self.name}_name", lambda: self.other_key(keys), (("item", None),))
-
-    def _value(self, term: Term) -> Node:
-        return as_rule(self.emitter.value(term, self.inner), f"{self.name}_value", self.emitter.book)
 
     # -- what is written differently where members are not JSON -----------------------------------------------------
 
@@ -130,33 +105,6 @@ class ObjectText:
         return key, seq((self.layout.colon(self.level), self.emitter.value(term, self.inner)))
 
     # -- text -----------------------------------------------------------------------------------------------------
-
-    def _plain(self) -> Node:
-        """No needs, no bounds: declared members in order, then any number of others."""
-        comma = self.layout.comma(self.level)
-        named = [self.member(key, kind.term) for key, kind in self.named]
-        other = choice([self.member(key, kind.term) for key, kind in self.others])
-        others = repeat(seq((comma, other)), 0, None)
-
-        def after(low: int, high: int) -> Node:
-            """Members `low` to `high`, each behind a comma."""
-            return seq([repeat(seq((comma, named[i])), 0 if not self.required[i] else 1, 1) for i in range(low, high)])
-
-        if any(self.required):
-            first = self.required.index(True)
-            before = seq([repeat(seq((named[i], comma)), 0, 1) for i in range(first)])
-            return seq((before, named[first], after(first + 1, len(named)), others))
-
-        def some(low: int, high: int) -> Node:
-            """One or more of the members `low` to `high`, all optional: k log k long, not k squared."""
-            if high - low == 1:
-                return named[low]
-            middle = (low + high) // 2
-            return choice((seq((some(low, middle), after(middle, high))), some(middle, high)))
-
-        options = [seq((some(0, len(named)), others))] if named else []
-        options.append(seq((other, others)))
-        return choice(options)
 
     def _unordered(self, closing: Node) -> Node:
         """Members in any order, the end of the object with them.  Raises `TooManyStates`."""
@@ -243,7 +191,27 @@ class ObjectText:
         return self._edges[number, term, written]
 
 
-def as_rule(node: Node, hint: str, book: RuleBook) -> Node:
-    """`node`, in a rule of its own if it is more than fixed texts: parts of compact bodies are in no body."""
-    parts = node.items if isinstance(node, Choice) else (node,)
-    return node if all(isinstance(part, Literal | RuleRef | Never) for part in parts) else book.add(hint, node)
+def fields_in_order(named: list[tuple[Node, bool]], others: list[Node], comma: Node) -> Node:
+    """Members in order, each with whether it is required, then any number of others; one at least."""
+    other = choice(others)
+    more = repeat(seq((comma, other)), 0, None)
+
+    def after(low: int, high: int) -> Node:
+        """Members `low` to `high`, each behind a comma."""
+        return seq([repeat(seq((comma, member)), 1 if required else 0, 1) for member, required in named[low:high]])
+
+    first = next((i for i, (_, required) in enumerate(named) if required), None)
+    if first is not None:
+        before = seq([repeat(seq((member, comma)), 0, 1) for member, _ in named[:first]])
+        return seq((before, named[first][0], after(first + 1, len(named)), more))
+
+    def some(low: int, high: int) -> Node:
+        """One or more of the members `low` to `high`, all optional: k log k long, not k squared."""
+        if high - low == 1:
+            return named[low][0]
+        middle = (low + high) // 2
+        return choice((seq((some(low, middle), after(middle, high))), some(middle, high)))
+
+    options = [seq((some(0, len(named)), more))] if named else []
+    options.append(seq((other, more)))
+    return choice(options)

@@ -1,7 +1,6 @@
 from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas
 from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.compact_body cimport Item, Listing
 from kernels_core.grammar.tree cimport Node, RuleRef
 
 
@@ -32,16 +31,16 @@ cdef class QuickReader:
     cdef bint _unites(self, list options) except -1
     cdef Node _constant_nodes(self, Words words, int level, str hint)
     cdef RuleRef rule(self, schema, int level, str hint, int kind=*)
-    cdef object body(self, QuickRule rule, bint compact)
+    cdef Node body(self, QuickRule rule)
     cdef Words _said(self, QuickRule rule)
     cdef Node _anything(self, int level)
-    cdef object _listing(self, Words words, int level, str name)
-    cdef Listing _any_fields(self, Frame frame, Item other)
-    cdef object _array(self, Words words, int level, str name, bint compact)
+    cdef Node _fields(self, Words words, int level, str name)
+    cdef Node _any_fields(self, Frame frame, RuleRef key, RuleRef value)
+    cdef Node _array(self, Words words, int level, str name)
     cdef Node _string(self, Words words, str name)
     cdef Node _number(self, Words words)
     cdef object _numbers(self, int types)
-    cdef object _constants(self, Words words, str name, bint compact)
+    cdef Node _constants(self, Words words)
     cdef Node _words(self, frozenset texts)
 
 

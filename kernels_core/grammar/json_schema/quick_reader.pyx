@@ -25,8 +25,7 @@ from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchem
 from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.compact_body cimport Item, Listing, one_of, row_of
-from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
+from kernels_core.grammar.tree cimport Empty, Literal, Never, Node, RuleRef, Unordered, call_of
 
 from hashlib import blake2b
 
@@ -34,6 +33,7 @@ from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.json_schema.keywords import QUICK
 from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
+from kernels_core.grammar.json_schema.objects import fields_in_order
 from kernels_core.grammar.json_schema.resolve import REFERENCES
 from kernels_core.grammar.regular.languages import ALL
 from kernels_core.grammar.regular.languages import Words as WordsOf
@@ -304,31 +304,31 @@ cdef class QuickReader:
 
     # -- bodies of rules ------------------------------------------------------------------------------------------
 
-    cdef object body(self, QuickRule rule, bint compact):
-        """The body of a rule, or with `compact` perhaps a compact body for it."""
+    cdef Node body(self, QuickRule rule):
+        """The body of a rule."""
         cdef Words words
-        cdef object found = None
+        cdef Node found = None
         if rule.schema is True:
             return self._anything(rule.level)
         words = self._said(rule)
         if words.options is not None:
             if self._unites(words.options):
-                return self.document.written(rule.schema, rule.level, rule.name, compact)
+                return self.document.written(rule.schema, rule.level, rule.name)
             return choice([self.value(one, rule.level, rule.name) for one in words.options])
         if words.constants is not None:
-            return self._constants(words, rule.name, compact)
+            return self._constants(words)
         if words.types == OBJECT:
-            if compact and self.order != "loose":
-                found = self._listing(words, rule.level, rule.name)
+            if self.order != "loose":
+                found = self._fields(words, rule.level, rule.name)
         elif words.types == ARRAY:
-            found = self._array(words, rule.level, rule.name, compact)
+            found = self._array(words, rule.level, rule.name)
         elif words.types == STRING:
             found = self._string(words, rule.name)
         elif words.types == INTEGER or words.types == NUMBER:
             found = self._number(words)
         else:
             return choice(self._nodes(words, rule.level, rule.name))
-        return found if found is not None else self.document.written(rule.schema, rule.level, rule.name, compact)
+        return found if found is not None else self.document.written(rule.schema, rule.level, rule.name)
 
     cdef Words _said(self, QuickRule rule):
         """What the schema of a rule says."""
@@ -357,15 +357,15 @@ cdef class QuickReader:
             known = ANYTHING[key] = (frame, whole)
         return <Node>(<tuple>known)[1]
 
-    cdef object _listing(self, Words words, int level, str name):
+    cdef Node _fields(self, Words words, int level, str name):
         """An object that is no more than names and their values; None for others."""
         cdef dict said = words.members or {}
         cdef dict properties = said.get("properties") or {}
         cdef Frame frame = self.writer.frame(level)
-        cdef list items = []
-        cdef tuple others = ()
-        cdef Node node
-        cdef bint needed, must = False
+        cdef list keys = [], values = [], required = []
+        cdef tuple other_keys = (), other_values = ()
+        cdef Node node, body
+        cdef bint needed
         if "patternProperties" in said:
             return None
         needs = dict.fromkeys(said.get("required") or ())
@@ -377,44 +377,54 @@ cdef class QuickReader:
                 if needed:
                     return None
                 continue
-            must = must or needed
-            items.append(Item(self.writer.name(word), node, needed))
+            keys.append(self.writer.name(word))
+            values.append(seq((frame.colon, node)))
+            required.append(needed)
         for word in needs:
             if word not in properties:
                 if free is not True:
                     return None
-                items.append(Item(self.writer.name(word), self.value(True, frame.inner, word), True))
-                must = True
+                keys.append(self.writer.name(word))
+                values.append(seq((frame.colon, self.value(True, frame.inner, word))))
+                required.append(True)
         if free is not False:
             node = self.value(free, frame.inner, f"{name}_value")
             if type(node) is not Never:
-                words_of = frozenset(properties).union(needs)
-                others = (Item(self.writer.other_names(words_of), node, False),)
-        if not items and not others:
+                other_keys = (self.writer.other_names(frozenset(properties).union(needs)),)
+                if not keys and free is True:
+                    return self._any_fields(frame, other_keys[0], node)
+                other_values = (seq((frame.colon, node)),)
+        if not keys and not other_keys:
             return frame.no_object
-        if not items and free is True:
-            return self._any_fields(frame, <Item>others[0])
-        return Listing(frame.open_member, tuple(items), others, frame.colon, frame.next_member, frame.close_object,
-                       Never() if must else frame.no_object, self.order == "declared" and free is False)
+        if len(keys) + len(other_keys) > 1 and (other_keys or self.order != "declared"):
+            body = Unordered(tuple(keys), tuple(values), tuple(required), other_keys, other_values, frame.next_member,
+                             frame.close_object)
+        else:
+            named = [(seq(pair), must) for pair, must in zip(zip(keys, values), required)]
+            others = [seq(pair) for pair in zip(other_keys, other_values)]
+            body = seq((fields_in_order(named, others, frame.next_member), frame.close_object))
+        node = seq((frame.open_member, body))
+        return node if True in required else choice((node, frame.no_object))
 
-    cdef Listing _any_fields(self, Frame frame, Item other):
-        """An object of any members: the same listing wherever `other`, which is one of these, calls the same."""
-        cdef tuple key = (<size_t><void*>frame, (<RuleRef>other.key).name, (<RuleRef>other.value).name)
-        cdef Listing found
-        known = ANYTHING.get(key)
+    cdef Node _any_fields(self, Frame frame, RuleRef key, RuleRef value):
+        """An object of any members: the same node wherever their keys and values are calls of the same."""
+        cdef tuple place = (<size_t><void*>frame, key.name, value.name)
+        cdef Node member, whole
+        known = ANYTHING.get(place)
         if known is None:
-            found = Listing(frame.open_member, (), (other,), frame.colon, frame.next_member, frame.close_object,
-                            frame.no_object, True)
+            member = seq((key, frame.colon, value))
+            whole = seq((frame.open_member, fields_in_order([], [member], frame.next_member), frame.close_object))
             if len(ANYTHING) >= MOST_ANYTHING:
                 ANYTHING.clear()
-            known = ANYTHING[key] = (frame, found)
-        return <Listing>(<tuple>known)[1]
+            known = ANYTHING[place] = (frame, choice((whole, frame.no_object)))
+        return <Node>(<tuple>known)[1]
 
-    cdef object _array(self, Words words, int level, str name, bint compact):
-        """An array of any number of items of one schema; None for others."""
+    cdef Node _array(self, Words words, int level, str name):
+        """An array of any number of items of one schema; None for others.  A few of them are copied, more are counted."""
         cdef dict said = words.listed or {}
         cdef Frame frame = self.writer.frame(level)
-        cdef Node item, filled
+        cdef Node item, more, tail, filled
+        cdef int copies
         cdef int kind
         items = said.get("items", True)
         if type(items) is list:
@@ -427,11 +437,16 @@ cdef class QuickReader:
             item = self._scalar(kind)
         else:
             item = self.value(items, frame.inner, "any" if items is True else f"{name}_item")
-        if compact and (most if most is not None else least) <= MOST_COPIES and type(item) is not Never:
-            return row_of(frame.open_array, item, frame.comma, frame.close_array, frame.no_array, least,
-                          -1 if most is None else most)
-        tail = repeat(seq((frame.comma, item)), max(least - 1, 0), None if most is None else most - 1)
-        filled = seq((frame.open_array, item, tail, frame.close_array))
+        more = seq((frame.comma, item))
+        if (most if most is not None else least) > MOST_COPIES:
+            tail = repeat(more, max(least - 1, 0), None if most is None else most - 1)
+            filled = seq((frame.open_array, item, tail, frame.close_array))
+        else:
+            copies = max(least, 1)
+            tail = repeat(more, 0, None) if most is None else Empty()
+            for _ in range(copies, copies if most is None else most):
+                tail = repeat(seq((more, tail)), 0, 1)
+            filled = seq((frame.open_array, item, *(copies - 1) * (more,), tail, frame.close_array))
         return filled if least else choice((filled, frame.no_array))
 
     cdef Node _string(self, Words words, str name):
@@ -453,11 +468,9 @@ cdef class QuickReader:
             return ALL_NUMBERS
         return INTEGERS_BEFORE_6 if self.old_integers else INTEGERS
 
-    cdef object _constants(self, Words words, str name, bint compact):
+    cdef Node _constants(self, Words words):
         """Constants that fit their types, as they are."""
         cdef list nodes = [], fitting = _fitting(words)
-        if compact and fitting and all([type(value) is str and self.writer.is_letters(value) for value in fitting]):
-            return one_of(tuple([self.writer.quoted(text) for text in sorted(set(fitting))]))
         texts = frozenset([value for value in fitting if type(value) is str])
         numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
         if texts:
@@ -494,11 +507,11 @@ cdef class QuickRule(DeferredRule):
         return self.known_key
 
     def make(self, compact):
-        """The body, or with `compact` perhaps a compact body for it."""
-        return self.reader.body(self, compact)
+        """The body."""
+        return self.reader.body(self)
 
     cdef object body_now(self, bint compact):
-        return self.reader.body(self, compact)
+        return self.reader.body(self)
 
 
 cdef str _text(dict schema):

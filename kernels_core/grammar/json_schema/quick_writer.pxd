@@ -28,6 +28,5 @@ cdef class QuickWriter:
     cdef Node other_names(self, frozenset words)
     cdef Node word(self, str text)
     cdef Node name(self, str text)
-    cdef bytes quoted(self, str letters)
     cdef bint is_letters(self, str text) except -1
     cdef bint enforces(self, str format) except -1

@@ -173,10 +173,6 @@ cdef class QuickWriter:
             return _literal(text, False)
         return self.speller.name(text)
 
-    cdef bytes quoted(self, str letters):
-        """A string that is spelt in one way, as it is, quotes included."""
-        return _quoted(letters, True)
-
     cdef bint enforces(self, str format) except -1:
         """Whether a format says something of strings."""
         return self.options.formats and is_known(format)

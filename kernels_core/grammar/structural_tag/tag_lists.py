@@ -12,7 +12,7 @@ Read on: `build.py` (who asks), `../canonical_json.pyx`, `../ir.py` (`DeferredRu
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from ...laboratory import has_mechanism
 from .. import nodes
 from ..canonical_json import CanonicalText
-from ..compact_body import Branches, CompactBody
 from ..ir import DeferredRule, Node, RuleRef
 from ..rulebook import RuleBook
 from .deferrable_calls import DeferrableCalls
@@ -111,39 +110,33 @@ class TagList:
         """The rule of one of the tags at the places `members`, without `skip`, which they all begin with."""
         others = [self.read[at] for at in members if at in self.read] if self.read else []
         if len(others) == len(members) or not all(tag.sure and tag.begin != skip for tag in others):
-            return self._book.add(hint, self._choice(members, skip))
+            return self._book.add(hint, self.choice(members, skip))
         # Something is put off, and there surely are texts, and no empty one.
         name = self._book.free_name(hint)
         self._book.rules[name] = _Alternatives(name, self, members, skip)
         return RuleRef(name)
 
-    def made(self, members: Sequence[int], skip: str, compact: bool) -> Node | CompactBody:
+    def choice(self, members: Sequence[int], skip: str) -> Node:
         """The body of what `alternatives` names."""
-        begins = [self.begin(at) for at in members] if self.read else [self._calls.begins[at] for at in members]
-        rules = self._rests(members)
-        words = [begin[len(skip) :].encode() for begin in begins if isinstance(begin, str)]
-        if compact and len(words) == len(begins) and not self.tokens_around:
-            return Branches(tuple(words), tuple(rules))
-        return self._choice(members, skip)
-
-    def _choice(self, members: Iterable[int], skip: str) -> Node:
-        return nodes.choice(nodes.seq((self._first(at, skip), RuleRef(self._rest(at)))) for at in members)
+        rests = self._rests(members)
+        return nodes.choice(
+            [nodes.seq((self._first(at, skip), RuleRef(rest))) for at, rest in zip(members, rests, strict=True)]
+        )
 
     def _first(self, at: int, skip: str) -> Node:
         begin = self.begin(at)
-        return self._spellings.node(begin.removeprefix(skip)) if isinstance(begin, str) else begin
-
-    def _rest(self, at: int) -> str:
-        """The rule of what follows the beginning of a tag."""
-        if at in self.read:
-            return self.read[at].inside.name
-        return self._calls.rules(self, self._rules, self._book, (at,))[0]
+        if not isinstance(begin, str):
+            return begin
+        begin = begin.removeprefix(skip)
+        if at in self.read or self.tokens_around:
+            return self._spellings.node(begin)
+        return nodes.literal(begin.encode())  # it names no token
 
     def _rests(self, members: Sequence[int]) -> list[str]:
-        """The same for several, which are many where all of them wait."""
-        if self.read:
-            return [self._rest(at) for at in members]
-        return self._calls.rules(self, self._rules, self._book, members)
+        """The rules of what follows the beginnings of tags."""
+        waiting = [at for at in members if at not in self.read]
+        rules = iter(self._calls.rules(self, self._rules, self._book, waiting) if waiting else ())
+        return [self.read[at].inside.name if at in self.read else next(rules) for at in members]
 
     def key(self, at: int) -> bytes:
         """What stands for what follows a deferrable call's beginning: its text, and what names of tokens mean."""
@@ -185,5 +178,5 @@ class _Alternatives(DeferredRule):
     def tokens(self) -> tuple[int, ...]:
         return self._tags.tokens
 
-    def make(self, compact: bool) -> Node | CompactBody:
-        return self._tags.made(self._members, self._skip, compact)
+    def make(self, compact: bool) -> Node:
+        return self._tags.choice(self._members, self._skip)

@@ -18,6 +18,7 @@ from kernels_core import CompiledGrammar, GrammarCompiler, GrammarError, Grammar
 from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar.compact_body import Bounded
 from kernels_core.grammar.ir import DeferredRule
+from kernels_core.grammar.rules import body_of
 from kernels_core.grammar.structural_tag.styles import STYLES
 from kernels_core.grammar.templates import get_model_structural_tag
 from kernels_core.laboratory import without
@@ -65,7 +66,7 @@ def compiled(compiler: GrammarCompiler, style: str, string: dict[str, Any]) -> C
 
 def bodies(grammar: CompiledGrammar) -> list[Any]:
     ir = grammar.grammar.lazy_ir
-    return [ir.compact(name) for name in list(ir.rules)]
+    return [body_of(ir.rules, ir.made, name, True) for name in list(ir.rules)]
 
 
 @pytest.mark.parametrize("style", AROUND)
