@@ -7,12 +7,15 @@ from kernels_core.automata.compact_bodies cimport spell_compact_body
 from kernels_core.automata.inlining cimport LoweredRule
 from kernels_core.grammar.rules cimport body_of
 from kernels_core.grammar.compact_body cimport CompactBody
-from kernels_core.grammar.tree cimport Node
+from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, Node
 from kernels_core.laboratory cimport COMPACT_BODIES, has
 
 from kernels_core.errors import BudgetExceededError
 
 __all__ = ["nfa_of"]
+
+cdef int MOST_AUTOMATA = 256
+cdef int32_t MOST_STATES = 1000     # of one that is kept
 
 
 cpdef Nfa nfa_of(Inlining lowering, int32_t number):
@@ -45,15 +48,44 @@ cdef Nfa _filled(Inlining lowering, LoweredRule rule):
 
 cdef Nfa _of_body(Inlining lowering, LoweredRule rule, object body):
     """The automaton of a body."""
-    cdef int32_t limit = lowering.limits.most_states
-    cdef Nfa nfa = Nfa.__new__(Nfa)
-    cdef bint done
+    cdef Nfa nfa
     if isinstance(body, Node):
-        done = nfa.fill(lowering, <Node>body, rule.source, rule.path, limit)
-    else:
-        done = spell_compact_body(nfa, lowering, <CompactBody?>body, rule.source, limit)
-    if not done:
+        if not (<Node>body).holds & (HOLDS_CALLS | HOLDS_TOKENS):
+            return _of_leaf(lowering, rule, <Node>body)
+        return _of_node(lowering, rule, <Node>body)
+    nfa = Nfa.__new__(Nfa)
+    if not spell_compact_body(nfa, lowering, <CompactBody?>body, rule.source, lowering.limits.most_states):
         _refuse(lowering, rule)
+    return nfa
+
+
+cdef Nfa _of_node(Inlining lowering, LoweredRule rule, Node body):
+    cdef Nfa nfa = Nfa.__new__(Nfa)
+    if not nfa.fill(lowering, body, rule.source, rule.path, lowering.limits.most_states):
+        _refuse(lowering, rule)
+    return nfa
+
+
+cdef Nfa _of_leaf(Inlining lowering, LoweredRule rule, Node body):
+    """The automaton of a body that calls nothing.
+
+    Most grammars have the same strings and numbers: such an automaton is made once for all of them, unless it counts,
+    or copies what it counts.
+    """
+    cdef dict known = lowering.limits.automata
+    cdef tuple key = (<size_t><void*>body, rule.source, rule.path)
+    cdef Nfa nfa
+    found = known.get(key)
+    if found is not None:
+        nfa = <Nfa>(<tuple>found)[1]
+        if nfa.size <= lowering.limits.most_states:
+            return nfa
+    nfa = _of_node(lowering, rule, body)
+    if nfa.symbols.empty() and nfa.members.get() == NULL and not nfa.text and nfa.size <= MOST_STATES:
+        nfa.lay_out_edges()
+        if len(known) >= MOST_AUTOMATA:
+            known.clear()
+        known[key] = (body, nfa)
     return nfa
 
 

@@ -37,6 +37,8 @@ cdef class Limits:
     # by identity of a body that calls nothing, for all grammars
     cdef dict known                     # what it costs: (the body, its cost, its width)
     cdef dict fragments                 # what it is spelt out as (`nfa.pyx`): (the body, an `Nfa` or None)
+    # of such a body, its rule and the path there: (the body, an `Nfa`) (`nfa_builder.pyx`)
+    cdef dict automata
     # what is around the words of an `ExcludedWords` (`compact_bodies.pyx`), by the identities of what is no letter and
     # of the letters, and the end: (what is no letter, the letters, an `Nfa`)
     cdef dict around

@@ -39,7 +39,7 @@ cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied i
 
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
-cdef dict ESTIMATED = {}, FRAGMENTS = {}, AROUND = {}
+cdef dict ESTIMATED = {}, FRAGMENTS = {}, AUTOMATA = {}, AROUND = {}
 cdef int MOST_LIMITS = 32       # that differ
 cdef int MOST_ESTIMATED = 256
 
@@ -74,6 +74,7 @@ cdef class Limits:
                          self.text_limit)
         self.known = _known_under(ESTIMATED, (self.inline_limit, self.unroll_limit))
         self.fragments = _known_under(FRAGMENTS, self.spelling)
+        self.automata = _known_under(AUTOMATA, self.spelling)
         self.around = _known_under(AROUND, self.spelling)
 
 

@@ -311,6 +311,30 @@ def test_positions_are_in_the_rule_that_asks() -> None:
         assert {(position.rule, position.path[0]) for position in found} == {(rule.name, len(rule.body.items) - 1)}
 
 
+def test_a_rule_that_calls_nothing_is_one_automaton_in_all_grammars() -> None:
+    body = Seq((CharSet(((0x61, 0x7A), (0xE9, 0x20AC))), Literal(b">")))
+    counted, other = Repeat(CharSet(((0x61, 0x7A),)), 2, 500), Rule("b", Literal(b"bb"))
+
+    def lowered(body: Node, name: str = "a", **options: Any) -> Nfa:
+        rules = {"root": Rule("root", Seq((RuleRef("b"), RuleRef(name)))), "b": other, name: Rule(name, body)}
+        lowering = Lowering(GrammarIR(rules, "root"), Options.laboratory(inline_limit=0, **options))
+        lowering.nfa(0)
+        return lowering.nfa(lowering.rule_id(name))
+
+    assert lowered(body) is lowered(body)
+    assert lowered(body, "c") is not lowered(body)
+    assert lowered(body, unroll_limit=7) is not lowered(body)
+    called, again = Seq((RuleRef("b"), Literal(b">"))), Seq((counted, Literal(b">")))
+    assert lowered(called) is not lowered(called)
+    assert lowered(again) is not lowered(again)  # it calls what it counts
+    found = lowered(body)
+    assert {found.position(place) for state in range(len(found)) for place, _ in found.tags_of(state)} == {
+        ("a", ()),
+        ("a", (0,)),
+        ("a", (1,)),
+    }
+
+
 def test_one_body_reads_what_the_rules_of_its_grammar_do() -> None:
     """The same nodes are another automaton where what they call is another rule, or is not spelt out."""
     body = Seq((RuleRef("a"), RuleRef("b")))

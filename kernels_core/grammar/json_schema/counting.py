@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..charset import Ranges
+from ..components import strong_components
 from ..ir import Empty, Never, Node, RuleRef
 from ..nodes import choice, seq
 from ..regular.dfa import Dfa
@@ -30,19 +31,19 @@ MAX_PAIRS_IN_FULL = 25_000
 
 def has_few_pairs(dfa: Dfa, most: int) -> bool:
     """Whether at most `most` pairs (p, q) of states have a path from p to q."""
+    if len(dfa.table) ** 2 <= most:
+        return True
     total = 0
-    after = [{target for target in row if target >= 0} for row in dfa.table]
-    for state in range(len(dfa.table)):
-        seen = {state}
-        work = [state]
-        while work and total + len(seen) <= most:
-            for target in after[work.pop()]:
-                if target not in seen:
-                    seen.add(target)
-                    work.append(target)
-        total += len(seen)
+    reached: dict[int, int] = {}  # bits of the states that a state leads to
+    after = {state: {target for target in row if target >= 0} for state, row in enumerate(dfa.table)}
+    for group in strong_components(after, after):
+        found = sum(1 << state for state in group)
+        for target in set().union(*map(after.__getitem__, group)).difference(group):
+            found |= reached[target]
+        total += len(group) * found.bit_count()
         if total > most:
             return False
+        reached.update(dict.fromkeys(group, found))
     return True
 
 
