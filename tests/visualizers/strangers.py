@@ -45,11 +45,13 @@ TAG = {
 }
 RULES = f'root ::= word "{EVIL}" word "{SCRIPT}" | TagDispatch(("{EVIL}", word))\nword ::= [a-z<]+ # {EVIL}'
 
+IN_A_NAME = json.dumps({EVIL: EVIL})[:-1] + f', "{SCRIPT[:34]}'  # behind "<script>al"
+
 # By name: what is read, a text that it takes, and one that dies behind it.
 CASES: dict[str, tuple[Any, str, str]] = {
     "rules": (RULES, f"a{EVIL}", "\x07" + EVIL),
-    "a schema": (SCHEMA, json.dumps({EVIL: EVIL})[:-1], EVIL),
-    "a tag": (TAG, f"hello {EVIL}{SCRIPT}" + json.dumps({EVIL: EVIL})[:-1], EVIL),
+    "a schema": (SCHEMA, IN_A_NAME, EVIL),
+    "a tag": (TAG, f"hello {EVIL}{SCRIPT}{IN_A_NAME}", EVIL),
 }
 
 

@@ -53,12 +53,12 @@ ALONE: dict[type[LiveView[Any]], Callable[[], LiveView[Any]]] = {
 # Panels that have nothing of these texts to show at the place where a case stands; no model has written one yet.
 QUIET = {
     "rules": {"ablate", "examples", "mask", "model", "next"},
-    "a schema": {"ablate", "examples", "caches", "mask", "model", "triggers"},
-    "a tag": {"ablate", "examples", "mask", "model"},
+    "a schema": {"ablate", "examples", "caches", "mask", "model", "tokens", "triggers"},
+    "a tag": {"ablate", "examples", "mask", "model", "tokens"},
 }
 # What they show is no stranger's text: numbers, or a picture of them.
 WITHOUT_TEXT = {"mask", "Caches"}
-BASES = {"LiveView", "_TokenView", "Panel", "Host", "Library", "Page", "Printed", "Record"}
+BASES = {"LiveView", "_TokenView", "Panel", "Host", "Library", "Page", "Printed", "Record"} | {"Refusals"}  # as text
 ALLOWED = TAGS | {"p", "h1", "h2", "h3", "ul", "li"}
 ACTIVE = "script, iframe, object, embed, link, base, img:not([src^='data:']), [onerror], [onload], [onclick]"
 
