@@ -424,7 +424,7 @@ def test_calls_are_chosen_and_the_run_without_the_grammar_stands_beside(page: Pa
     calls.select_option("only send_mail")
     expect(page.get_by_test_id("modes")).not_to_contain_text("get_weather")
     expect(calls).to_have_value("only send_mail")
-    page.get_by_test_id("limit").fill("40")
+    page.get_by_test_id("limit").fill("80")
     page.get_by_test_id("run").click()
     expect(page.get_by_test_id("outcome")).to_contain_text("✓ complete:", timeout=60_000)
     expect(page.get_by_test_id("text")).to_have_value(re.compile("send_mail"))

@@ -224,6 +224,9 @@ def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None
         panel(explorer).received({"kind": "choose", "tool_choice": word})
         assert bar(explorer)["tool_choice"] == word
         assert explorer.session.inspect.explain("Let me see.").ok is free
+    panel(explorer).received({"kind": "choose", "tool_choice": "required"})
+    shown = explorer.views["screen"].here["next"]  # type: ignore[attr-defined]
+    assert all(row["before"] is None for row in shown)  # the recorded run was of another choice
     panel(explorer).received({"kind": "choose", "tool_choice": "only nobody"})
     assert "nobody" in bar(explorer)["message"] or explorer.session.edits.draft is not None
 

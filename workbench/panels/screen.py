@@ -195,9 +195,10 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             while count < len(made.steps) and length <= len(made.text_bytes):  # up to a stop string
                 length += 0 if made.steps[count].is_special else len(made.steps[count].token)
                 count += length <= len(made.text_bytes)
-            found.append((self._convert(made.steps[:count]), made.constrained and trace.source == here))
+            same = self._ran["document"].key == session.document.key if self._ran.get("made") is made else True
+            found.append((self._convert(made.steps[:count]), made.constrained and trace.source == here and same))
         if self._recording is not None and self._entry is not None:
-            found.append((self._recording.tokens, self._entry.text == here))
+            found.append((self._recording.tokens, self._entry.source.key == session.document.key))
         best, judged = max(found, key=lambda one: matched(session.steps, one[0]), default=((), True))
         for other, _ in found:
             best = best if other is best else with_recorded(best, other)
@@ -511,7 +512,13 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             stop = ()
         wrote = "" if trace is None else trace.generation.model
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
-        self._ran = {"word": word, "prompt": settings["prompt"], "chat": chat, "stepped": more is not None}
+        self._ran = {
+            "document": session.document,
+            "word": word,
+            "prompt": settings["prompt"],
+            "chat": chat,
+            "stepped": more is not None,
+        }
 
         def work() -> None:
             model = load(word)
