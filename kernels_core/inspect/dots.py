@@ -123,7 +123,8 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
 
 
 def _member_around(members: Unordered, step: int) -> tuple[tuple[Node, ...], int]:
-    """The key and the value of the member that child number `step` is a part of, and which of them that is."""
+    """The key and the value of the member that child number `step` is a part of, and which of them that is; of a
+    separator itself and the keys that may follow."""
     here = children(members)[step]
     for keys, values in ((members.keys, members.values), (members.other_keys, members.other_values)):
         if step < len(keys):
@@ -132,7 +133,8 @@ def _member_around(members: Unordered, step: int) -> tuple[tuple[Node, ...], int
         if step < len(values):
             return (here,) if members.needs else (keys[step], here), int(not members.needs)
         step -= len(values)
-    return (here,), 0  # the separator or the closing
+    keys = members.keys + members.other_keys
+    return (here, *((keys[0] if len(keys) == 1 else Choice(keys),) if here is members.separator else ())), 0
 
 
 def _nearest(items: Sequence[Node], room: int, *, backwards: bool = False) -> tuple[tuple[Node, ...], int]:

@@ -31,7 +31,7 @@ from .kinds import Kinds, kinds_of
 from .layout import Layout
 from .numbers import NO_NUMBERS, Numbers
 from .numerals import Numerals
-from .objects import ObjectText
+from .objects import ObjectText, WaitingObject
 from .problems import Problems, too_much
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
@@ -200,7 +200,7 @@ class Emitter:
     def _object(self, members: Members, level: int, place: Place | None, name: str) -> Node:
         """The body of a rule for objects of one kind that waited."""
         self.algebra.renew()
-        return self._finished(lambda: self.object_text(members, level, place, name))
+        return self._finished(lambda: self.object_text(members, level, place, name, WaitingObject))
 
     def _part(self, members: Members, term: Term, level: int, number: int) -> RuleRef:
         """A rule that waits for `members`, which are part `number` of what the rule of `term` stands for."""

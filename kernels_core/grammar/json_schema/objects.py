@@ -15,7 +15,7 @@ Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 
 from __future__ import annotations
 
-from ..ir import Never, Node, Unordered
+from ..ir import Choice, Literal, Never, Node, RuleRef, Unordered
 from ..needs import can_be_met, too_many
 from ..nodes import choice, repeat, seq, unordered
 from ..regular.dfa import TooManyStates
@@ -26,7 +26,7 @@ from .steps import MemberStep, member_steps
 from .terms import Term
 from .value_writer import ValueWriter
 
-__all__ = ["ObjectText", "fields_in_order"]
+__all__ = ["ObjectText", "WaitingObject", "fields_in_order"]
 
 
 class ObjectText:
@@ -96,13 +96,17 @@ class ObjectText:
         """The texts of the names in `keys`."""
         return self.emitter.speller.string(keys, f"{self.name}_key")
 
+    def value(self, term: Term) -> Node:
+        """The texts of a member's value."""
+        return self.emitter.value(term, self.inner)
+
     def member(self, key: Node, term: Term) -> Node:
         """One member with a value of `term`."""
-        return seq((key, self.layout.colon(self.level), self.emitter.value(term, self.inner)))
+        return seq((key, self.layout.colon(self.level), self.value(term)))
 
     def parted(self, key: Node, term: Term) -> tuple[Node, Node]:
         """A member in two parts, of which the first ends where it is known which member it is."""
-        return key, seq((self.layout.colon(self.level), self.emitter.value(term, self.inner)))
+        return key, seq((self.layout.colon(self.level), self.value(term)))
 
     # -- text -----------------------------------------------------------------------------------------------------
 
@@ -189,6 +193,17 @@ class ObjectText:
             self._edges[number, term, False] = found
             self._edges[number, term, True] = seq((self.layout.comma(self.level), found))
         return self._edges[number, term, written]
+
+
+class WaitingObject(ObjectText):
+    """The body of a rule that waited: a value that is more than fixed texts is a rule, lowered when it is predicted."""
+
+    def value(self, term: Term) -> Node:
+        node = super().value(term)
+        parts = node.items if isinstance(node, Choice) else (node,)
+        if all(isinstance(part, Literal | RuleRef | Never) for part in parts):
+            return node
+        return self.emitter.book.add(f"{self.name}_value", node)
 
 
 def fields_in_order(named: list[tuple[Node, bool]], others: list[Node], comma: Node) -> Node:

@@ -23,9 +23,9 @@ from kernels_core.grammar.json_schema.keywords.quick cimport (
 )
 from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas, type_of
 from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
-from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
+from kernels_core.grammar.nodes cimport choice, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.tree cimport Empty, Literal, Never, Node, RuleRef, Unordered, call_of
+from kernels_core.grammar.tree cimport Choice, Empty, Literal, Never, Node, RuleRef, Seq, Unordered, call_of
 
 from hashlib import blake2b
 
@@ -378,14 +378,14 @@ cdef class QuickReader:
                     return None
                 continue
             keys.append(self.writer.name(word))
-            values.append(seq((frame.colon, node)))
+            values.append(_behind(frame.colon, node))
             required.append(needed)
         for word in needs:
             if word not in properties:
                 if free is not True:
                     return None
                 keys.append(self.writer.name(word))
-                values.append(seq((frame.colon, self.value(True, frame.inner, word))))
+                values.append(_behind(frame.colon, self.value(True, frame.inner, word)))
                 required.append(True)
         if free is not False:
             node = self.value(free, frame.inner, f"{name}_value")
@@ -393,12 +393,13 @@ cdef class QuickReader:
                 other_keys = (self.writer.other_names(frozenset(properties).union(needs)),)
                 if not keys and free is True:
                     return self._any_fields(frame, other_keys[0], node)
-                other_values = (seq((frame.colon, node)),)
+                other_values = (_behind(frame.colon, node),)
         if not keys and not other_keys:
             return frame.no_object
         if len(keys) + len(other_keys) > 1 and (other_keys or self.order != "declared"):
-            body = Unordered(tuple(keys), tuple(values), tuple(required), other_keys, other_values, frame.next_member,
-                             frame.close_object)
+            body = _members(frame, tuple(keys), tuple(values), tuple(required), other_keys, other_values)
+        elif len(keys) == 1:
+            body = seq((keys[0], values[0], frame.close_object))
         else:
             named = [(seq(pair), must) for pair, must in zip(zip(keys, values), required)]
             others = [seq(pair) for pair in zip(other_keys, other_values)]
@@ -484,11 +485,14 @@ cdef class QuickReader:
     cdef Node _words(self, frozenset texts):
         """Some strings."""
         cdef list nodes = []
+        cdef Literal word
         for text in sorted(texts):
-            if not self.writer.is_letters(text):
+            if not self.writer.is_letters(text) or not text:
                 return self.writer.speller.written(WordsOf(texts))
-            nodes.append(literal((<str>text).encode()))
-        return seq((QUOTE, choice(nodes), QUOTE))
+            word = Literal.__new__(Literal)
+            word.value = (<str>text).encode()
+            nodes.append(word)
+        return seq((QUOTE, nodes[0] if len(nodes) == 1 else Choice(tuple(nodes)), QUOTE))
 
 
 @cython.final
@@ -512,6 +516,30 @@ cdef class QuickRule(DeferredRule):
 
     cdef object body_now(self, bint compact):
         return self.reader.body(self)
+
+
+cdef Node _behind(Node colon, Node value):
+    """`seq` of the two, without the detours where none is changed by it."""
+    cdef Seq found
+    if type(colon) is not Seq or type(value) is not RuleRef and type(value) is not Choice:
+        return seq((colon, value))
+    found = Seq.__new__(Seq)
+    found.items = (*(<Seq>colon).items, value)
+    found.holds = colon.holds | value.holds
+    return found
+
+
+cdef Unordered _members(Frame frame, tuple keys, tuple values, tuple required, tuple other_keys, tuple other_values):
+    """Members between the commas of a frame, without the detours of a constructor."""
+    cdef Unordered found = Unordered.__new__(Unordered)
+    cdef Node part
+    found.keys, found.values, found.required = keys, values, required
+    found.other_keys, found.other_values = other_keys, other_values
+    found.options, found.least, found.most, found.needs = (), 0, None, 0
+    found.held = (*keys, *values, *other_keys, *other_values, frame.next_member, frame.close_object)
+    for part in found.held:
+        found.holds |= part.holds
+    return found
 
 
 cdef str _text(dict schema):
