@@ -26,6 +26,8 @@ LEFT, RIGHT_TOP, RIGHT_BOTTOM = (
     ("automaton", "chart", "stack", "tree", "triggers"),
     ("tokens", "mask", "caches", "model", "ablate", "compare"),
 )
+TO_THE_FOOT = """all => all.every((one) =>
+  one.parentElement.getBoundingClientRect().bottom - one.getBoundingClientRect().bottom < 2)"""
 OVERFLOWS = "node => node.scrollWidth > node.clientWidth + 1"
 # Texts of a panel's heads that end at its edge, or in a box too small for them, without a sign.
 CUT = """node => [...node.querySelectorAll(".ms-view > .ms-bar:not([hidden]), .ms-view > .crumbs")].flatMap((bar) => {
@@ -70,6 +72,8 @@ def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kin
                 expect(desk.find("why-fatal")).not_to_be_empty()
             assert not panel.evaluate(OVERFLOWS), f"{name} is wider than its dock"
             assert panel.evaluate(CUT) == [], f"the head of {name} is cut"
+            if name == "chart":
+                assert panel.locator(".ms-part").evaluate_all(TO_THE_FOOT), "a part of the chart ends before the panel"
             if name == "tree":
                 assert panel.locator(".ms-bar > .ms-badge").evaluate_all(f"all => all.filter({OVERFLOWS}).length") == 0
             desk.shoot(f"{kind}-{name}.png")

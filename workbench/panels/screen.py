@@ -513,7 +513,6 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
         wrote = "" if trace is None else trace.generation.model
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
         self._ran = {
-            "document": session.document,
             "word": word,
             "prompt": settings["prompt"],
             "chat": chat,
@@ -554,7 +553,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             if self.message:
                 self._ran["trouble"] = self.message
             if session.trace is not None and session.trace is not trace:
-                self._ran["made"] = session.trace.generation
+                self._ran |= {"made": session.trace.generation, "document": session.document}
 
         self.begin(work, ended)
 
