@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 __all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "is_name", "path_of"]
 
@@ -125,7 +125,7 @@ def guess_value(value: object) -> Guess:
     return Guess("json_schema", "true and false are schemas")
 
 
-def _is_tool(value: Mapping[str, Any]) -> bool:
+def _is_tool(value: Mapping[str, object]) -> bool:
     body = value.get("function", value)
     return (
         isinstance(body, Mapping) and isinstance(body.get("name"), str) and isinstance(body.get("parameters"), Mapping)
