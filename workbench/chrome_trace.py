@@ -20,7 +20,7 @@ __all__ = ["PROCESS", "complete", "instant", "named", "run_events", "write_event
 PROCESS: Final = 1
 
 
-def write_events(path: str | Path, events: Iterable[dict[str, Any]]) -> Path:
+def write_events(path: str | Path, events: Iterable[dict[str, object]]) -> Path:
     """Write events as one JSON document; `ValueError` for a name that Perfetto would not take for one."""
     target = Path(path)
     if target.suffix != ".json":

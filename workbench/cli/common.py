@@ -131,7 +131,7 @@ def _plain(value: object) -> Any:
     return str(value)
 
 
-def fail(message: str, *, code: int = USAGE, as_json: bool = False, **more: Any) -> NoReturn:
+def fail(message: str, *, code: int = USAGE, as_json: bool = False, **more: object) -> NoReturn:
     """Say what is wrong and end the command: on standard error, or as JSON."""
     if as_json:
         say_json({"error": message, **more})

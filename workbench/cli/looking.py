@@ -103,7 +103,7 @@ def check(
 def _checked(session: Session, name: str, data: bytes, prefix: bool) -> tuple[dict[str, Any], Why | None]:
     reading = session.read(data, by="byte" if len(data) < 200 else "token")
     ends = reading.ok and session.is_completed
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         "name": name,
         "bytes": len(data),
         "ok": reading.ok and (ends or prefix),
@@ -124,7 +124,7 @@ def _checked(session: Session, name: str, data: bytes, prefix: bool) -> tuple[di
     return result, why
 
 
-def _check_picture(result: dict[str, Any], why: Why | None) -> Group:
+def _check_picture(result: dict[str, object], why: Why | None) -> Group:
     name = Text(f"{result['name']}: ", "bold")
     if why is None:
         what = "conforms" if result["complete"] else "is the beginning of a text that conforms"

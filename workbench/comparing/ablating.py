@@ -51,7 +51,7 @@ __all__ = [
 Design = Literal["leave one out", "factorial"]
 """Which mechanisms a variant leaves out: one of them or all, or every combination."""
 
-MECHANISMS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+MECHANISMS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "jit": ("just-in-time masks", {"jit": "all"}),
     "cache": ("cross-grammar cache", {"cross_grammar_cache": False}),
     "repetition": ("repetition compression", {"repetition": "expand"}),
@@ -359,7 +359,7 @@ def ablate(
     grammar: object,
     prompts: str | Sequence[str],
     *,
-    model: Any = None,
+    model: object = None,
     mechanisms: Sequence[str] = FIRST,
     repeats: int = 5,
     tokenizer: object = None,
@@ -470,7 +470,7 @@ def ablating(
 
 
 def _options(left_out: Sequence[str]) -> Options:
-    changes: dict[str, Any] = dict(BUDGETS)
+    changes: dict[str, object] = dict(BUDGETS)
     for name in left_out:
         changes |= MECHANISMS[name][1]
     return Options.laboratory(**changes)
@@ -519,7 +519,7 @@ def _trial(
     return Trial(without, repeat, compile_ns, spent, masks), digest
 
 
-def _note(model: Any, seed: int) -> str:
+def _note(model: object, seed: int) -> str:
     from workbench.reports.caches import versions
 
     return f"{getattr(model, 'name', model)}, seed {seed}; {versions()}" if model is not None else versions()

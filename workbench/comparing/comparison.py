@@ -72,7 +72,7 @@ class Comparison(Printed):
         self.missing = tuple(missing)
         self.common = common
         self.tokenizer = tokenizer
-        self._judges: dict[tuple[Any, ...], Judge] = {}
+        self._judges: dict[tuple[object, ...], Judge] = {}
         pairs: list[Pair] = []
         for answers in self._held_together():
             usable = [answer for answer in answers if answer.ok]
@@ -134,7 +134,7 @@ class Comparison(Printed):
         """One row for each differing token (and one for a differing end), with our explanation."""
         import pandas as pd
 
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         vocabulary = self.tokenizer.info.decoded_vocab
         for number, difference in enumerate(self.differences):
             for token in difference.token_ids or (None,):
@@ -315,7 +315,7 @@ def _label(
     place: bytes,
     sources: Sequence[Source],
     places: Sequence[bytes],
-    engines: Sequence[Any],
+    engines: Sequence[object],
 ) -> str:
     """What tells this side from the others, and no more."""
     parts = []

@@ -233,7 +233,7 @@ def _grouped(
             member.state = member.data[member.place]
     else:
         _place(members, theirs, judge)
-    groups: dict[tuple[Any, ...], list[_Member]] = {}
+    groups: dict[tuple[object, ...], list[_Member]] = {}
     for member in members:
         groups.setdefault((member.ours, member.state), []).append(member)
     merged: dict[_Reason, list[_Member]] = {}

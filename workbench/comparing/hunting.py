@@ -315,7 +315,7 @@ class _Search:
             return None if refuses.canonical_masks else "mask only"
         return "refused"
 
-    def is_new(self, key: tuple[Any, ...]) -> bool:
+    def is_new(self, key: tuple[object, ...]) -> bool:
         if key in self.seen:
             self.hunt.again += 1
             return False

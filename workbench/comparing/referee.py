@@ -73,7 +73,7 @@ def read_text(text: str) -> Any:
     return json.loads(text, object_pairs_hook=_no_repeats, parse_float=_decimal, parse_int=_integer)
 
 
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise Unjudged("a name is repeated")

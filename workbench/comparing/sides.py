@@ -238,7 +238,7 @@ class EngineFailure(RuntimeError):
     """An engine raised something of its own; the message says what."""
 
 
-def guarded(call: Callable[..., Any], *arguments: Any) -> Any:
+def guarded(call: Callable[..., object], *arguments: object) -> Any:
     """`call(*arguments)`, with whatever an engine raises as an `EngineFailure`: a panic of Rust is no `Exception`."""
     try:
         return call(*arguments)

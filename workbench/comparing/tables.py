@@ -24,8 +24,8 @@ def grid(*columns: tuple[str, dict[str, Any]], title: str = "") -> Table:
     return table
 
 
-RIGHT: Final[dict[str, Any]] = {"justify": "right", "no_wrap": True}
-FOLD: Final[dict[str, Any]] = {"overflow": "fold"}
+RIGHT: Final[dict[str, object]] = {"justify": "right", "no_wrap": True}
+FOLD: Final[dict[str, object]] = {"overflow": "fold"}
 
 
 def legend(*lines: str) -> Iterator[Padding]:

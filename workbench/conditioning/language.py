@@ -7,7 +7,6 @@ Read on: `attempts.py`, `particles.py` and `walk.py`, which draw from it and sum
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class Language:
         self.stop_ids = np.array(sorted(self.stops), dtype=np.int64)
         self._batch = BatchGrammarMatcher()
         self._words = np.zeros(get_bitmask_shape(1, tree.model.vocab_size), dtype=np.int32)
-        self._listed: dict[tuple[Any, int], IntArray] = {}  # ids by mask: few masks serve many prefixes
+        self._listed: dict[tuple[object, int], IntArray] = {}  # ids by mask: few masks serve many prefixes
         tree.root.matcher = matcher.fork()
 
     def step(self, prefix: Prefix, token: int) -> Prefix | None:

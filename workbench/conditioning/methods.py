@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def sample(
     tree = PrefixTree(model, model.encode_prompt(prompt, chat=chat), temperature=temperature, max_forwards=max_forwards)
     language = Language(tree, matcher_for(model, grammar), max_tokens)
     outcome = Outcome()
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         "seed": seed,
         "max_tokens": language.max_tokens,
         "temperature": temperature,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from workbench.conditioning.language import Language
 from workbench.conditioning.texts import ListedTexts
@@ -204,7 +204,7 @@ def probability(
     )
 
 
-def _listed(what: Any) -> list[str] | None:
+def _listed(what: object) -> list[str] | None:
     """A list of texts; None for anything else."""
     if isinstance(what, str | bytes | Mapping) or not isinstance(what, Sequence):
         return None

@@ -6,7 +6,7 @@ Read on: `workbench/explorer/explorer.py` (`last`), `workbench/panels/model.py` 
 from __future__ import annotations
 
 import sys
-from typing import Any, Protocol
+from typing import Protocol
 from weakref import WeakSet
 
 from workbench.session import Session
@@ -50,7 +50,7 @@ def generate_call(session: Session) -> str:
     """
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    names: dict[str, Any] = {} if shell is None else dict(shell.user_ns)
+    names: dict[str, object] = {} if shell is None else dict(shell.user_ns)
     named = [(name, value) for name, value in names.items() if not name.startswith("_")]
     package = next((name for name, value in named if value is sys.modules["workbench"]), None)
     found = next((name for name, value in reversed(named) if value is session or _explores(value, session)), None)

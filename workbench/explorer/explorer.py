@@ -84,7 +84,7 @@ class Explorer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.desk = Dashboard(session, screen=True, export=desk_page)
-        self._pictures: list[Callable[[str, Mapping[str, Any]], None]] = []
+        self._pictures: list[Callable[[str, Mapping[str, object]], None]] = []
         self._later: threading.Timer | None = None
         self._forget: Callable[[], None] | None = None
         current.note_opened(self)

@@ -25,7 +25,7 @@ class Places:
 
     def __init__(self) -> None:
         self._next = 0
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
         self._steps: tuple[Step, ...] = ()
         self._nodes: list[int] = []
         self._runs: list[list[int]] = []
@@ -82,7 +82,7 @@ class Places:
             node = self._child(node, self._steps[place.index].data[: place.offset], None, False, False)
         return node
 
-    def _child(self, node: int, *step: Any) -> int:
+    def _child(self, node: int, *step: object) -> int:
         key = (node, *step)
         if key not in self._numbers:
             if len(self._numbers) >= MAX_NUMBERS:

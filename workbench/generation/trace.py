@@ -107,7 +107,7 @@ class Generation(Record, Table):
             return [*kept, edit]
         return kept + [index(token) for token in edit]
 
-    def branch(self, step: int, edit: Edit = None, **options: Any) -> Generation:
+    def branch(self, step: int, edit: Edit = None, **options: object) -> Generation:
         """Go on from before token `step`, with `edit` in its place: a text, bytes, a token id or several, or nothing.
 
         The steps before keep their records.  `options` are those of `generate`; the others are as they were, the seed

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from workbench.languages.tools import SCHEMA_KEYS, mcp_tools
 
@@ -129,7 +129,7 @@ def guess_value(value: object) -> Guess:
     return Guess("json_schema", "true and false are schemas")
 
 
-def _is_tool(value: Mapping[str, Any]) -> bool:
+def _is_tool(value: Mapping[str, object]) -> bool:
     body = value.get("function", value)
     if not isinstance(body, Mapping):
         return "toolSpec" in value or isinstance(value.get("functionDeclarations"), list)

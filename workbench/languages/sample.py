@@ -56,7 +56,7 @@ def draft_of_example(source: Source, in_use: Source) -> Draft | None:
     return Draft(source, (found,), DraftError(found.message), in_use, offer)
 
 
-def schema_of(value: Any) -> dict[str, Any]:
+def schema_of(value: object) -> dict[str, Any]:
     """The schema of values of the shape of `value`: these members and no others, all required, of the same types."""
     if isinstance(value, Mapping):
         return {
@@ -66,7 +66,7 @@ def schema_of(value: Any) -> dict[str, Any]:
             "additionalProperties": False,
         }
     if isinstance(value, list):
-        kinds: list[dict[str, Any]] = []
+        kinds: list[dict[str, object]] = []
         for one in map(schema_of, value):
             if one not in kinds:
                 kinds.append(one)

@@ -55,7 +55,7 @@ class Option:
 
     name: str
     kind: Literal["flag", "text", "number", "choice"]
-    default: Any
+    default: object
     help: str
     choices: tuple[str, ...] = ()
 

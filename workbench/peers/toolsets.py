@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 __all__ = ["Tool", "ToolSet"]
 
@@ -34,7 +33,7 @@ class ToolSet:
         """The text of a call."""
         return f"{self.trigger}{name}{self.separator}{json.dumps(arguments, ensure_ascii=False)}{self.end}"
 
-    def as_tag(self, **more: Any) -> str:
+    def as_tag(self, **more: object) -> str:
         """The set as a structural tag, in the JSON that XGrammar made common: triggered tags in free text.
 
         `more` is said of each schema.

@@ -417,7 +417,7 @@ def _declared(content: Content, sites: Iterable[Site]) -> Iterator[tuple[str, st
                 yield name, content.pointer(child(site.pointer, "properties", name))
 
 
-def _others(sites: Iterable[Site], options: Mapping[str, Any]) -> str:
+def _others(sites: Iterable[Site], options: Mapping[str, object]) -> str:
     """Which names beside the declared ones may come, in words; "" for none."""
     patterns: list[str] = []
     closed = False

@@ -41,7 +41,7 @@ class SchemaRules:
 
     def __init__(self, context: Context, reader: Reader) -> None:
         self.reader, self.grammar = reader, context.compiled.grammar
-        self._schemas: dict[str, tuple[Any, _Document]] = {}
+        self._schemas: dict[str, tuple[object, _Document]] = {}
         whole = _schema_of(self.grammar) if reader.source.language == "json_schema" else None
         for base, schema, options in reader.schemas():
             document = _Document(base, schema, options, whole)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from workbench.languages import Source
 from workbench.languages.positions import JsonSyntaxError, parts_of, value_at
@@ -76,7 +76,7 @@ def _named(parts: tuple[str, ...]) -> str:
     return f"{items}{named or 'the value'}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, list) and value:
         text = ", ".join(json.dumps(one, ensure_ascii=False, default=str) for one in value)
     else:

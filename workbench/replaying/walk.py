@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, allocate_token_bitmask
 from kernels_core.errors import DeadEndError
@@ -30,9 +29,9 @@ ENDED = "the text has ended"
 
 
 def replay(
-    trace: Any,
-    grammar: Any,
-    tokenizer: Any = "tekken",
+    trace: object,
+    grammar: object,
+    tokenizer: object = "tekken",
     *,
     choice: int = 0,
     begin: str | None = None,
@@ -82,7 +81,7 @@ def replay(
     return _Walk(answers[choice], compiled, guesses).run(begin, compile_ms, shown)
 
 
-def _tokenizer(given: Any) -> Tokenizer:
+def _tokenizer(given: object) -> Tokenizer:
     """The `Tokenizer` that is meant; that of a model is its own."""
     if isinstance(given, Tokenizer):
         return given
@@ -90,7 +89,7 @@ def _tokenizer(given: Any) -> Tokenizer:
     return own if isinstance(own, Tokenizer) else load_tokenizer(given)
 
 
-def _compiled(grammar: Any, tokenizer: Tokenizer, language: str | None) -> tuple[CompiledGrammar, str]:
+def _compiled(grammar: object, tokenizer: Tokenizer, language: str | None) -> tuple[CompiledGrammar, str]:
     """The grammar, which nobody else uses, and its text where it was given as something to read."""
     compiler = GrammarCompiler(tokenizer.info)
     if isinstance(grammar, CompiledGrammar | Grammar):

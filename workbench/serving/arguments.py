@@ -12,7 +12,7 @@ import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import MaskscopeError
@@ -33,7 +33,7 @@ _KINDS: Final[dict[type, str]] = {
 TRIES: Final = 1000  # values that the judge is asked about, for one call
 
 
-def read_arguments(text: str, style: str, schema: Any, ends: tuple[str, ...], last: bool) -> tuple[str, int] | None:
+def read_arguments(text: str, style: str, schema: object, ends: tuple[str, ...], last: bool) -> tuple[str, int] | None:
     """The arguments as JSON text, and the offset of the end behind them; None where the end is not there yet.
 
     `last`: no more text comes; elements that are whole count then.
@@ -54,7 +54,7 @@ def read_arguments(text: str, style: str, schema: Any, ends: tuple[str, ...], la
         return (_object(found, schema, whole=False), len(text)) if last and found else None
 
 
-def write_arguments(arguments: Mapping[str, Any], style: str) -> str:
+def write_arguments(arguments: Mapping[str, object], style: str) -> str:
     """Arguments as a model writes them: the way back, with objects and arrays as JSON."""
     layout, found = STYLES[style], ""
     for name, value in arguments.items():
@@ -65,7 +65,7 @@ def write_arguments(arguments: Mapping[str, Any], style: str) -> str:
     return found
 
 
-def _object(found: dict[str, list[str]], schema: Any, *, whole: bool) -> str:
+def _object(found: dict[str, list[str]], schema: object, *, whole: bool) -> str:
     """The JSON text of the first readings with which it is an instance; of the likeliest ones where there are none.
 
     There are none in an answer that was cut, and where a grammar was made leniently.
@@ -76,7 +76,7 @@ def _object(found: dict[str, list[str]], schema: Any, *, whole: bool) -> str:
     return "{" + ", ".join(f"{name}: {value}" for name, value in zip(found, chosen, strict=True)) + "}"
 
 
-def _judged(found: dict[str, list[str]], schema: Any, whole: bool) -> tuple[str, ...] | None:
+def _judged(found: dict[str, list[str]], schema: object, whole: bool) -> tuple[str, ...] | None:
     """Of each member the first reading with which the whole is an instance of `schema`, None where there is none.
 
     whole: the object has ended; otherwise members may follow.

@@ -36,7 +36,7 @@ class TextPart(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_text(cls, value: Any) -> Any:
+    def _is_text(cls, value: object) -> Any:
         kind = value.get("type") if isinstance(value, dict) else None
         if isinstance(kind, str) and kind != "text":
             raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
@@ -64,7 +64,7 @@ class Message(BaseModel):
         """As chat templates take it: one text, and arguments of calls as objects."""
         content = self.content
         text = "".join(part.text for part in content) if isinstance(content, list) else content or ""
-        turn: dict[str, Any] = {"role": self.role, "content": text}
+        turn: dict[str, object] = {"role": self.role, "content": text}
         for name in ("name", "tool_call_id", "reasoning_content"):
             if (value := getattr(self, name)) is not None:
                 turn[name] = value
@@ -76,7 +76,7 @@ class Message(BaseModel):
 class ChatRequest(Common):
     """A request for the next turn of a chat."""
 
-    not_built: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {
         **Sampled.not_built,
         "functions": ([],),
         "function_call": ("auto", "none"),
@@ -133,7 +133,7 @@ def read_request(body: Body) -> Asked:
     return read(body, ChatRequest)
 
 
-def with_object(call: dict[str, Any]) -> dict[str, Any]:
+def with_object(call: dict[str, object]) -> dict[str, Any]:
     """A call whose arguments are what their JSON says, where they are JSON."""
     function = call.get("function")
     if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
@@ -167,7 +167,7 @@ class ChatAnswer(Answer):
         yield self._event(_choice(writer, delta={}, logprobs=told, **writer.ended))
 
     def whole_choice(self, writer: Writer) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": writer.text or (None if writer.calls else "")}
+        message: dict[str, object] = {"role": "assistant", "content": writer.text or (None if writer.calls else "")}
         message["refusal"] = None
         if writer.reasoning:
             message["reasoning_content"] = writer.reasoning
@@ -176,7 +176,7 @@ class ChatAnswer(Answer):
         return {"index": writer.index, "message": message, "logprobs": _logprobs(writer.logprobs), **writer.ended}
 
 
-def _choice(writer: Writer, **more: Any) -> dict[str, Any]:
+def _choice(writer: Writer, **more: object) -> dict[str, Any]:
     return {"index": writer.index, "logprobs": None, "finish_reason": None, **more}
 
 
@@ -191,6 +191,6 @@ def _delta(writer: Writer, piece: Piece) -> dict[str, Any]:
     return {"tool_calls": [{"index": piece.index, "function": {"arguments": piece.text}}]}
 
 
-def _logprobs(told: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def _logprobs(told: Sequence[dict[str, object]]) -> dict[str, Any] | None:
     """OpenAI's object; None where nothing was asked for, or there is nothing new."""
     return {"content": list(told), "refusal": None} if told else None

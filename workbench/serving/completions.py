@@ -26,7 +26,7 @@ TOKENS: Final = 16  # of an answer to a request that says nothing of it, as Open
 class CompletionRequest(Common):
     """A request to go on with some texts."""
 
-    not_built: ClassVar[Mapping[str, tuple[Any, ...]]] = {**Sampled.not_built, "suffix": (), "best_of": (1,)}
+    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {**Sampled.not_built, "suffix": (), "best_of": (1,)}
 
     prompt: Any
     max_tokens: int | None = Field(None, ge=1)
@@ -48,7 +48,7 @@ class CompletionRequest(Common):
         )
 
 
-def _texts(body: Body, prompt: Any) -> Sequence[str | list[int]]:
+def _texts(body: Body, prompt: object) -> Sequence[str | list[int]]:
     """A text, a list of texts, token ids, or a list of lists of them."""
     if isinstance(prompt, str):
         return [prompt]
@@ -66,7 +66,7 @@ def _texts(body: Body, prompt: Any) -> Sequence[str | list[int]]:
     return prompt
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -100,7 +100,7 @@ class CompletionAnswer(Answer):
         return _logprobs(writer, len(writer.logprobs) - len(new)) if new else None
 
 
-def _choice(writer: Writer, text: str, **more: Any) -> dict[str, Any]:
+def _choice(writer: Writer, text: str, **more: object) -> dict[str, Any]:
     return {"index": writer.index, "text": text, "logprobs": None, "finish_reason": None, **more}
 
 

@@ -95,7 +95,7 @@ class Sampled(Strict):
     than the text, which are read and have no effect.
     """
 
-    not_built: ClassVar[Mapping[str, tuple[Any, ...]]] = {"logit_bias": ({},)}
+    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {"logit_bias": ({},)}
     of_no_effect: ClassVar[frozenset[str]] = frozenset(
         ("user", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention")
     )
@@ -111,7 +111,7 @@ class Sampled(Strict):
     seed: int | None = None
     stop: str | list[str] | None = None
     stream: bool | None = None
-    structured_outputs: dict[str, Any] | None = None
+    structured_outputs: dict[str, object] | None = None
     complete: bool | None = None
     healing: bool | None = None
     canonical: bool | None = None
@@ -156,7 +156,7 @@ class Common(Sampled):
 
     n: int | None = Field(None, ge=1, le=MAX_CHOICES)
     stream_options: StreamOptions | None = None
-    response_format: dict[str, Any] | None = None
+    response_format: dict[str, object] | None = None
 
     def _common(self, body: Body, form: Form) -> dict[str, Any]:
         if self.stream_options is not None and not self.stream:
@@ -215,7 +215,7 @@ def _invalid(body: Body, error: ValidationError, names: tuple[str, ...]) -> Requ
     return RequestError(400, message, param=params[0], code="invalid_value", places=places)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     """Equal as JSON, where false is not 0."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 

@@ -25,7 +25,7 @@ class Block:
     end: str
     opened: bool = False
 
-    def before(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def before(self, answer: dict[str, object]) -> dict[str, Any]:
         """A format of structural tags: the block, which may be left out unless it is open, and `answer` behind it."""
         inside = {"type": "any_text", "excludes": [self.begin, self.end]}
         block = {"type": "tag", "begin": "" if self.opened else self.begin, "content": inside, "end": self.end}

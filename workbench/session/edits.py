@@ -194,7 +194,7 @@ class Edits:
         such."""
         return self._core.draft
 
-    def source(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading | Draft:
+    def source(self, grammar: object, *, language: str | None = None, **reading: object) -> Reading | Draft:
         """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
         and the grammar in use stays."""
         source, here = self._sourced(grammar, language, reading), self._core.document
@@ -209,7 +209,7 @@ class Edits:
         self._core.tell("draft")
         return draft
 
-    def set_grammar(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading:
+    def set_grammar(self, grammar: object, *, language: str | None = None, **reading: object) -> Reading:
         """`Session.set_grammar`."""
         core, source = self._core, self._sourced(grammar, language, reading)
         with core.lock:

@@ -86,7 +86,7 @@ def _kept(step: Step) -> dict[str, Any]:
 
 
 def read_saved(
-    source: str | Path | Mapping[str, Any], tokenizer: object = None, options: Options | None = None
+    source: str | Path | Mapping[str, object], tokenizer: object = None, options: Options | None = None
 ) -> Saved:
     """What a file holds (of a notebook, its last explorer), or what `to_json` returned.
 
@@ -132,7 +132,7 @@ def _last_of(notebook: Mapping[str, Any], path: object) -> Any:
     return found[-1].get("session")
 
 
-def _example(kept: Any) -> Example:
+def _example(kept: object) -> Example:
     if not isinstance(kept, Mapping):
         raise KeptError(f"an example of this session is {kept!r:.60}: expected text and must")
     return Example(_part(kept, "text", str), _part(kept, "must", bool))
@@ -147,7 +147,7 @@ def _read(path: Path) -> Any:
         raise KeptError(f"{path} is not JSON: {error}") from None
 
 
-def _source(kept: Mapping[str, Any]) -> Source:
+def _source(kept: Mapping[str, object]) -> Source:
     language, text = _part(kept, "language", str), _part(kept, "text", str)
     try:
         return Source(language, text, dict(_part(kept, "options", Mapping)))  # type: ignore[arg-type]
@@ -166,7 +166,7 @@ def _step(step: object, number: int) -> Step:
         raise KeptError(f"the bytes of step {number} are not base64: {error}") from None
 
 
-def _tokenizer(kept: Mapping[str, Any], given: object) -> Tokenizer:
+def _tokenizer(kept: Mapping[str, object], given: object) -> Tokenizer:
     if given is None:
         given = kept.get("source")
         if not isinstance(given, str):
@@ -177,7 +177,7 @@ def _tokenizer(kept: Mapping[str, Any], given: object) -> Tokenizer:
     return loaded
 
 
-def _options(data: Mapping[str, Any]) -> Options:
+def _options(data: Mapping[str, object]) -> Options:
     kept = _part(data, "options", Mapping)
     unknown = sorted(set(kept) - set(Options().to_dict()))
     if unknown:
@@ -205,7 +205,7 @@ def _held_to_defaults(asked: Options) -> Options:
     return replace(asked, **{name: getattr(usual, name) for name in beyond})
 
 
-def _part(data: Mapping[str, Any], name: str, kind: type) -> Any:
+def _part(data: Mapping[str, object], name: str, kind: type) -> Any:
     value = data.get(name)
     bad = kind is int and isinstance(value, int) and (isinstance(value, bool) or value < 0)
     if bad or not isinstance(value, kind):

@@ -86,7 +86,7 @@ class Known:
 
     def __init__(self, most: int = MAX_KNOWN) -> None:
         self._most = most
-        self._of: OrderedDict[Hashable, dict[str, Any]] = OrderedDict()
+        self._of: OrderedDict[Hashable, dict[str, object]] = OrderedDict()
 
     def clear(self) -> None:
         self._of.clear()

@@ -55,7 +55,7 @@ class ModelLoop:
                 await asyncio.sleep(pace)
         return run.trace
 
-    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any) -> Trace:
+    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object) -> Trace:
         """`Session.run`."""
         with self._running(model, prompt, constrained, options) as run:
             try:
@@ -66,7 +66,7 @@ class ModelLoop:
         return run.trace
 
     def run_in_background(
-        self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any
+        self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object
     ) -> Future[Trace]:
         """`run` in a thread of its own: the cell returns at once, `.result()` waits for the trace."""
         future: Future[Trace] = Future()

@@ -216,7 +216,7 @@ class Session(Here, Displayed):
 
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 
-    def set_grammar(self, grammar: object, *, language: str | None = None, **reading: Any) -> Reading:
+    def set_grammar(self, grammar: object, *, language: str | None = None, **reading: object) -> Reading:
         """Compile another grammar (see `Session`) and read the present text under it, as far as it goes.
 
         EBNF text keeps the present root rule's name, unless `root_rule_name` says another.
@@ -247,7 +247,7 @@ class Session(Here, Displayed):
         """
         return await self.model.generate(model, prompt, constrained=constrained, pace=pace, **options)
 
-    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any) -> Trace:
+    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object) -> Trace:
         """`generate` for a script: blocks until done.  In a notebook only the kernel's stop button can end it."""
         return self.model.run(model, prompt, constrained=constrained, **options)
 
@@ -284,7 +284,7 @@ class Session(Here, Displayed):
 
     @classmethod
     def load(
-        cls, source: str | Path | Mapping[str, Any], tokenizer: object = None, *, options: Options | None = None
+        cls, source: str | Path | Mapping[str, object], tokenizer: object = None, *, options: Options | None = None
     ) -> Session:
         """The session of a file that `save` wrote (or of what `to_json` returned), at the place where it stood.
 

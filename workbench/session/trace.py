@@ -31,7 +31,7 @@ __all__ = ["Trace"]
 class RunningSession(Protocol):
     """A session, as far as a trace goes on in it."""
 
-    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: Any) -> Trace: ...
+    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object) -> Trace: ...
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Trace(Record):
         """The session stays behind."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"session": None}
 
-    def branch(self, step: int, edit: Edit = None, **options: Any) -> Trace:
+    def branch(self, step: int, edit: Edit = None, **options: object) -> Trace:
         """Go on from before token `step` with `edit` in its place, in the same session: see `Generation.branch`.
 
         Every view of the session follows.  `ValueError` once the trace was pickled.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
-from typing import Any, Protocol
+from typing import Protocol
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
@@ -44,7 +44,7 @@ class VocabularySource:
     name: str
     vocabulary: Vocabulary
     codec: Codec | None = None
-    library_object: Any = None
+    library_object: object = None
 
 
 class Tokenizer:

@@ -49,7 +49,7 @@ PLACES: Final[dict[str, tuple[str, str]]] = {
 }
 """By the name in vLLM's configuration: the class of the backend, and the function that reads requests for it."""
 
-_REPLACED: list[tuple[ModuleType, str, Any]] = []
+_REPLACED: list[tuple[ModuleType, str, object]] = []
 
 
 class RequestGrammar:

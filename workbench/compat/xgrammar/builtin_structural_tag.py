@@ -146,7 +146,7 @@ def _of_engine(
     **options: Any,
 ) -> StructuralTag:
     """The engine's template, for tools and a mode as `normalize_tool_choice` gives them."""
-    own: list[dict[str, Any]] = []
+    own: list[dict[str, object]] = []
     if builtins and templates.has_own_tools(model):
         own = [{"name": tool.name or tool.type, "parameters": tool.parameters} for tool in builtins]
     elif builtins:
@@ -230,7 +230,7 @@ def get_builtin_structural_tag(*args: Any, **kwargs: Any) -> StructuralTag:
     return get_model_structural_tag(*args, **kwargs)
 
 
-_CHOICES: TypeAdapter[Any] = TypeAdapter(ToolChoiceOptionParam)
+_CHOICES: TypeAdapter[object] = TypeAdapter(ToolChoiceOptionParam)
 
 
 def _read_reasoning(reasoning: object) -> Reasoning:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable
-from typing import Any
 
 from kernels_core import CompiledGrammar as EngineCompiled
 from kernels_core import Grammar as EngineGrammar
@@ -146,7 +145,7 @@ class GrammarCompiler(XGRObject):
         key = ("lark", lark_string, tuple(sorted((named or {}).items(), key=lambda item: item[0])))
         return self._compiled(key, lambda: lark_grammar(lark_string, self._info, named_grammars))
 
-    def compile_structural_tag(self, *args: Any, **kwargs: Any) -> CompiledGrammar:
+    def compile_structural_tag(self, *args: object, **kwargs: object) -> CompiledGrammar:
         """Compile a structural tag, or in the older form tags and triggers; tokens may be given by their text."""
         with runtime_errors():
             tag = engine_tag(args, kwargs, "compile_structural_tag")

@@ -106,7 +106,7 @@ class Grammar(XGRObject):
             return Grammar.wrap(lark_grammar(lark_string, tokenizer_info, named_grammars))
 
     @staticmethod
-    def from_structural_tag(*args: Any, **kwargs: Any) -> Grammar:
+    def from_structural_tag(*args: object, **kwargs: object) -> Grammar:
         """Of a structural tag, or in the older form of tags and triggers.
 
         Tokens that are given by their text need a vocabulary: `GrammarCompiler.compile_structural_tag`.

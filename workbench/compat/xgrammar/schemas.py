@@ -48,7 +48,7 @@ def engine_arguments(
     }
 
 
-def with_fallback(document: object, make: Callable[[Any], T]) -> T:
+def with_fallback(document: object, make: Callable[[object], T]) -> T:
     """`make(document)`, of a schema or a tag that holds some; again with keywords loosened, and a warning for each."""
     try:
         return make(document)

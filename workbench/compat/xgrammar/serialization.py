@@ -26,7 +26,7 @@ def rules_of(grammar: Grammar) -> dict[str, str]:
     return {"root": grammar.ir.root, "ebnf": str(grammar)}
 
 
-def dump(kind: str, **fields: Any) -> str:
+def dump(kind: str, **fields: object) -> str:
     """`fields` as JSON text of a `kind` of object."""
     return json.dumps({_VERSION: get_serialization_version(), "kind": kind, **fields}, ensure_ascii=False)
 

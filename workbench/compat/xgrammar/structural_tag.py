@@ -66,7 +66,7 @@ class JSONSchemaFormat(_Strict):
     """An instance of a schema, as JSON or in a model's own style."""
 
     type: Literal["json_schema"] = "json_schema"
-    json_schema: bool | dict[str, Any]
+    json_schema: bool | dict[str, object]
     style: Style = "json"
     any_order: bool = False
     max_whitespace_cnt: int | None = None
@@ -225,7 +225,7 @@ class QwenXMLParameterFormat(_Strict):
     """The older spelling of `JSONSchemaFormat(style="qwen_xml")`."""
 
     type: Literal["qwen_xml_parameter"] = "qwen_xml_parameter"
-    json_schema: bool | dict[str, Any]
+    json_schema: bool | dict[str, object]
 
 
 Format = Annotated[
@@ -275,7 +275,7 @@ class StructuralTagItem(BaseModel):
     """One tag of the older form: a schema (a dict, JSON text or a pydantic model) between two texts."""
 
     begin: str
-    schema_: str | type[BaseModel] | dict[str, Any] = Field(alias="schema")
+    schema_: str | type[BaseModel] | dict[str, object] = Field(alias="schema")
     end: str
 
 
@@ -299,7 +299,7 @@ class StructuralTag(_Strict):
         )
 
     @staticmethod
-    def from_json(json_str: str | dict[str, Any]) -> StructuralTag:
+    def from_json(json_str: str | dict[str, object]) -> StructuralTag:
         """A tag of JSON text or of a dict; pydantic's `ValidationError` says what is wrong with it."""
         if isinstance(json_str, str):
             return StructuralTag.model_validate_json(json_str)

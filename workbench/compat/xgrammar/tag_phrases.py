@@ -110,7 +110,7 @@ def _walk(tag: object, path: str) -> tuple[list[tuple[str, Mapping[str, Any]]], 
     """The formats on the way to `path` with their types ("" for the whole tag, "?" for none), the keys below the last
     one, and the value at the end.
     """
-    formats: list[tuple[str, Mapping[str, Any]]] = [("", tag)] if isinstance(tag, Mapping) else []
+    formats: list[tuple[str, Mapping[str, object]]] = [("", tag)] if isinstance(tag, Mapping) else []
     below: list[str] = []
     value = tag
     for part in path.split("/")[1:]:
