@@ -404,8 +404,8 @@ cdef class QuickReader:
             named = [(seq(pair), must) for pair, must in zip(zip(keys, values), required)]
             others = [seq(pair) for pair in zip(other_keys, other_values)]
             body = seq((fields_in_order(named, others, frame.next_member), frame.close_object))
-        node = seq((frame.open_member, body))
-        return node if True in required else choice((node, frame.no_object))
+        node = _behind(frame.open_member, body)
+        return node if True in required else _either(node, frame.no_object)
 
     cdef Node _any_fields(self, Frame frame, RuleRef key, RuleRef value):
         """An object of any members: the same node wherever their keys and values are calls of the same."""
@@ -518,14 +518,30 @@ cdef class QuickRule(DeferredRule):
         return self.reader.body(self)
 
 
-cdef Node _behind(Node colon, Node value):
+cdef Node _behind(Node first, Node then):
     """`seq` of the two, without the detours where none is changed by it."""
     cdef Seq found
-    if type(colon) is not Seq or type(value) is not RuleRef and type(value) is not Choice:
-        return seq((colon, value))
+    if type(then) is not RuleRef and type(then) is not Choice and type(then) is not Unordered:
+        return seq((first, then))
     found = Seq.__new__(Seq)
-    found.items = (*(<Seq>colon).items, value)
-    found.holds = colon.holds | value.holds
+    if type(first) is Seq:
+        found.items = (*(<Seq>first).items, then)
+    elif type(first) is Literal:
+        found.items = (first, then)
+    else:
+        return seq((first, then))
+    found.holds = first.holds | then.holds
+    return found
+
+
+cdef Node _either(Node first, Node then):
+    """`choice` of two that differ, likewise."""
+    cdef Choice found
+    if type(first) is not Seq or type(then) is not Seq and type(then) is not Literal:
+        return choice((first, then))
+    found = Choice.__new__(Choice)
+    found.items = (first, then)
+    found.holds = first.holds | then.holds
     return found
 
 
