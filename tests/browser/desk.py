@@ -14,13 +14,18 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tests.browser.lab import ROOT, Lab, open_notebook, run_all, write_notebook
 
-__all__ = ["GRAMMAR", "SHOTS", "SIZE", "OpenDesk", "boxes", "open_desk"]
+__all__ = ["EXPLORED", "GRAMMAR", "SHOTS", "SIZE", "OpenDesk", "boxes", "open_desk"]
 
 SHOTS = ROOT / "build" / "screenshots"
 SIZE = {"width": 1440, "height": 900}
 GRAMMAR = """root ::= "[" (word ("," word)*)? "]"
 word ::= [a-z ]+ "\\n"?
 """
+EXPLORED = f"""import workbench as wb
+session = wb.Session({GRAMMAR!r}, 'tekken')
+session.read('[ab,cd')
+explorer = wb.explore(session).under_the_hood()
+explorer"""
 BOXES = """node => [...node.querySelectorAll(".ms-strip, .ms-dock, .mx-lines, .mx-line, .ms-bar")]
   .filter((one) => one.offsetParent).map((one) => {
     const box = one.getBoundingClientRect(), desk = node.getBoundingClientRect();
@@ -86,6 +91,7 @@ def open_desk(browser: Browser, lab: Lab, name: str, *cells: str) -> Iterator[Op
     """A page with the notebook `name` of `cells`, run, its first desk at the top; errors of the page are kept."""
     write_notebook(lab, name, *cells)
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+    page.set_default_timeout(60_000)
     desk = OpenDesk(page, lab)
     page.on("pageerror", lambda error: desk.errors.append(str(error)))
     open_notebook(page, lab, name)

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, boxes, open_desk
-from tests.browser.editor import expect_source, source_text
+from tests.browser.desk import EXPLORED, SIZE, OpenDesk, boxes, open_desk
 from tests.browser.lab import Lab, open_notebook
 from tests.visualizers.bridge import until
 
@@ -22,13 +21,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
-    with open_desk(
-        browser,
-        lab,
-        "desk.ipynb",
-        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
-        "explorer = wb.explore(session).under_the_hood()\nexplorer",
-    ) as desk:
+    with open_desk(browser, lab, "desk.ipynb", EXPLORED) as desk:
         yield desk
 
 
@@ -65,43 +58,8 @@ def test_enter_and_undo_belong_to_the_text_box(opened: OpenDesk) -> None:
     expect(box).not_to_have_value("[ab,cd")
     box.press("Control+z")
     expect(box).to_have_value("[ab,cd")
-    box.press("Alt+ArrowLeft")
-    expect(opened.find("place")).not_to_contain_text("byte 6 ")
-    middle = box.input_value()
-    box.press("Control+End")
-    opened.page.keyboard.type("xy")
-    expect(box).to_have_value(middle + "xy")
-    expect(opened.find("restore")).to_have_text("↩ …" + "[ab,cd"[len(middle) :])  # how it went on is not lost
-    box.press("Control+z")
-    expect(box).to_have_value(middle)
-    expect(opened.find("restore")).to_have_count(0)
-    box.press("Control+Shift+z")
-    expect(box).to_have_value(middle + "xy")
-    box.press("Alt+ArrowUp")
-    expect(box).to_have_value("[ab,cd")
-    box.press("Alt+End")
-    expect(opened.find("place")).to_contain_text("byte 6 ")
     box.press("Escape")
     expect(opened.desk).to_be_focused()
-
-
-def test_enter_and_undo_belong_to_the_editor(opened: OpenDesk) -> None:
-    opened.page.keyboard.press("e")
-    editor = opened.find("grammar-editor")
-    expect(editor).to_be_focused()
-    before = source_text(editor)
-    editor.press("Control+End")
-    editor.press("Enter")
-    opened.page.keyboard.type("more ::= word")
-    expect_source(editor, before + "\nmore ::= word")
-    for _ in range(6):
-        editor.press("Control+z")
-    expect_source(editor, before)
-    expect(opened.desk.locator(".ms-source.ms-pending")).to_have_count(0)
-    editor.press("Escape")
-    expect(opened.desk).to_be_focused()
-    cells = "() => window.jupyterapp.shell.currentWidget.content.model.cells.length"
-    assert opened.page.evaluate(cells) == 1  # none of these keys was JupyterLab's
 
 
 def test_what_is_set_while_a_cell_runs_reaches_python(opened: OpenDesk) -> None:

@@ -23,6 +23,7 @@ def test_what_was_typed_comes_back_after_a_restart(browser: Browser, lab: Lab, t
     cells = (f"import os\nos.environ.update({setting!r})\nimport workbench as wb", f"wb.explore({SCHEMA!r})")
     write_notebook(lab, "restored.ipynb", *cells)
     page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(60_000)
     open_notebook(page, lab, "restored.ipynb")
     run_all(page)
     expect(page.get_by_test_id("restore")).to_be_hidden()
@@ -52,6 +53,8 @@ def kept(folder: Path) -> str:
 
 def state_in(notebook: Path) -> bool:
     """Whether the saved notebook carries the state in the metadata of an output."""
-    cells = json.loads(notebook.read_text())["cells"]
+    if not (text := notebook.read_text()):  # it is being written
+        return False
+    cells = json.loads(text)["cells"]
     found = [output.get("metadata", {}).get("maskscope") for cell in cells for output in cell.get("outputs", ())]
     return any(state and state["session"]["steps"] for state in found)

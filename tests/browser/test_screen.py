@@ -53,6 +53,7 @@ PLACE = "() => Number(document.querySelector('[data-testid=modes]').getAttribute
 def page(browser: Browser, lab: Lab) -> Iterator[Page]:
     write_notebook(lab, "screen.ipynb", SOURCE)
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+    page.set_default_timeout(60_000)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.desk import SIZE, OpenDesk
+from tests.browser.desk import OpenDesk, open_desk
 from tests.browser.editor import expect_source, source_text, write_source
-from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+from tests.browser.lab import Lab
 from tests.visualizers.bridge import until
 from workbench.languages import Source
 
@@ -48,15 +48,8 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         "[bytes((value,)) for value in range(256)]).under_the_hood()\n"
         'explorer.session.read(\'{"city": "Lu", "unit": \')\nexplorer'
     )
-    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
-    page.set_default_timeout(60_000)
-    desk = OpenDesk(page, lab)
-    page.on("pageerror", lambda error: desk.errors.append(str(error)))
-    open_notebook(page, lab, write_notebook(lab, "source.ipynb", code))
-    run_all(page)
-    desk.to_top()
-    yield desk
-    page.close()
+    with open_desk(browser, lab, "source.ipynb", code) as desk:
+        yield desk
 
 
 def settled(opened: OpenDesk) -> None:
@@ -79,7 +72,9 @@ def test_the_editor_holds_the_schema_in_colours(opened: OpenDesk) -> None:
 
 def test_enter_tab_and_undo_belong_to_the_editor(opened: OpenDesk) -> None:
     editor = opened.find("grammar-editor")
-    editor.click()
+    opened.desk.focus()
+    opened.page.keyboard.press("e")
+    expect(editor).to_be_focused()
     editor.press("Control+End")
     editor.press("Enter")
     editor.press("Tab")
