@@ -116,6 +116,7 @@ def test_a_run_steps_in_a_page_of_its_own(run: Run, browser: Browser, tmp_path: 
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]")
     for frontier, sets in zip(run.frontiers, run.token_sets, strict=True):
+        page.wait_for_function("() => !document.querySelector('[data-drawing]')")  # another picture is laid out first
         lit = {int(name[1:]) for name in active(page)}
         assert lit == set(frontier.active_states())
         shown = page.get_by_test_id("mask-count").inner_text()
