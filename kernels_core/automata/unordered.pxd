@@ -13,4 +13,3 @@ cdef struct Read:
 
 
 cdef bint may_come(const MemberSet* members, const Read& read, int32_t guard) noexcept nogil
-
