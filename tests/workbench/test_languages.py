@@ -344,6 +344,11 @@ def one_tool(schema: Any) -> dict[str, tuple[Any, str]]:
         "mcp result": ({"tools": [mcp], "nextCursor": "2"}, "#/tools/0/inputSchema"),
         "mcp reply": ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [mcp]}}, "#/result/tools/0/inputSchema"),
         "bedrock": ([{"toolSpec": {"name": "f", "inputSchema": {"json": schema}}}], "#/0/toolSpec/inputSchema/json"),
+        "a bedrock tool": ({"toolSpec": {"name": "f", "inputSchema": {"json": schema}}}, "#/toolSpec/inputSchema/json"),
+        "a gemini tool": (
+            {"functionDeclarations": [{"name": "f", "parameters": schema}]},
+            "#/functionDeclarations/0/parameters",
+        ),
         "gemini": (
             [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}],
             "#/0/functionDeclarations/0/parametersJsonSchema",

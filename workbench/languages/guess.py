@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
-from workbench.languages.tools import SCHEMA_KEYS, mcp_tools
+from workbench.languages.tools import SCHEMA_KEYS, body_of, mcp_tools
 
 __all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "is_name", "path_of"]
 
@@ -130,8 +130,7 @@ def guess_value(value: object) -> Guess:
 
 
 def _is_tool(value: Mapping[str, object]) -> bool:
-    body = value.get("function", value)
-    if not isinstance(body, Mapping):
-        return "toolSpec" in value or isinstance(value.get("functionDeclarations"), list)
+    body = body_of(value)
     schemas = (body.get(key) for key in SCHEMA_KEYS)
-    return isinstance(body.get("name"), str) and any(isinstance(schema, Mapping) for schema in schemas)
+    named = isinstance(body.get("name"), str) and any(isinstance(schema, Mapping) for schema in schemas)
+    return named or isinstance(value.get("functionDeclarations"), list)

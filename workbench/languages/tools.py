@@ -100,7 +100,7 @@ def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
         raise ToolsError(*_placed(error.reason, found, base, value)) from error
     except TypeError as error:
         raise ToolsError(str(error), "#") from error
-    owners = {id(_body(tool)["parameters"]): index for index, tool in enumerate(copies)}
+    owners = {id(body_of(tool)["parameters"]): index for index, tool in enumerate(copies)}
     moved, names = {}, {}
     for pointer, part in _walk(tag, "#"):
         if id(part) in owners:
@@ -113,7 +113,7 @@ def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
         if len(inside) == 1:
             index = by_place[inside.pop()]
             moved[pointer] = found[index].place
-            names[pointer] = str(_body(copies[index])["name"])
+            names[pointer] = str(body_of(copies[index])["name"])
     return ToolTag(tag, moved, names)
 
 
@@ -171,7 +171,7 @@ def _found(tool: Any, place: str) -> _Found:
     if not isinstance(tool, Mapping):
         return _Found(tool, place, place, place)
     around = next((key for key in _BODIES if key in tool), None)
-    body, at = _body(tool), place if around is None else child(place, around)
+    body, at = body_of(tool), place if around is None else child(place, around)
     if around is not None:
         _check_level("tool", tool, ("type", around), place)
     _check_level("function", body, _KEYS, at)
@@ -214,7 +214,7 @@ def _placed(reason: str, found: Sequence[_Found], base: str, value: object) -> t
     return match.group(3), child(one.place, *keys)
 
 
-def _body(tool: object) -> Mapping[str, Any]:
+def body_of(tool: object) -> Mapping[str, Any]:
     """What holds a tool's name and schema."""
     body = next((tool[key] for key in _BODIES if key in tool), tool) if isinstance(tool, Mapping) else None
     return body if isinstance(body, Mapping) else {}
@@ -235,9 +235,9 @@ def _check_level(what: str, found: Mapping[str, Any], keys: tuple[str, ...], pla
 
 def as_function(tool: Any) -> Any:
     """A tool as OpenAI's chats have it, where it is one: its name stands in `function`, its schema in `parameters`."""
-    if not _body(tool):
+    if not body_of(tool):
         return tool
-    body = {key: value for key, value in _body(tool).items() if key != "type"}
+    body = {key: value for key, value in body_of(tool).items() if key != "type"}
     for key in SCHEMA_KEYS[1:]:
         if key in body:
             schema = body.pop(key)
@@ -252,10 +252,10 @@ def _with_parameters(tool: Any) -> Any:
     Arguments are an object, an empty one where a tool names no parameters.  A tool that is not `strict` keeps its
     schema, and is obeyed better than it asks for.  (The templates take any arguments in both cases, as XGrammar does.)
     """
-    if not _body(tool):
+    if not body_of(tool):
         return tool
     tool = as_function(tool)
-    body = dict(_body(tool))
+    body = dict(body_of(tool))
     body.pop("strict", None)
     parameters = body.get("parameters")
     if parameters is None:
