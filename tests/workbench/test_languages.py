@@ -338,7 +338,12 @@ def one_tool(schema: Any) -> dict[str, tuple[Any, str]]:
         "a tool": (chat, "#/function/parameters"),
         "chat": ([chat], "#/0/function/parameters"),
         "responses": ([{"type": "function", "name": "f", "parameters": schema}], "#/0/parameters"),
+        "a null beside it": ({"name": "f", "parameters": schema, "inputSchema": None}, "#/parameters"),
         "request": ({"model": "m", "messages": said, "tools": [chat], "n": 1}, "#/tools/0/function/parameters"),
+        "a request that reasons": (
+            {"model": "m", "input": "hi", "reasoning": {"effort": "low"}, "tools": [chat], "tool_choice": "auto"},
+            "#/tools/0/function/parameters",
+        ),
         "anthropic": ({"tools": [{"name": "f", "input_schema": schema}]}, "#/tools/0/input_schema"),
         "mcp": ([mcp], "#/0/inputSchema"),
         "mcp result": ({"tools": [mcp], "nextCursor": "2"}, "#/tools/0/inputSchema"),

@@ -33,6 +33,7 @@ __all__ = [
     "ToolTag",
     "ToolsError",
     "as_function",
+    "body_of",
     "mcp_tools",
     "tag_of_tools",
 ]
@@ -46,15 +47,12 @@ REQUEST_KEYS: Final = (
     *TAG_OPTIONS,
     "arguments_alone",
 )
-SCHEMA_KEYS: Final = (
-    "parameters",
-    "input_schema",
-    "inputSchema",
-    "parametersJsonSchema",
-)  # OpenAI, Anthropic, MCP, Gemini
+# Of OpenAI, Anthropic, MCP and Gemini.
+SCHEMA_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
 _KEYS: Final = ("name", "description", *SCHEMA_KEYS, "strict")  # of a function
 _BODIES: Final = ("function", "toolSpec")  # around it, in OpenAI's chats and in Bedrock
-_CHATS: Final = ("messages", "input", "contents")  # in a request
+_CHATS: Final = ("messages", "input", "contents")  # in a request, whose model and reasoning are none of a template's
+_CHOICE: Final = ("tool_choice", "parallel_tool_calls")
 # What other APIs and libraries write beside these, and what a call does not depend on.
 _NOTES: Final = frozenset(
     ("type", "title", "annotations", "return", "returns", "response", "responses", "examples", "input_examples")
@@ -132,8 +130,8 @@ def _tools_of(value: object) -> tuple[object, str, dict[str, Any]]:
     if not isinstance(value, Mapping) or "tools" not in value:
         answer = mcp_tools(value)
         return (value, "#", {}) if answer is None else (answer, "#/result/tools", {})
-    if any(key in value for key in _CHATS):  # a whole request: its model is no family of templates
-        return value["tools"], "#/tools", {key: value[key] for key in REQUEST_KEYS[1:] if key in value}
+    if any(key in value for key in _CHATS):
+        return value["tools"], "#/tools", {key: value[key] for key in _CHOICE if key in value}
     for key in value:
         if key not in ("tools", "nextCursor", *REQUEST_KEYS):
             raise ToolsError(f"unknown key {key!r}; there are tools, {', '.join(REQUEST_KEYS)}", child("#", key))
@@ -239,8 +237,7 @@ def as_function(tool: Any) -> Any:
         return tool
     body = {key: value for key, value in body_of(tool).items() if key != "type"}
     for key in SCHEMA_KEYS[1:]:
-        if key in body:
-            schema = body.pop(key)
+        if (schema := body.pop(key, None)) is not None:
             body["parameters"] = schema["json"] if "toolSpec" in tool and _is_wrapped(schema) else schema
     around = tool if "function" in tool else {name: tool[name] for name in ("type",) if name in tool}
     return {"type": "function", **around, "function": body}
