@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from decimal import Decimal
 from pathlib import Path
@@ -12,12 +13,12 @@ import pytest
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, GrammarSyntaxError, UnsupportedSchemaError
-from kernels_core.grammar.templates import get_model_structural_tag
+from kernels_core.grammar.templates import get_model_structural_tag, model_templates
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.explorer import explore
 from workbench.languages import NOTHING, WRITTEN, Draft, Source
 from workbench.languages.layout import lay_out
-from workbench.languages.positions import JsonSyntaxError
+from workbench.languages.positions import JsonSyntaxError, value_at
 from workbench.languages.tools import ToolsError
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
@@ -396,3 +397,17 @@ def test_what_an_mcp_client_was_told_is_a_source() -> None:
         assert Source.of(anything).tool_tag.tag == expected
     with pytest.raises(TypeError, match="an instance of City is data, not a schema; pass its class"):
         Source.of(City(name="Lund"))
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": {"name": "f1"}}], ids=str)
+def test_every_tag_that_calls_one_tool_is_named_by_it(choice: Any) -> None:
+    schemas = [{"type": "object", "properties": {"type": {"const": "tag"}, f"a{i}": {"enum": [i]}}} for i in range(3)]
+    tools = [{"type": "function", "function": {"name": f"f{i}", "parameters": one}} for i, one in enumerate(schemas)]
+    for model in model_templates():
+        made = Source.of(tools, model=model, tool_choice=choice).tool_tag
+        called = range(3) if isinstance(choice, str) else [1]
+        assert set(made.names.values()) == {f"f{i}" for i in called}, model
+        for pointer, target in made.moved.items():
+            inside = json.dumps(value_at(made.tag, pointer))
+            assert [i for i in range(3) if f'"a{i}"' in inside] == [int(target.split("/")[1])], model
+            assert (pointer in made.names) == (target.count("/") == 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.languages.layout import lay_out
-from workbench.languages.positions import JsonSyntaxError, JsonText, child, parts_of, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, child, load_json, parts_of, read_json, text_at
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -41,6 +42,15 @@ def test_every_value_is_where_its_pointer_says(value: Any, layout: dict[str, Any
         assert json.loads(text[entry.start : entry.end]) == at(value, pointer)
         if entry.key is not None:
             assert json.loads(text[slice(*entry.key)]) == parts_of(pointer)[-1]
+        assert text_at(text, pointer) == text[entry.start : entry.end]
+
+
+def test_of_a_repeated_key_the_last_value_is_found() -> None:
+    text = ' {"a": 1, "b/c" : [0, {"a" :2}], "a":{"b": 3.50} } '
+    assert [text_at(text, one) for one in ("#/a", "#/b~1c/1", "#/a/b")] == ['{"b": 3.50}', '{"a" :2}', "3.50"]
+    for pointer in ("#/c", "#/b~1c/2", "#/a/b/0"):
+        with pytest.raises(LookupError):
+            text_at(text, pointer)
 
 
 @given(VALUES, LAYOUTS, st.data())
@@ -151,3 +161,11 @@ def test_what_is_nested_or_named_too_much_is_refused_in_little_memory(monkeypatc
     monkeypatch.setattr("workbench.languages.positions.MAX_POINTERS", 1 << 20)
     with pytest.raises(JsonSyntaxError, match="too many values"):
         read_json("[" + "1," * 20_000 + "1]")
+
+
+def test_values_are_exact_and_what_is_no_json_has_its_place() -> None:
+    assert load_json('[1e400, 0.10, "a"]') == [Decimal("1e400"), Decimal("0.10"), "a"]
+    for text in ("[1, NaN]", "[1, -Infinity]", "[1,\n 2,]", "{'a': 1}", "\ufeff1"):
+        with pytest.raises(JsonSyntaxError) as caught:
+            load_json(text)
+        assert caught.value.cure

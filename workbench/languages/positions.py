@@ -14,6 +14,7 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from string import hexdigits
 from typing import Any, NoReturn
@@ -21,8 +22,20 @@ from typing import Any, NoReturn
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema.problems import child
 
-__all__ = ["Entry", "JsonSyntaxError", "JsonText", "child", "parts_of", "read_json", "read_value", "value_at"]
+__all__ = [
+    "Entry",
+    "JsonSyntaxError",
+    "JsonText",
+    "child",
+    "load_json",
+    "parts_of",
+    "read_json",
+    "read_value",
+    "text_at",
+    "value_at",
+]
 
+_DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -141,6 +154,55 @@ MAX_POINTERS = 1 << 27  # bytes of all places: a million, or fewer below long na
 def read_json(text: str) -> JsonText:
     """Read `text`; raises `JsonSyntaxError` at the first character that is wrong, or past a limit."""
     return _Reader(text).read()
+
+
+def load_json(text: str) -> Any:
+    """The value of a JSON text, numbers with a point or an exponent exact; raises `JsonSyntaxError`."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        read_json(text)  # knows what is wrong, where, and its cure
+        raise
+
+
+def text_at(text: str, pointer: str) -> str:
+    """The text of the value at `pointer` of a well-formed JSON text, found without noting where all else stands.
+
+    Of a repeated key the last counts.  Raises `LookupError` where there is none.
+    """
+    start = _behind_blanks(text, 0)
+    for part in parts_of(pointer):
+        start = _start_of(text, start, part)
+    return text[start : _DECODER.raw_decode(text, start)[1]]
+
+
+def _start_of(text: str, start: int, part: str) -> int:
+    """Where the member or item called `part` begins in the object or array that begins at `start`."""
+    found, index, at = -1, 0, _behind_blanks(text, start + 1)
+    while text[start] in "{[" and text[at] not in "}]":
+        name = str(index)
+        if text[start] == "{":
+            name, at = _DECODER.raw_decode(text, at)
+            at = _behind_blanks(text, _behind_blanks(text, at) + 1)
+        if name == part:
+            found = at
+        _, at = _DECODER.raw_decode(text, at)
+        at = _behind_blanks(text, at)
+        if text[at] == ",":
+            index, at = index + 1, _behind_blanks(text, at + 1)
+    if found < 0:
+        raise LookupError(part)
+    return found
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    assert match is not None
+    return match.end()
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
 
 
 def read_value(text: str, start: int) -> tuple[dict[str, Entry], int, JsonSyntaxError | None]:
@@ -271,9 +333,7 @@ class _Reader:
         self.entries[top.pointer] = Entry(top.start, self.at, top.key)
 
     def _blanks(self) -> None:
-        match = _BLANKS.match(self.text, self.at)
-        assert match is not None
-        self.at = match.end()
+        self.at = _behind_blanks(self.text, self.at)
 
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]

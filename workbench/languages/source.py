@@ -36,7 +36,7 @@ from kernels_core.grammar.templates import model_templates
 from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, is_name, path_of
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
-from workbench.languages.positions import JsonSyntaxError, JsonText, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, load_json, read_json
 from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_KEYS, ToolTag, tag_of_tools
 
 if TYPE_CHECKING:
@@ -259,8 +259,7 @@ class Source:
     @cached_property
     def value(self) -> Any:
         """The JSON value (numbers exact), for languages that are JSON; raises `JsonSyntaxError`."""
-        _ = self.json
-        return json.loads(self.text, parse_float=Decimal)
+        return load_json(self.text)
 
     @cached_property
     def tool_tag(self) -> ToolTag:
@@ -281,7 +280,7 @@ class Source:
         """
         try:
             if self.is_json:
-                _ = self.json
+                _ = self.value
             if self.language == "tools":
                 return Grammar.from_structural_tag(self.tool_tag.tag, tokenizer_info=tokenizer_info)
             info = {"tokenizer_info": tokenizer_info} if self.language in _WITH_TOKENS else {}

@@ -15,7 +15,7 @@ Read on: `kernels_core/grammar/templates` (the templates), `workbench/languages/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
@@ -52,6 +52,7 @@ SCHEMA_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parametersJs
 _KEYS: Final = ("name", "description", *SCHEMA_KEYS, "strict")  # of a function
 _BODIES: Final = ("function", "toolSpec")  # around it, in OpenAI's chats and in Bedrock
 _CHATS: Final = ("messages", "input", "contents")  # in a request, whose model and reasoning are none of a template's
+_HOLDERS: Final = (Mapping, list, tuple)
 _CHOICE: Final = ("tool_choice", "parallel_tool_calls")
 # What other APIs and libraries write beside these, and what a call does not depend on.
 _NOTES: Final = frozenset(
@@ -100,16 +101,15 @@ def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
         raise ToolsError(str(error), "#") from error
     owners = {id(body_of(tool)["parameters"]): index for index, tool in enumerate(copies)}
     moved, names = {}, {}
-    for pointer, part in _walk(tag, "#"):
-        if id(part) in owners:
-            moved[pointer] = found[owners[id(part)]].schema_place
-    by_place = {one.schema_place: index for index, one in enumerate(found)}
-    for pointer, part in _walk(tag, "#"):
-        if not isinstance(part, Mapping) or part.get("type") != "tag":
-            continue
-        inside = {target for place, target in moved.items() if place.startswith(pointer + "/")}
-        if len(inside) == 1:
-            index = by_place[inside.pop()]
+    below: dict[str, set[int]] = {}  # the tools whose schemas stand below a tag
+    for pointer, part, tags in _parts(tag, owners):
+        if (owner := owners.get(id(part))) is not None:
+            moved[pointer] = found[owner].schema_place
+            for around in tags:
+                below.setdefault(around, set()).add(owner)
+    for pointer, called in below.items():
+        if len(called) == 1:
+            (index,) = called
             moved[pointer] = found[index].place
             names[pointer] = str(body_of(copies[index])["name"])
     return ToolTag(tag, moved, names)
@@ -264,14 +264,17 @@ def _with_parameters(tool: Any) -> Any:
     return {**tool, "function": body}
 
 
-def _walk(value: object, pointer: str) -> Iterator[tuple[str, Any]]:
-    """Every object and array with its pointer, outer ones first, without recursion."""
-    waiting = [(pointer, value)]
+def _parts(value: object, schemas: Container[int]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+    """Every object and array of a structural tag, with its pointer and those of the tags around it, without recursion;
+    nothing inside of the objects whose ids `schemas` holds."""
+    waiting: list[tuple[str, Any, tuple[str, ...]]] = [("#", value, ())]
     while waiting:
-        at, found = waiting.pop()
+        at, found, tags = waiting.pop()
+        yield at, found, tags
+        if id(found) in schemas:
+            continue
         if isinstance(found, Mapping):
-            yield at, found
-            waiting += [(child(at, key), item) for key, item in found.items()]
-        elif isinstance(found, list | tuple):
-            yield at, found
-            waiting += [(child(at, i), item) for i, item in enumerate(found)]
+            tags = (*tags, at) if found.get("type") == "tag" else tags
+            waiting += [(child(at, key), one, tags) for key, one in found.items() if isinstance(one, _HOLDERS)]
+        else:
+            waiting += [(child(at, i), one, tags) for i, one in enumerate(found) if isinstance(one, _HOLDERS)]
