@@ -98,10 +98,7 @@ MECHANISMS: Final = (
     Mechanism("FOLLOW bytes", ("masks/strategy: take_follow",)),
     Mechanism(
         "string bodies",
-        ("masks/string_bodies", "masks/body_token_sets", "masks/body_automata", "masks/unanchored_searches"),
-    ),
-    Mechanism(
-        "unanchored searches", ("masks/unanchored_searches", "masks/string_bodies: _search_token_set, _try_tables")
+        ("masks/string_bodies", "masks/body_token_sets", "masks/body_automata"),
     ),
     Mechanism("kept token sets", ("masks/string_bodies: _agree",)),
     Mechanism(

@@ -19,7 +19,6 @@ NAMES = (
     "byte-class trie",
     "whole subtrees",
     "string bodies",
-    "unanchored searches",
     "kept token sets",
     "excluded words",
     "FOLLOW bytes",

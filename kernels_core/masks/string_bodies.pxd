@@ -6,7 +6,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine
 from kernels_core.masks.body_automata cimport BodyAutomaton
-from kernels_core.masks.unanchored_searches cimport UnanchoredSearches
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.body_token_sets cimport StringBody, BodyTokenSet
@@ -32,7 +31,6 @@ cdef class StringBodies:
     cdef readonly TokenTrie trie
     cdef readonly Machine machine
     cdef readonly BodyPool shared
-    cdef UnanchoredSearches searches
     cdef vector[shared_ptr[StringBody]] held
     cdef vector[BodyState] body_states          # by state of the tables
     cdef vector[uint8_t] refused     # by rule
@@ -42,10 +40,6 @@ cdef class StringBodies:
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil
     cdef bint token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
                         shared_ptr[TokenSet]& result) except -1 nogil
-    cdef bint _search_token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
-                                shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _try_tables(self, int32_t state, BodyTokenSet* body_set, vector[uint8_t]& open_exits,
-                         int64_t* nodes) except -1 nogil
     cdef void _put_together(self, BodyTokenSet* body_set, const vector[uint8_t]& open_exits, bint agreed,
                             uint64_t follow_key,
                             const uint64_t* follow, shared_ptr[TokenSet]& result) noexcept nogil

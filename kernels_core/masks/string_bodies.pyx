@@ -17,12 +17,10 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memset
 from libcpp.string cimport string
 
-from kernels_core.automata.tables cimport Tables
 from kernels_core.masks.body_automata cimport collect, body_step, is_same, minimise
-from kernels_core.laboratory cimport KEPT_TOKEN_SETS, UNANCHORED_SEARCHES, has
+from kernels_core.laboratory cimport KEPT_TOKEN_SETS, has
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.strategy cimport STRING_BODY
-from kernels_core.masks.unanchored_searches cimport UnanchoredSearch, UnanchoredSearches
 from kernels_core.masks.token_sets cimport (
     BITSET, build_suffix_trie, sort_suffixes, store_difference, token_set_bytes, write_accepted,
 )
@@ -98,7 +96,6 @@ cdef class StringBodies:
         self.trie = trie
         self.machine = machine
         self.shared = body_pool_of(trie)
-        self.searches = UnanchoredSearches(machine.tables)
 
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil:
         """Whether `graph` shows what is within reach of `state`; False if that is not in a string body."""
@@ -123,8 +120,6 @@ cdef class StringBodies:
         cdef size_t i
         cdef BodyState at
         cdef shared_ptr[StringBody] body
-        if self._search_token_set(state, follow_key, follow, result):
-            return True
         if not self.collected(state, graph):
             return False
         if self.body_states.size() < self.machine.tables.states.size():
@@ -144,53 +139,6 @@ cdef class StringBodies:
         self.shared.lock.unlock()
         self.machine.nodes_walked += nodes
         return True
-
-    cdef bint _search_token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
-                                shared_ptr[TokenSet]& result) except -1 nogil:
-        """`token_set` where any text goes on; False if that is not certain.
-
-        States are made on the ways to exit edges alone.
-        """
-        cdef UnanchoredSearch* search = self.searches.find(state)
-        cdef BodyTokenSet* body_set
-        cdef int64_t nodes = 0
-        cdef vector[uint8_t] open_exits
-        cdef size_t i
-        cdef bint agreed = True
-        if search == NULL or class_of(search.graph.closing_byte) >= 0 or not has(UNANCHORED_SEARCHES):
-            return False
-        self.shared.lock.lock()
-        try:
-            if search.body.get() == NULL:
-                search.body = self.shared.find(search.graph, self.body_state)
-                search.body_state = self.body_state[0]
-            body_set = self.shared.body_set(self.trie, search.body, search.body_state, &nodes)
-            self._try_tables(state, body_set, open_exits, &nodes)
-            for i in range(open_exits.size()):
-                agreed = agreed and open_exits[i]
-            self._put_together(body_set, open_exits, agreed, follow_key, follow, result)
-        finally:
-            self.shared.lock.unlock()
-        self.machine.nodes_walked += nodes
-        return True
-
-    cdef int _try_tables(self, int32_t state, BodyTokenSet* body_set, vector[uint8_t]& open_exits,
-                         int64_t* nodes) except -1 nogil:
-        """Find the exit edges of `body_set` that are open from `state`, which stays inside with the same bytes."""
-        cdef vector[int32_t] at          # states, by depth on the current path
-        cdef int32_t node, depth, target
-        open_exits.assign(body_set.exit_edges.size(), 0)
-        at.resize(self.trie.max_depth + 1)
-        at[0] = state
-        for node in range(<int32_t>body_set.byte.size()):
-            depth = body_set.depth[node]
-            target = _byte_step(self.machine.tables, at[depth - 1], body_set.byte[node])
-            if body_set.exit_edge[node] >= 0:
-                open_exits[body_set.exit_edge[node]] = target >= 0
-            else:
-                at[depth] = target
-        nodes[0] += body_set.byte.size()
-        return 0
 
     cdef void _verdicts(self, const BodyAutomaton& graph, const shared_ptr[StringBody]& body, uint64_t follow_key,
                         const uint64_t* follow, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil:
@@ -284,16 +232,6 @@ cdef bint _agree(const BodyAutomaton& graph, const vector[int16_t]& body_state, 
         elif closing[body_state[i]] != graph.may_close[i]:
             return False
     return True
-
-
-cdef int32_t _byte_step(Tables tables, int32_t state, uint8_t byte) except -2 nogil:
-    """The state that `byte` leads to, -1 if it is not read."""
-    cdef int32_t k
-    tables.need(state)
-    for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
-        if byte <= tables.edges[k].high:
-            return tables.edges[k].target if byte >= tables.edges[k].low else -1
-    return -1
 
 
 cdef void _try_exits(const BodyAutomaton& graph, BodyTokenSet* body_set, vector[uint8_t]& open_exits,

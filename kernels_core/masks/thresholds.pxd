@@ -30,9 +30,6 @@ cdef struct Thresholds:
     int64_t similar_bodies
     int64_t kept_token_sets
     int64_t kept_beside_row
-    int64_t search_places
-    int64_t search_pairs
-    int64_t search_bytes
 
 
 cdef Thresholds thresholds

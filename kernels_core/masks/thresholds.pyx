@@ -47,10 +47,6 @@ TABLE = {
     "similar_bodies": (16, ANY, "bodies that begin alike: of more the oldest is forgotten"),
     "kept_token_sets": (64, ANY, "token sets kept with one body token set: of more all are forgotten"),
     "kept_beside_row": (16, ANY, "tokens beside a row: with more it is written out, since many masks are made of it"),
-    # -- unanchored searches
-    "search_places": (64, 4096, "states within a character: any string spells one in a dozen"),
-    "search_pairs": (1 << 17, ANY, "pairs of an NFA state and a place in a character: more take longer to compare than a walk"),
-    "search_bytes": (16, 256, "bytes side by side that a loop comes back with: others are narrow"),
 }
 """The thresholds by name, in the order of `Thresholds`: (value, the greatest that is allowed, what it is)."""
 

@@ -23,7 +23,6 @@ SWITCHES: Final = [mechanism.name for mechanism in IN_MASKS if mechanism.name in
 # A strategy that is a part of another one, which has to be there for it.
 PART_OF: Final = {
     "reference states": (),
-    "unanchored searches": ("string bodies",),
     "kept token sets": ("string bodies",),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from tests.engine.driver import follow, mask, tokenizer
 from tests.engine.test_first_visits import INFO
 from tests.strategies import examples
@@ -140,3 +140,42 @@ def test_equal_masks_of_shared_string_bodies_are_found_to_be_equal() -> None:
             if matcher.accept_string('{"b": "' + "".join(text)):
                 found.add(frozenset(mask(matcher)))
         assert grammar.masks.counters()["distinct_masks"] == len(found)
+
+
+# What is searched for anywhere in a text, beside other ways that texts end.
+ANY = r'any ::= [^"\\\x00-\x1f] | "\\" ["\\a]'
+GRAMMARS = {
+    "a search": r'root ::= "\"" any* ("ab" | "7" | "é") any* "\"" "7"',
+    "several words": r'root ::= "\"" any* ("aab" | "ab7a" | "b€" | "7\\") any* "\"" "b"?',
+    "a beginning, then any": r'root ::= "\"" "a" any* "\"" "a"',
+    "what is found reads more": r'root ::= "\"" any* ("ab" [\x00] | "7") any* "\""',
+    "what is found reads more, much later": r'root ::= "\"" any* ("7a" any* "ab" [\x01]+)? any* "\""',
+    "a narrower loop at first": r'root ::= "\"" [^"\\\x00-\x1f7]* ("7" any*)? "\""',
+    "a wider loop behind": r'root ::= "\"" [^"\\é]* ("a" [^"\\]*)? "\""',
+    "two bytes that end it": r'root ::= any* ("ab" "\"" | "7" "\x00")',
+    "it goes on behind the quote": r'root ::= "\"" any* ("a\"b" any*)? "\""',
+    "an escape that only the search has": r'root ::= "\"" any* ("\\b" any*)? "\"" "7"',
+    "half of a character": r'root ::= "\"" any* ("\xc3" | "a") any* "\""',
+    "a call": r"""root ::= "\"" any* ("a" deep)? "\""
+        deep ::= "b" deep "7" | "a" """,
+    "nothing ends it": r'root ::= "\"" any* "ab" any*',
+}
+WHOLE = {"pattern": "a" + 12 * "[ab7]" + "b"}  # as many states as there are sets of thirteen places
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+# For each of the grammars.
+@examples(0.25)
+@given(draw=st.data())
+def test_searches_have_the_masks_of_a_plain_parser(name: str, draw: st.DataObject) -> None:
+    grammar = Grammar.from_ebnf(GRAMMARS[name] + "\n" + ANY)
+    plain = GrammarMatcher(NAIVE.compile_grammar(grammar))
+    others = {key: GrammarMatcher(compiler.compile_grammar(grammar)) for key, compiler in COMPILERS.items()}
+    follow(plain, others, draw, steps=6)
+
+
+# The naive parser takes long for so many states.
+@examples(0.2)
+@given(draw=st.data())
+def test_searches_with_many_states(draw: st.DataObject) -> None:
+    compare(WHOLE, draw)
