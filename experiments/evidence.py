@@ -150,7 +150,7 @@ ROWS: Final = (
         "Do they share substructures?",
         "reuse",
         "distinct rules that an earlier request had, %",
-        differs="no: the paper does not define its substructures; ours are minimal automata of rules",
+        differs="no: the paper does not define its substructures; ours are automata of rules",
     ),
     Row(
         "figure 6",

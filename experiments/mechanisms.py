@@ -111,7 +111,7 @@ MECHANISMS: Final = (
     Mechanism("warm start", ("warm_start",), {"warm_start": False}),
     Mechanism("spare memory", ("earley/arena: reserve, spare_bytes",)),
     # Automata
-    Mechanism("lazy lowering", ("automata/lazy_dfa", "automata/lazy_identity"), {"lazy_lowering": False}),
+    Mechanism("lazy lowering", ("automata/lazy_dfa", "automata/identity"), {"lazy_lowering": False}),
     Mechanism("inlining", ("automata/size_estimate: inline_cost, _estimate, cost_of",), {"inline_limit": 0}),
     Mechanism("unrolling", ("automata/inlining: copies_of",), {"unroll_limit": 0}),
     # Within the error on a hundred schemas; without it a folder's slowest masks and the cross-grammar cache grow.

@@ -15,7 +15,8 @@ from weakref import WeakValueDictionary
 from kernels_core.automata.inlining import named_tokens
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, refuse_restrictions
-from kernels_core.automata.tables import EagerTables, Tables
+from kernels_core.automata.tables import Tables
+from kernels_core.baselines.minimal import MinimalTables
 from kernels_core.baselines.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.baselines.vocabulary_masks import FsmMasks, NaiveMasks
 from kernels_core.clock import TimeLimit
@@ -94,9 +95,12 @@ class CompiledGrammar(Inspected, Displayed):
     def _compile(self, where: str, trie: TokenTrie) -> None:
         ir, options = self.grammar.lazy_ir, self.options
         _check_tokens(ir, self.tokenizer_info)
-        lazy = options.makes_states_when_met
-        lowering = Lowering(ir if lazy else self.grammar.ir, options)
-        machine = self._parser(LazyTables(lowering) if lazy else self._whole(lowering), where)
+        tables: Tables = LazyTables(Lowering(ir if options.makes_states_when_met else self.grammar.ir, options))
+        if options.parser == "fsm" and options.mechanisms.fsm_minimise:
+            tables = MinimalTables(tables)
+        elif not options.makes_states_when_met:
+            tables.complete()
+        machine = self._parser(tables, where)
         self.masks = self._masks(trie, machine)
         watch(self)
         if options.jit or options.parser in ("fsm", "pushdown"):
@@ -108,9 +112,6 @@ class CompiledGrammar(Inspected, Displayed):
         jit = "all" if self.options.parser == "pushdown" else self.options.jit
         for state in self._to_warm(jit) if jit else ():
             self.masks.warm(state)
-
-    def _whole(self, lowering: Lowering) -> Tables:
-        return EagerTables(lowering, minimise=self.options.mechanisms.fsm_minimise or self.options.parser != "fsm")
 
     def _parser(self, tables: Tables, where: str) -> Machine:
         options = self.options

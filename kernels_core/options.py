@@ -91,7 +91,7 @@ class Options:
         "naive": every token of the vocabulary is tried at every fill.
     jit: how many states' token sets are computed at compile time, the costliest first; "all" is ahead of time.
     lazy_lowering: spell a rule out when it is first predicted and determinise a state when it is first met, so that
-        compiling costs what reading the grammar costs; otherwise all is lowered, determinised and minimised at once.
+        compiling costs what reading the grammar costs; otherwise all is lowered and determinised at once.
         Only "earley" and "naive" parsers without `lookahead` can be lazy; the others have to see all callers.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
     warm_start: begin with the token sets of JSON's strings (with lengths and frequent formats, too), numbers and white

@@ -1,29 +1,30 @@
 # distutils: language = c++
-"""Compute the structural identity of automaton states across grammars: equal 128-bit numbers mean equal automata.
+"""Compute the structural identity of states: a 16-byte name that says what is read from there on.
 
-XGrammar-2 (section 3.3) hashes whole rules bottom-up over the call graph.  Here it is done by state, over edges and
-calls at once, which finds more that is equal (the tail of a rule, the string body below a list of keys), and cycles of
-any shape are handled: states of a strongly connected component are described by the component as seen from them, in
-breadth-first order.  Rules are minimal automata, so equal descriptions and equal behaviour are the same thing within a
-component.
+Equal names mean equal behaviour, in any grammar, so a token set can serve all grammars that have the state
+(`masks.pool`).  A state is named by its rule and the NFA states that it stands for.  A rule outside every cycle of calls
+is described by its NFA and the identities of what it calls.  A rule in a cycle of any shape is described by all rules of
+its cycle, as seen from it: in the order in which they are first called.  A rule that is not made yet is described by the
+key that came with it (`grammar.ir.DeferredRule`), so identity does not force lowering.
 
-A description holds: accepting or not, counted or not (and where the next iteration starts), byte edges, token edges
-with their ids, calls with the callee's start and bounds of iterations.  A counted rule's own bounds are left out:
-whoever uses the identity adds the distance to the bounds.  Descriptions are hashed with SipHash-2-4-128 (Aumasson &
-Bernstein 2012) under a secret key, so that nobody can make two different grammars collide.
-
-Read on: `lazy_identity.pyx`, for tables of which only a part is there.
+Descriptions hold calls with their bounds of iterations, but not a counted rule's own bounds: whoever uses the identity
+adds the distance to them.  They are hashed with SipHash-2-4-128 (Aumasson & Bernstein 2012) under a secret key, so that
+nobody can make two different grammars collide.
 """
 
+import os
+
+from libc.stdio cimport sprintf
 from libc.string cimport memcpy
 
-from kernels_core.automata.members cimport MemberSet
-from kernels_core.automata.tables cimport ACCEPTING, COUNTED, Gate, members_at
+from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
 
-__all__ = ["Identities", "EagerIdentities"]
+from kernels_core.grammar.components import strong_components
 
-cdef int32_t FIRST = 2
-cdef size_t MAX_EXACT_COMPONENT = 256
+__all__ = ["Identities"]
+
+cdef int FEW_RULES = 12
+cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
 
 
 cdef inline uint64_t _rotate(uint64_t x, int bits) noexcept nogil:
@@ -76,26 +77,17 @@ cdef Identity siphash128(const uint8_t* data, size_t size, uint64_t k0, uint64_t
     return result
 
 
-cdef inline void _put(vector[uint8_t]& out, const void* data, size_t size) noexcept nogil:
-    cdef size_t at = out.size()
-    out.resize(at + size)
-    memcpy(out.data() + at, data, size)
-
-
-cdef inline void _put_int(vector[uint8_t]& out, int32_t value) noexcept nogil:
-    _put(out, &value, sizeof(int32_t))
-
-
 cdef class Identities:
-    """Identities of the states of `tables`, computed when asked for.  `key` is 16 secret bytes.
+    """Identities of the states of `tables`, found when asked for.  `key` is 16 secret bytes.
 
     Not locked: the machine that owns it asks under its own lock.
     """
 
-    def __init__(self, Tables tables, bytes key):
+    def __init__(self, LazyTables tables, bytes key):
         if len(key) != 16:
             raise ValueError(f"the key must have 16 bytes, not {len(key)}")
         self.tables = tables
+        self.rules = {}
         memcpy(&self.key_high, <const char*>key, 8)
         memcpy(&self.key_low, <const char*>key + 8, 8)
 
@@ -109,203 +101,167 @@ cdef class Identities:
 
     cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
         """`result` gets the identity of `state`."""
+        cdef int32_t rule = self.tables.states[state].rule, at, first, count
+        if <size_t>rule >= self.of_rule.size():
+            self.of_rule.resize(rule + 1)
+            self.named.resize(rule + 1, 0)
+        if not self.named[rule]:
+            if self._calls_nothing(rule):
+                self.of_rule[rule] = self._name_of_bytes(rule)
+            else:
+                with gil:
+                    name = self._inside(rule)
+                    memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
+            self.named[rule] = 1
+        # 16 bytes of the rule, whether this is the start of an iteration, and the place in the rule.
+        first = self.tables.subsets[state].first
+        count = self.tables.subsets[state].past - first
+        self.text.resize(20 + 4 * count)
+        memcpy(self.text.data() + 20, self.tables.members.data() + first, 4 * count)
+        at = self.tables.min_iterations[rule] >= 0 and state == self.tables.start[rule]
+        memcpy(self.text.data(), &self.of_rule[rule], sizeof(Identity))
+        memcpy(self.text.data() + 16, &at, 4)
+        result[0] = siphash128(self.text.data(), self.text.size(), self.key_high, self.key_low)
         return 0
 
     cdef bint is_near(self, int32_t state) except -1 nogil:
-        """Whether the identity of `state` is cheap to find, so that a token set is worth sharing."""
+        """Whether the rule of `state` reaches few rules.
+
+        An object of a large schema reaches all of it: describing that costs more than its token sets, and forces rules
+        to be lowered that no text may ever visit.
+        """
+        cdef int32_t rule = self.tables.states[state].rule
+        if <size_t>rule >= self.near.size():
+            self.near.resize(rule + 1, 0)
+        if self.near[rule] == 0:
+            if self._calls_nothing(rule):
+                self.near[rule] = 1
+                return True
+            with gil:
+                self.near[rule] = 2 - <uint8_t>bool(self._reaches_few(rule))
+        return self.near[rule] == 1
+
+    cdef bint _calls_nothing(self, int32_t rule) noexcept nogil:
+        """Whether `rule` is byte edges and no more: no calls, no tokens, no words that are left out, no members in any
+        order; it is lowered."""
+        cdef NfaView* nfa = &self.tables.nfas[rule].nfa
+        return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL and nfa.members == NULL
+
+    cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil:
+        """Name a rule that calls nothing as `_inside` would: the hash of its automaton."""
+        cdef bint counted = self.tables.min_iterations[rule] >= 0
+        cdef NfaView* nfa = &self.tables.nfas[rule].nfa
+        cdef int32_t byte_count = nfa.first[nfa.size].byte, epsilon_count = nfa.first[nfa.size].epsilon
+        cdef size_t nbytes = byte_count * sizeof(RangeEdge), epsilon_bytes = epsilon_count * sizeof(Epsilon), at
+        cdef uint8_t* text
+        self.text.resize(64 + 12 + nbytes + epsilon_bytes)
+        text = self.text.data()
+        at = sprintf(<char*>text, b"rule%d %d ", <int>counted, <int>(12 + nbytes + epsilon_bytes))
+        memcpy(text + at, &nfa.size, 4)
+        memcpy(text + at + 4, &byte_count, 4)
+        memcpy(text + at + 8, nfa.bytes, nbytes)
+        at += 8 + nbytes
+        memcpy(text + at, &epsilon_count, 4)
+        memcpy(text + at + 4, nfa.epsilons, epsilon_bytes)
+        return siphash128(text, at + 4 + epsilon_bytes, self.key_high, self.key_low)
+
+    def name_of(self, int number):
+        """What states of a lowered rule are named by, as 16 bytes; for tests, which compare it with `_inside`."""
+        cdef Identity found
+        self.identity(self.tables.start[number], &found)
+        found = self.of_rule[number]
+        return (<char*>&found)[:sizeof(Identity)]
+
+    def _reaches_few(self, int root):
+        reached, pending = {root}, [root]
+        while pending:
+            number = pending.pop()
+            if number in self.rules or self.tables.lowering.rules[number].has_key:
+                continue
+            for called in self.tables.lowering.nfa(number).called():
+                if called not in reached:
+                    if len(reached) == FEW_RULES:
+                        return False
+                    reached.add(called)
+                    pending.append(called)
         return True
 
+    cdef bytes _hash(self, bytes text):
+        cdef Identity found = siphash128(<const uint8_t*><const char*>text, len(text), self.key_high, self.key_low)
+        return (<char*>&found)[:sizeof(Identity)]
 
-cdef class EagerIdentities(Identities):
-    """Identities in tables that are complete, made for all states at once."""
+    def _inside(self, int number):
+        """What the states of a lowered rule are named by: its key, if it has one, and the automaton made of it.
 
-    def __init__(self, EagerTables tables, bytes key):
-        super().__init__(tables, key)
-        self.of.resize(tables.states.size())
-        self.known.assign(tables.states.size(), 0)
-
-    cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
-        if not self.known[state]:
-            self._run()
-        result[0] = self.of[state]
-        return 0
-
-    cdef void _run(self) noexcept nogil:
-        """Tarjan's algorithm from every state; components come out dependencies first."""
-        cdef int32_t state
-        cdef vector[int32_t] index, low, path, stack, cursor, members
-        cdef vector[uint8_t] on_path
-        cdef int32_t clock = 0, top, child, edges, tokens, calls, k, end
-        index.assign(<int32_t>self.tables.states.size(), -1)
-        low.assign(<int32_t>self.tables.states.size(), 0)
-        cursor.assign(<int32_t>self.tables.states.size(), 0)
-        on_path.assign(<int32_t>self.tables.states.size(), 0)
-        for state in range(FIRST, <int32_t>self.tables.states.size()):
-            if self.known[state]:
-                continue
-            stack.push_back(state)
-            while not stack.empty():
-                top = stack.back()
-                if index[top] < 0:
-                    index[top] = low[top] = clock
-                    clock += 1
-                    path.push_back(top)
-                    on_path[top] = 1
-                # Successors in one row: byte edges, token edges, for each call callee's start and return, the next
-                # iteration.
-                edges = self.tables.states[top].edge_past - self.tables.states[top].edge_first
-                tokens = self.tables.states[top].token_past - self.tables.states[top].token_first
-                calls = self.tables.states[top].call_past - self.tables.states[top].call_first
-                end = edges + tokens + 2 * calls + (1 if self.tables.states[top].flags & COUNTED else 0)
-                child = -1
-                while cursor[top] < end:
-                    k = cursor[top]
-                    cursor[top] += 1
-                    if k < edges:
-                        child = self.tables.edges[self.tables.states[top].edge_first + k].target
-                    elif k < edges + tokens:
-                        child = self.tables.tokens[self.tables.states[top].token_first + k - edges].target
-                    elif k < edges + tokens + 2 * calls:
-                        k -= edges + tokens
-                        if k & 1:
-                            child = self.tables.calls[self.tables.states[top].call_first + (k >> 1)].target
-                        else:
-                            child = self.tables.calls[self.tables.states[top].call_first + (k >> 1)].rule
-                            child = self.tables.start[child]
-                    else:
-                        child = self.tables.start[self.tables.states[top].rule]
-                    if self.known[child]:
-                        child = -1
-                        continue
-                    if index[child] < 0:
-                        break
-                    if on_path[child]:
-                        low[top] = min(low[top], index[child])
-                    child = -1
-                if child >= 0:
-                    stack.push_back(child)
-                    continue
-                stack.pop_back()
-                if not stack.empty():
-                    low[stack.back()] = min(low[stack.back()], low[top])
-                if low[top] == index[top]:
-                    members.clear()
-                    while True:
-                        child = path.back()
-                        path.pop_back()
-                        on_path[child] = 0
-                        members.push_back(child)
-                        if child == top:
-                            break
-                    self._component(members)
-
-    cdef void _component(self, vector[int32_t]& members) noexcept nogil:
-        """Identities of one strongly connected component; everything it leads to outside itself is known."""
-        cdef vector[int32_t] place, order
-        cdef vector[uint8_t] description
-        cdef size_t i
-        cdef int32_t root, k
-        cdef Identity whole
-        place.assign(<int32_t>self.tables.states.size() if members.size() > 1 else 0, -2)
-        if members.size() <= MAX_EXACT_COMPONENT:
-            for i in range(members.size()):
-                for k in range(<int32_t>members.size()):
-                    if place.size():
-                        place[members[k]] = -1           # in the component, not numbered yet
-                self._serialise(members[i], place, <int32_t>members.size(), order, description)
-                self.of[members[i]] = siphash128(description.data(), description.size(), self.key_high, self.key_low)
-        else:
-            # Too large to describe from every state: describe it once, from its lowest state, and number from there.
-            # Equal grammars still agree; equal parts of different ones may not, which costs sharing and nothing else.
-            root = members[0]
-            for i in range(members.size()):
-                place[members[i]] = -1
-                root = min(root, members[i])
-            self._serialise(root, place, <int32_t>members.size(), order, description)
-            whole = siphash128(description.data(), description.size(), self.key_high, self.key_low)
-            for i in range(order.size()):
-                description.clear()
-                _put(description, &whole, sizeof(Identity))
-                _put_int(description, <int32_t>i)
-                self.of[order[i]] = siphash128(description.data(), description.size(), self.key_high, self.key_low)
-        for i in range(members.size()):
-            self.known[members[i]] = 1
-
-    cdef void _serialise(self, int32_t root, vector[int32_t]& place, int32_t size, vector[int32_t]& order,
-                         vector[uint8_t]& out) noexcept nogil:
-        """The component seen from `root`: members breadth-first, others by identity.
-
-        `place[s]` is -2 outside the component, -1 for a member without a number; empty for a component of one state.
+        The automaton says all if what it calls has no keys: then a string is the same string in every schema.
         """
-        cdef int32_t head = 0, state, k, rule, chosen
-        order.clear()
-        out.clear()
-        order.push_back(root)
-        if place.size():
-            place[root] = 0
-        while head < <int32_t>order.size():
-            state = order[head]
-            head += 1
-            out.push_back(self.tables.states[state].flags & (ACCEPTING | COUNTED))
-            if members_at(self.tables, state) != NULL:
-                _put_gate(self.tables, state, out)
-            if self.tables.states[state].flags & COUNTED:
-                _put_state(self, self.tables.start[self.tables.states[state].rule], root, place, order, out)
-            _put_int(out, self.tables.states[state].edge_past - self.tables.states[state].edge_first)
-            for k in range(self.tables.states[state].edge_first, self.tables.states[state].edge_past):
-                out.push_back(self.tables.edges[k].low)
-                out.push_back(self.tables.edges[k].high)
-                _put_state(self, self.tables.edges[k].target, root, place, order, out)
-            _put_int(out, self.tables.states[state].token_past - self.tables.states[state].token_first)
-            for k in range(self.tables.states[state].token_first, self.tables.states[state].token_past):
-                chosen = self.tables.tokens[k].token_set
-                out.push_back(self.tables.token_negated[chosen])
-                _put_int(out, <int32_t>self.tables.token_ids[chosen].size())
-                _put(out, self.tables.token_ids[chosen].data(), self.tables.token_ids[chosen].size() * sizeof(int32_t))
-                _put_state(self, self.tables.tokens[k].target, root, place, order, out)
-            _put_int(out, self.tables.states[state].call_past - self.tables.states[state].call_first)
-            for k in range(self.tables.states[state].call_first, self.tables.states[state].call_past):
-                rule = self.tables.calls[k].rule
-                _put_int(out, self.tables.min_iterations[rule])
-                _put_int(out, self.tables.max_iterations[rule])
-                _put_state(self, self.tables.start[rule], root, place, order, out)
-                _put_state(self, self.tables.calls[k].target, root, place, order, out)
+        rule = self.tables.lowering.rules[number]
+        if not rule.has_key:
+            return self.rule(number)
+        called = rule.nfa.called()
+        if not any(self.tables.lowering.rules[other].has_key for other in called):
+            for other in called:
+                self.rule(other)
+            return self._hash(b"rule" + self._describe(number, self.rules))
+        return self._hash(b"inside" + rule.key + rule.nfa.description(_unnamed, _unnamed))
+
+    def rule(self, int number):
+        """The identity of a rule as 16 bytes."""
+        if number not in self.rules:
+            self._identify(number)
+        return self.rules[number]
+
+    def _identify(self, int root):
+        """Describe all rules that `root` leads to and that have no name yet."""
+        lowering = self.tables.lowering
+        calls = {}
+        pending = [root]
+        while pending:
+            number = pending.pop()
+            if number in calls or number in self.rules:
+                continue
+            rule = lowering.rules[number]
+            if rule.has_key:
+                # Its key says all, whether it is lowered by now or not: a name must not change.
+                self.rules[number] = self._hash(b"deferred" + rule.key)
+                continue
+            calls[number] = lowering.nfa(number).called()
+            pending += calls[number]
+        for group in map(set, strong_components(calls, calls)):
+            for number in group:
+                if len(group) == 1 and number not in calls[number]:
+                    self.rules[number] = self._hash(b"rule" + self._describe(number, self.rules))
+                elif len(group) <= MAX_CYCLE:
+                    self.rules[number] = self._hash(b"cycle" + self._cycle(number, group))
+                else:
+                    self.rules[number] = os.urandom(16)
+
+    def _cycle(self, int root, group):
+        """The rules of a cycle, `root` first, each in the order in which the ones before call it."""
+        place = {root: b"0"}
+        order = [root]
+        for number in order:
+            for called in self.tables.lowering.nfa(number).called():
+                if called in group and called not in place:
+                    place[called] = b"%d" % len(order)
+                    order.append(called)
+        return b"".join(self._describe(number, place) for number in order)
+
+    def _describe(self, int number, names):
+        """The automaton of a rule as bytes; `names` come before identities."""
+        lowering = self.tables.lowering
+
+        def reference(called):
+            name = names[called] if called in names else self.rules[called]
+            return b"%s %s" % (repr(lowering.rules[called].repeat).encode(), name)
+
+        def token_set(chosen):
+            return repr(lowering.token_sets[chosen]).encode()
+
+        text = lowering.nfa(number).description(reference, token_set)
+        counted = lowering.rules[number].repeat is not None
+        return b"%d %d " % (counted, len(text)) + text
 
 
-cdef void _put_gate(Tables tables, int32_t state, vector[uint8_t]& out) noexcept nogil:
-    """What members there are in the rule of `state`, and the state's gate."""
-    cdef const MemberSet* members = members_at(tables, state)
-    cdef Gate gate
-    _put_int(out, -members.count)
-    _put_int(out, members.least)
-    _put_int(out, members.most)
-    _put_int(out, members.others)
-    _put(out, members.required.data(), members.required.size() * sizeof(uint64_t))
-    _put_int(out, members.needs)
-    _put(out, members.first_option.data(), members.first_option.size() * sizeof(int32_t))
-    _put(out, members.meets.data(), members.meets.size() * sizeof(uint64_t))
-    if tables.states[state].gate >= 0:
-        gate = tables.gates[tables.states[state].gate]
-        _put_int(out, gate.past - gate.first)
-        _put(out, tables.guards.data() + gate.first, (gate.past - gate.first) * sizeof(int32_t))
-        _put_int(out, gate.update)
-    else:
-        _put_int(out, -1)       # else the number of edges, which comes next, could pass for that of guards
-
-
-cdef void _put_state(EagerIdentities self, int32_t state, int32_t root, vector[int32_t]& place, vector[int32_t]& order,
-                     vector[uint8_t]& out) noexcept nogil:
-    if place.size() == 0:
-        if state == root:
-            out.push_back(0)
-            _put_int(out, 0)
-            return
-    elif place[state] > -2:
-        if place[state] < 0:
-            place[state] = <int32_t>order.size()
-            order.push_back(state)
-        out.push_back(0)
-        _put_int(out, place[state])
-        return
-    out.push_back(1)
-    _put(out, &self.of[state], sizeof(Identity))
+def _unnamed(symbol):
+    return b""

@@ -6,7 +6,8 @@ that have edges or are final, ascending.  Making a state finds what it may read,
 calls; its edges are found when they are needed (`expand`).  So compiling costs what reading the grammar costs, and a
 schema of ten thousand lines costs what the document at hand visits of it.
 
-States are not minimised: two that are equal but were reached through different NFA states stay two.
+States are not minimised: two that are equal but were reached through different NFA states stay two
+(`../baselines/minimal.pyx` merges them).  `complete` makes all states at once.
 
 Read on: `nfa.pyx` (what is determinised), `tables.pyx` (the arrays), `identity.pyx` (how states of different grammars
 are recognised as equal).

@@ -7,8 +7,7 @@ items (`Mechanisms.repetition` names the alternatives).
 
 For `parser="fsm"` everything is inlined in the root, which recursion forbids.
 
-Nothing is lowered before it is asked for: `tables.pyx` asks for everything at once, `lazy_dfa.pyx` for a rule when the
-parser first predicts it.
+Nothing is lowered before it is asked for: `lazy_dfa.pyx` asks for a rule when the parser first predicts it.
 
 Read on: `inlining.pyx`, `nfa_builder.pyx`, `nfa.pyx`, `tables.pyx`, `lazy_dfa.pyx`, `../earley/machine.pyx` (runs it).
 """

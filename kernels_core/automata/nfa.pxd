@@ -90,7 +90,6 @@ cdef class Nfa:
     cdef void _give_room_back(self) noexcept
     cdef void copy_laid_out(self, Nfa other) noexcept
     cdef void add_states(self, int32_t count) noexcept
-    cdef Nfa written_out(self)
     cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept
     cdef NfaView view(self) noexcept
     cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,

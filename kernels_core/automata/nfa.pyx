@@ -8,8 +8,7 @@ or called? does this repetition count?) is asked of the `Lowering`.
 Every state may carry tags, dotted positions in the grammar, for people: a tag is a *place* (a node of a body, known by
 its parent) and an offset, and becomes a `Position` only when somebody looks.
 
-Read on: `lower.py` (decides), `lazy_dfa.pyx` (determinises when a state is met), `eager_dfa.pyx` (determinises it all,
-and minimises).
+Read on: `lower.py` (decides), `lazy_dfa.pyx` (determinises when a state is met).
 """
 
 cimport cython
@@ -21,7 +20,7 @@ from kernels_core.automata.inlining cimport Inlining, LoweredRule
 from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
 from kernels_core.automata.size_estimate cimport INLINED, Callee
-from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, add_edges, is_prefix
+from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
@@ -120,10 +119,6 @@ cdef class Nfa:
         rule, above = self.roots[-1 - self.places[place].parent]
         return rule, above + tuple(reversed(path))
 
-    def tag_at(self, int32_t index):
-        """The (place, offset) pair of a tag."""
-        return self.tags[index].place, self.tags[index].offset
-
     def tags_of(self, int32_t state):
         """The (place, offset) pairs of a state."""
         cdef int32_t k
@@ -139,7 +134,8 @@ cdef class Nfa:
             for k in range(<int32_t>self.tags.size()):
                 self.tag_order[at[self.tags[k].state]] = k
                 at[self.tags[k].state] += 1
-        return [self.tag_at(self.tag_order[k]) for k in range(self.tag_first[state], self.tag_first[state + 1])]
+        return [(self.tags[self.tag_order[k]].place, self.tags[self.tag_order[k]].offset)
+                for k in range(self.tag_first[state], self.tag_first[state + 1])]
 
     # -- building -------------------------------------------------------------------------------------------------
 
@@ -526,33 +522,6 @@ cdef class Nfa:
         self.size += count
         self.first.resize(self.size + 1, self.first.back())
         self.alive.resize(self.size, 1)
-
-    cdef Nfa written_out(self):
-        """The same with no edges in `words` alone: this one, or a new one."""
-        cdef Nfa found
-        cdef const WordTrie* tree = self.words.get()
-        cdef vector[int32_t] todo
-        cdef size_t known
-        cdef int32_t state
-        self.lay_out_edges()
-        if tree == NULL:
-            return self
-        found = Nfa()
-        found.size, found.roots, found.places, found.tags = self.size, self.roots, self.places, self.tags
-        found.bytes, found.symbols, found.epsilons = self.bytes, self.symbols, self.epsilons
-        found.may_be_dead = True
-        todo.push_back(tree.nfa_state)
-        while not todo.empty():
-            state = todo.back()
-            todo.pop_back()
-            known = found.bytes.size()
-            add_edges(tree, state, FINAL, found.bytes)
-            found.epsilon(state, tree.beyond)
-            for known in range(known, found.bytes.size()):
-                if is_prefix(tree, found.bytes[known].target):
-                    todo.push_back(found.bytes[known].target)
-        found.lay_out_edges()
-        return found
 
     cdef NfaView view(self) noexcept:
         cdef NfaView view

@@ -130,7 +130,3 @@ cdef inline const MemberSet* members_at(Tables tables, int32_t state) noexcept n
     if not tables.gated or tables.states[state].rule < 0:
         return NULL
     return tables.member_sets[tables.states[state].rule]
-
-
-cdef class EagerTables(Tables):
-    cdef readonly list fsms

@@ -1,9 +1,8 @@
 from typing import Final
 
-from kernels_core.automata.eager_dfa import Fsm
 from kernels_core.automata.lower import Lowering, Position
 
-__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "EagerTables", "Tables"]
+__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables"]
 
 ACCEPT: Final[int]
 ESCAPE: Final[int]
@@ -39,8 +38,3 @@ class Tables:
     def positions(self, state: int) -> list[Position]: ...
     def hold(self) -> None: ...
     def let_go(self) -> None: ...
-
-class EagerTables(Tables):
-    @property
-    def fsms(self) -> list[Fsm]: ...
-    def __init__(self, lowering: Lowering, *, minimise: bool = True) -> None: ...

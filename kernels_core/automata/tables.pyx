@@ -5,8 +5,9 @@ The pseudo-states ACCEPT and ESCAPE have no edges: the first stands for the end 
 caller (`earley.machine`).  The states of rules follow, the root's start first.
 
 Tables may grow: a rule has a start state once it was entered (`enter`), and a state has its edges once they were needed
-(`need`).  Nothing that is there ever changes.  `EagerTables` lowers every rule at once and minimises it; `lazy_dfa.pyx`
-makes states when they are met.  Whoever reads or grows tables holds `lock`, which all machines on them share.
+(`need`).  Nothing that is there ever changes.  `lazy_dfa.pyx` makes states when they are met, or all at once where it is
+told to (`complete`); `../baselines/minimal.pyx` makes fewer of them.  Whoever reads or grows tables holds `lock`, which
+all machines on them share.
 """
 
 from libc.string cimport memset
@@ -14,13 +15,9 @@ from libcpp.algorithm cimport binary_search, sort, unique
 
 from kernels_core.automata.inlining cimport LoweredRule
 from kernels_core.automata.members cimport CLOSES, MemberSet
-from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.unordered cimport Read, may_come
 
-from kernels_core.automata.eager_dfa import determinise
-from kernels_core.errors import BudgetExceededError
-
-__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "EagerTables"]
+__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables"]
 
 ACCEPT, ESCAPE = 0, 1
 FIRST_STATE = 2
@@ -337,88 +334,3 @@ cdef bint _some_hold(const MemberSet* members, guards, counter) except -1:
         bits[w] = seen >> 64 * w & word
         read.missing -= <int32_t>(<object>(bits[w] & members.required[w])).bit_count()
     return any([may_come(members, read, guard) for guard in guards])
-
-
-cdef class EagerTables(Tables):
-    """Every rule lowered at once; rules one after the other, each a minimal automaton numbered breadth-first.
-
-    Raises `BudgetExceededError` past `max_states` states in all.  `minimise=False` leaves automata as determinised.
-    """
-
-    def __init__(self, lowering, *, bint minimise=True):
-        self._open(lowering)
-        cdef int32_t number = 0
-        cdef int left = lowering.options.max_states
-        self.fsms = []
-        self.lowering.ir.complete()
-        while number < <int32_t>len(lowering.rules):     # lowering a rule may add the rules it calls
-            rule = lowering.rules[number]
-            where = f"rule {rule.name!r}"
-            if left <= 0:
-                raise BudgetExceededError("automaton states", lowering.options.max_states, where)
-            fsm = determinise(lowering.nfa(number), proper=rule.repeat is not None, max_states=left, where=where,
-                              minimise=minimise)
-            left -= fsm.size
-            self._declare()
-            self._append(number, rule, fsm)
-            number += 1
-
-    def _append(self, int32_t number, rule, fsm):
-        cdef int32_t base = <int32_t>self.states.size(), state, source, target, byte
-        cdef ByteEdge edge
-        cdef CallEdge call
-        cdef TokenEdge token
-        cdef vector[int32_t] guards
-        cdef Nfa nfa = <Nfa?>rule.nfa
-        self.start[number] = base
-        self.fsms.append(fsm)
-        for _ in range(fsm.size):
-            self._new_state(number, 0)
-        if nfa.members.get() != NULL:       # the rule keeps its automaton, and that these
-            self.gated = True
-            self.member_sets[number] = nfa.members.get()
-            for source, gate in enumerate(fsm.gates):
-                if gate is not None:
-                    guards = gate[0]
-                    self.put_gate(base + source, guards, gate[1])
-        for source, low, high, target in fsm.byte_edges:
-            state = base + source
-            if not self.states[state].flags & SCANNABLE:
-                self.states[state].edge_first = <int32_t>self.edges.size()
-            edge.low, edge.high, edge.target = low, high, base + target
-            self.edges.push_back(edge)
-            self.states[state].edge_past = <int32_t>self.edges.size()
-            self.states[state].flags |= SCANNABLE
-            for byte in range(low, high + 1):
-                self.states[state].live[byte >> 6] |= <uint64_t>1 << (byte & 63)
-        for source, call.rule, target in fsm.call_edges:
-            state = base + source
-            if not self.states[state].flags & CALLS:
-                self.states[state].call_first = <int32_t>self.calls.size()
-            call.target = base + target
-            self.calls.push_back(call)
-            self.states[state].call_past = <int32_t>self.calls.size()
-            self.states[state].flags |= CALLS
-        for source, token.token_set, target in fsm.token_edges:
-            state = base + source
-            if not self.states[state].flags & TOKENS:
-                self.states[state].token_first = <int32_t>self.tokens.size()
-            token.target = base + target
-            self.tokens.push_back(token)
-            self.states[state].token_past = <int32_t>self.tokens.size()
-            self.states[state].flags |= TOKENS
-        for source in range(fsm.size):
-            state = base + source
-            if rule.repeat is not None:
-                self.states[state].flags |= COUNTED
-            elif fsm.accepting[source] and not self.states[state].flags & (SCANNABLE | TOKENS | CALLS):
-                self.states[state].flags |= TAIL
-            if fsm.accepting[source]:
-                self.states[state].flags |= ACCEPTING
-            self.states[state].flags |= EXPANDED
-
-    def positions(self, int state):
-        cdef int32_t rule = self.states[state].rule
-        nfa = self.lowering.nfa(rule)
-        places = [nfa.tag_at(tag) for tag in self.fsms[rule].tags[state - self.start[rule]]]
-        return self.lowering.positions(rule, places)

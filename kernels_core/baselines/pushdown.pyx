@@ -56,8 +56,8 @@ cdef class PushdownMachine(Machine):
 
 
 def refuse_left_recursion(tables):
-    """`UnsupportedFeatureError`, at the rule, if some rule of an `EagerTables` can call itself before a byte."""
-    calls = [sorted({rule for state, rule, _ in fsm.call_edges if state == 0}) for fsm in tables.fsms]
+    """`UnsupportedFeatureError`, at the rule, if some rule can call itself before a byte; all rules are entered."""
+    calls = [sorted({called for called, _ in tables.row(tables.start_of(rule))[3]}) for rule in range(tables.rule_count)]
     done = [False] * len(calls)
     for root in range(len(calls)):
         path, on_path, todo = [], set(), [(root, 0)]

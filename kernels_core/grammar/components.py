@@ -1,8 +1,7 @@
 """Strongly connected components of a graph that is given as a mapping (Tarjan, SIAM J. Comput. 1, 1972), as a loop.
 
 Rules that call each other, states of an automaton, and rules whose identities depend on each other are all found here.
-The parser's frames (`earley/machine.pyx`) and the states of minimal automata (`automata/identity.pyx`) have components
-in C, over arrays that exist nowhere else.
+The parser's frames (`earley/machine.pyx`) have components in C, over arrays that exist nowhere else.
 """
 
 from __future__ import annotations

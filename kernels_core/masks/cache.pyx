@@ -12,9 +12,7 @@ mask is kept on the set; equal masks share their storage and have a number (`mas
 
 from cython.operator cimport dereference, preincrement
 
-from kernels_core.automata.lazy_dfa cimport LazyTables
-from kernels_core.automata.lazy_identity cimport LazyIdentities
-from kernels_core.automata.identity cimport EagerIdentities
+from kernels_core.automata.identity cimport Identities
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables, members_at
 from kernels_core.automata.word_trie cimport Prefix
@@ -72,8 +70,7 @@ cdef class MaskCache:
         self.lookahead, self.machine, self.pool = lookahead, machine, pool
         self.identities = None
         if pool is not None:
-            kind = LazyIdentities if isinstance(machine.tables, LazyTables) else EagerIdentities
-            self.identities = kind(machine.tables, pool.secret())
+            self.identities = Identities(machine.tables, pool.secret())
         self.decide = Strategies(
             trie, machine, direct_limit=direct_limit, differential=differential, differential_from=differential_from,
             iteration_profiles=iteration_profiles and lookahead is None, walk_shortcuts=walk_shortcuts)

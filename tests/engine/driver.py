@@ -31,6 +31,11 @@ from kernels_core import (
     UnsupportedFeatureError,
     allocate_token_bitmask,
 )
+from kernels_core.automata.lazy_dfa import LazyTables
+from kernels_core.automata.lower import Lowering
+from kernels_core.automata.nfa import Nfa
+from kernels_core.automata.tables import FIRST_STATE
+from kernels_core.baselines.minimal import MinimalTables
 from kernels_core.grammar.ir import GrammarIR
 from tests.covering import covering_rows
 from tests.reference.token_limits import Stacks
@@ -49,6 +54,7 @@ __all__ = [
     "in_turn",
     "mask",
     "mask_row",
+    "minimal",
     "named",
     "same_masks_together",
     "some_variants",
@@ -190,6 +196,19 @@ def compiled(grammar: Grammar | GrammarIR, vocab: Sequence[bytes], options: Opti
 def mask(matcher: GrammarMatcher) -> set[int]:
     """Ids the matcher allows now; see `mask_row`."""
     return set(np.flatnonzero(mask_row(matcher)).tolist())
+
+
+def minimal(lowering: Lowering, nfa: Nfa | None = None) -> tuple[list[tuple[int, int, int, int]], list[bool]]:
+    """Byte edges (source, low, high, target) and acceptance by state, from state 0 on, of the minimal automaton of the
+    root, or of `nfa` in its place: equal for equal languages.  What it calls is not made."""
+    if nfa is not None:
+        lowering.rules[0].nfa = nfa
+    tables = MinimalTables(LazyTables(lowering))
+    rows = [tables.row(state) for state in range(FIRST_STATE, tables.state_count)]
+    edges = [
+        (source, low, high, target - FIRST_STATE) for source, row in enumerate(rows) for low, high, target in row[2]
+    ]
+    return edges, [row[1] for row in rows]
 
 
 def mask_row(matcher: GrammarMatcher) -> NDArray[np.bool_]:

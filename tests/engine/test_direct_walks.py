@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.automata.lazy_identity import LazyIdentities
+from kernels_core.automata.identity import Identities
 from tests.engine.driver import compiled, follow, mask, tokenizer
 from tests.strategies import examples
 
@@ -96,10 +96,10 @@ def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
     tables = grammar.machine.tables
     tables.complete()
     key = bytes(range(16))
-    named, alone = LazyIdentities(tables, key), 0
+    named, alone = Identities(tables, key), 0
     for rule in range(tables.rule_count):
         if tables.start_of(rule) < 0:
             continue
-        assert named.name_of(rule) == LazyIdentities(tables, key)._inside(rule), rule
+        assert named.name_of(rule) == Identities(tables, key)._inside(rule), rule
         alone += not tables.lowering.nfa(rule).called()
     assert alone >= 3

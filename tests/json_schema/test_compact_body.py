@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
 from kernels_core.automata.compact_bodies import spell_compact_body
-from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.compact_body import Diagram, ExcludedWords
@@ -21,7 +20,7 @@ from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.grammar.nodes import choice, literal, repeat, seq
 from kernels_core.grammar.rules import body_of
 from kernels_core.options import Options
-from tests.engine.driver import tokenizer
+from tests.engine.driver import minimal, tokenizer
 
 VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
 
@@ -30,8 +29,7 @@ def same_language(lowering: Lowering, name: str, compact: Any, body: Any) -> boo
     short, long = Nfa(), Nfa()
     assert spell_compact_body(short, lowering, compact, name, 1_000_000)
     assert long.fill(lowering, body, name, (), 1_000_000)
-    left, right = (determinise(one, proper=False, max_states=200_000, where="test") for one in (short, long))
-    return (left.byte_edges, left.accepting) == (right.byte_edges, right.accepting)
+    return minimal(lowering, short) == minimal(lowering, long)
 
 
 def test_edges_of_a_diagram_stay_inside() -> None:

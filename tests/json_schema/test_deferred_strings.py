@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
 from kernels_core.automata.compact_bodies import spell_compact_body
-from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.compact_body import Diagram
@@ -35,7 +34,7 @@ from kernels_core.grammar.regular.languages import (
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.options import Options
-from tests.engine.driver import tokenizer
+from tests.engine.driver import minimal, tokenizer
 
 # Characters and their spellings: as themselves, as escapes that are always allowed, and as needless ones.
 SPELLINGS = {
@@ -83,14 +82,14 @@ def test_a_diagram_says_what_its_language_says(language: Language, any_spelling:
     lowering = Lowering(GrammarIR({"root": Rule("root", Literal(b"x")), **book.rules}, "root"), Options(parser="fsm"))
     nfa = Nfa()
     assert spell_compact_body(nfa, lowering, diagram, "root", 100_000)
-    fsm = determinise(nfa, max_states=100_000, where="test")
-    steps = {(source, byte): target for source, low, high, target in fsm.byte_edges for byte in range(low, high + 1)}
+    edges, accepting = minimal(lowering, nfa)
+    steps = {(source, byte): target for source, low, high, target in edges for byte in range(low, high + 1)}
 
     def accepts(text: str) -> bool:
         state = 0
         for byte in text.encode():
             state = steps.get((state, byte), -1)
-        return state >= 0 and bool(fsm.accepting[state])
+        return state >= 0 and accepting[state]
 
     for text in TEXTS:
         for way in range(3):

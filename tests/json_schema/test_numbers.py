@@ -15,7 +15,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import GrammarIR, Node, Rule
@@ -34,6 +33,7 @@ from kernels_core.grammar.json_schema.numbers import (
 from kernels_core.grammar.regular.dfa import TooManyStates
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.options import Options
+from tests.engine.driver import minimal
 from tests.json_schema.driver import Texts, texts, texts_of_node
 from tests.strategies import examples
 
@@ -206,13 +206,13 @@ def test_draft_4_integers_are_spelt_without_point() -> None:
     assert "1" not in not_integer
 
 
-def _byte_steps(node: Node) -> tuple[dict[tuple[int, int], int], tuple[bool, ...]]:
+def _byte_steps(node: Node) -> tuple[dict[tuple[int, int], int], list[bool]]:
     """Transitions of the automaton of a node that calls nothing, and which states accept."""
     lowering, nfa = Lowering(GrammarIR({"root": Rule("root", node)}, "root"), Options()), Nfa()
     assert nfa.fill(lowering, node, "root", (), 100_000)
-    fsm = determinise(nfa, where="test")
-    assert not fsm.call_edges
-    return {(at, byte): to for at, low, high, to in fsm.byte_edges for byte in range(low, high + 1)}, fsm.accepting
+    assert not nfa.called()
+    edges, accepting = minimal(lowering, nfa)
+    return {(at, byte): to for at, low, high, to in edges for byte in range(low, high + 1)}, accepting
 
 
 bounds = st.one_of(

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.automata.lazy_identity import LazyIdentities
+from kernels_core.automata.identity import Identities
 from tests.engine.driver import mask, tokenizer
 
 LETTERS = [b"a", b"b", b"~", b'"', b"\\", "é".encode(), b"\xc3"]
@@ -132,7 +132,7 @@ def test_other_words_have_another_name() -> None:
         assert GrammarMatcher(compiled).accept_string('{"~')
         tables = compiled.machine.tables
         number = next(n for n, rule in enumerate(tables.lowering.rules) if rule.name == "other_key")
-        return LazyIdentities(tables, bytes(range(16))).name_of(number)
+        return Identities(tables, bytes(range(16))).name_of(number)
 
     assert name_of("a", "ab") == name_of("ab", "a")
     assert len({name_of("a", "ab"), name_of("b", "ab"), name_of("ab", "b", "")}) == 3

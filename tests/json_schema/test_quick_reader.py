@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, UnsupportedSchemaError
-from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.options import Options
-from tests.engine.driver import tokenizer
+from tests.engine.driver import minimal, tokenizer
 from tests.json_schema.strategies import MANY
 
 VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
@@ -115,8 +114,7 @@ def plain_rules(ir: GrammarIR) -> dict[str, tuple[Any, Any]]:
 def automaton(lowering: Lowering, name: str, body: Node) -> tuple[Any, Any]:
     nfa = Nfa()
     assert nfa.fill(lowering, body, name, (), 1_000_000)
-    found = determinise(nfa, proper=False, max_states=200_000, where="test")
-    return found.byte_edges, found.accepting
+    return minimal(lowering, nfa)
 
 
 @MANY

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import Literal, Node
@@ -15,6 +14,7 @@ from kernels_core.grammar.regular.languages import ANY_CHARACTER, Language, loop
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.options import Options
+from tests.engine.driver import minimal
 
 
 def language(name: str) -> Language:
@@ -31,8 +31,7 @@ def automaton(book: RuleBook, node: Node) -> object:
     lowering = Lowering(ir, Options(parser="fsm", max_states=1_000_000))
     nfa = Nfa()
     assert nfa.fill(lowering, ir.rules[ir.root].body, ir.root, (), 1_000_000)
-    found = determinise(nfa, proper=False, max_states=200_000, where="test")
-    return found.byte_edges, found.accepting
+    return minimal(lowering, nfa)
 
 
 @pytest.mark.parametrize("any_spelling", [False, True])

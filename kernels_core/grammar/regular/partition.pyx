@@ -5,7 +5,7 @@ Valmari's partition refinement (Inf. Proc. Letters 112, 2012): states are split 
 states that they lead to, until neither splits.  Edges that are missing are not looked at, so m edges take O(m log m)
 steps whatever the number of letters.
 
-Read on: `dfa_tables.pyx` and `../../automata/eager_dfa.pyx`, which make automata smaller with it.
+Read on: `dfa_tables.pyx` and `../../baselines/minimal.pyx`, which make automata smaller with it.
 """
 
 from libcpp.algorithm cimport is_sorted, stable_sort

@@ -1,9 +1,0 @@
-from kernels_core.automata.identity import Identities
-from kernels_core.automata.lazy_dfa import LazyTables
-
-__all__ = ["LazyIdentities"]
-
-class LazyIdentities(Identities):
-    def __init__(self, tables: LazyTables, key: bytes) -> None: ...
-    def name_of(self, number: int) -> bytes: ...
-    def rule(self, number: int) -> bytes: ...
