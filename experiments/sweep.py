@@ -30,7 +30,7 @@ from experiments.ledger import Ledger, LedgerError, params_hash
 from experiments.trial import NotRunError, Params, Trial, TrialFunction, attempt, lost_trial, unrun_trial
 from experiments.workers import SerialExecutor, TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
-__all__ = ["COMPARED", "SweepError", "groups", "run_sweep", "take_part"]
+__all__ = ["COMPARED", "SweepError", "groups", "run_sweep"]
 
 COMPARED: Final = ("engine", "step", "parser")
 """Parameters whose values are compared with each other, all else being equal."""
@@ -93,12 +93,6 @@ def groups(grid: Sequence[Params]) -> list[list[Params]]:
         shared = {name: value for name, value in params.items() if name not in COMPARED}
         found.setdefault(params_hash(shared), []).append(params)
     return list(found.values())
-
-
-def take_part(grid: Sequence[Params], part: int, parts: int) -> list[Params]:
-    """The `part`-th of `parts` nearly equal parts of a grid, counted from 1, in the grid's order; groups stay whole."""
-    chosen = {params_hash(params) for group in groups(grid)[part - 1 :: parts] for params in group}
-    return [params for params in grid if params_hash(params) in chosen]
 
 
 def _results(trial: TrialFunction, waiting: Sequence[Params], executor: Executor) -> Iterator[Trial]:

@@ -42,7 +42,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from scipy import stats
 
-from experiments.accuracy import BFCL, DEMO
 from experiments.bfcl import Question, is_right, read_questions
 from experiments.claims import Claim, Effect, mean, share, worst
 from experiments.columns import Column, Table
@@ -68,6 +67,9 @@ __all__ = [
     "wrong",
 ]
 
+BFCL: Final = "MASKSCOPE_BFCL"
+"""The environment variable that names questions of the Berkeley Function-Calling Leaderboard."""
+DEMO: Final = "demo"
 ARMS: Final = ("free", "schema", "constrained", "both", "reason", "draft")
 BOUND: Final = ("constrained", "both", "reason", "draft")
 TOLD: Final = ("schema", "both", "reason", "draft")
