@@ -1,8 +1,6 @@
 """Grammars that are no schemas: compiling, masks and accepting, against the installed peers.
 
 Source: XGrammar (2024), figure 1: the grammar of JSON (ECMA-404), written as a context-free grammar.
-Claim: a request under such a grammar, cold, takes no longer than with the best peer, and every text of it is taken.
-Refuted by: a request that takes longer than the best peer's on average over the grammars, or a text that is refused.
 
 One trial is one grammar in one engine with empty caches: JSON as ECMA-404 has it, a query language (SQL's SELECT) and
 the other grammars of `grammar_set.py`, each in the language that it is written in (EBNF, a regular expression, Lark).

@@ -1,9 +1,6 @@
 """Masks, accepting and compiling over JSON Schemas, against the installed peers.
 
 Source: MaskBench (Generating Structured Outputs from Language Models, arXiv:2501.10868) and XGrammar-2, figure 11.
-Claim: over a whole collection of schemas, first visits included, our masks take at most a tenth of the best peer's
-    time on average and in the tail, compiling at most a third, and most schemas compile within a millisecond.
-Refuted by: a ratio "ours / best peer" of the common subset above 0.1 for masks or above 0.33 for compiling.
 
 One trial is one schema in one engine.  The engines take turns of one or several schemas, in an order that rotates, and
 one process runs everything, so that all engines see the same machine.  A trial compiles the schema, walks

@@ -1,11 +1,6 @@
 """Sets of fresh tools as one grammar: compiling, masks and accepting, against the installed peers.
 
 Source: XGrammar-2 (section 4.2, figures 7 and 8), on Berkeley Function-Calling Leaderboard tools where they are there.
-Claim: compiling a structural tag over 500 tools never seen before takes at most a fiftieth of llguidance's time, also
-    with the first mask, and in Harmony's format; masks inside calls cost no more than the best peer's, on average and
-    in the tail, for each data set by itself; and as one schema 100 tools compile in half of llguidance's time.
-Refuted by: "ours / llguidance" of compiling 500 tools as a tag above 0.02, of 100 tools as a schema above 0.5, or
-    "ours / best peer" of masks above 1.
 
 One trial is one set of tools in one engine.  Every trial starts with empty caches, so that each set is fresh whatever
 ran before.  Data sets: `bfcl`, where the data folder has it; `made`, by a seeded generator; and

@@ -37,14 +37,14 @@ DEFAULT_LEDGER = Path("experiments.sqlite")
 
 @app.command("list")
 def list_all(as_json: AsJson = False) -> None:
-    """Every experiment: its source, its options, what is claimed, and what would refute it."""
+    """Every experiment: its source, its options, and what is claimed, with the bounds that refute it."""
     from rich.console import Console
 
     from experiments.registry import list_experiments
 
     if as_json:
         listed = [
-            {name: getattr(one, name) for name in ("name", "title", "source", "claim", "refuted_by", "options")}
+            {name: getattr(one, name) for name in ("name", "title", "source", "options")}
             | {"claims": [{"text": claim.text, "number": claim.what, "must be": claim.bound} for claim in one.claims]}
             for one in list_experiments()
         ]
@@ -53,7 +53,7 @@ def list_all(as_json: AsJson = False) -> None:
     console = Console()
     for found in list_experiments():
         console.print(f"[bold]{found.name}[/]  {found.title}.")
-        console.print(f"  source      {found.source}\n  claim       {found.claim}\n  refuted by  {found.refuted_by}")
+        console.print(f"  source      {found.source}", highlight=False)
         if found.options:
             told = ", ".join(f"{name}={_default(value)}" for name, value in found.options.items())
             console.print(f"  options     {told}", highlight=False, markup=False)
