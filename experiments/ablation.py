@@ -93,7 +93,7 @@ def options_at(name: str) -> dict[str, object]:
     changes: dict[str, object] = dict(BUDGETS)
     for at, step in enumerate(STEPS, start=1):
         # What an earlier step decided about the same switch stays.
-        changes = changes | step.on if at <= NAMES.index(name) else {**step.off, **changes}
+        changes = {**changes, **step.on} if at <= NAMES.index(name) else {**step.off, **changes}
     return changes
 
 

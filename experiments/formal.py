@@ -146,7 +146,7 @@ def _source(params: Params) -> tuple[Grammar, list[bytes]]:
             "regex": Grammar.from_regex,
             "lark": Grammar.from_lark,
         }
-        return read[found.language](found.text), [text.encode() for text in found.texts()]
+        return read[found.language](found.text), [text.encode() for text in found.texts]
     case = load_case(CaseName(params["file"], params["index"]))
     texts = [instance.text.encode() for instance in case.instances if instance.valid]
     try:

@@ -21,7 +21,7 @@ from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as COLOURS
 from experiments.grammar_set import ECMA_404, GRAMMARS, WrittenGrammar
-from experiments.measurement import FLOOR, VERDICTS, first_valid, measure, request_ns, rotate, samples, verdicts
+from experiments.measurement import VERDICTS, first_valid, measure, request_ns, rotate, samples, verdicts
 from experiments.pairs import request
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
@@ -51,7 +51,7 @@ def trial(params: Params) -> dict[str, Any]:
     written = ALL[params["grammar"]]
     engine = open_engine(params["engine"], params["vocabulary"])
     engine.forget()
-    texts = [(text, True) for text in written.texts()]
+    texts = [(text, True) for text in written.texts]
     measured = measure(engine, lambda: engine.compile_source(written.language, written.text), texts)
     return {"language": written.language, **measured}
 
@@ -96,7 +96,7 @@ def plot(trials: pd.DataFrame) -> go.Figure:
 
 
 def _took_all(trials: pd.DataFrame) -> Any:
-    ours = where(trials[trials["engine"] != FLOOR], engine=OURS).to_dict("records")
+    ours = where(trials, engine=OURS).to_dict("records")
     return share([row["compiled"] is True and all(one["accepted"] for one in row["cold"]) for row in ours], "grammars")
 
 

@@ -173,9 +173,9 @@ def _measure(engine: Ours, inputs: Sequence[Input], max_tokens: int) -> dict[str
             continue
         found["compile"].append(time.perf_counter_ns() - start)
         walks = [walk(constraint, text, engine.stop_token_ids, limit=max_tokens) for text in one.texts]
-        found["mask"].append([spent for each in walks for spent in each.mask_ns[: len(each.accept_ns)]])
-        found["accept"].append([spent for each in walks for spent in each.accept_ns])
-        found["taken"].append([each.taken for each in walks])
+        found["mask"].append([spent for each in walks for spent in each["mask_ns"][: len(each["accept_ns"])]])
+        found["accept"].append([spent for each in walks for spent in each["accept_ns"]])
+        found["taken"].append([each["taken"] for each in walks])
     return found
 
 
@@ -210,7 +210,7 @@ def _tools(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) ->
 def _grammars(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> Iterator[Input]:
     encode = datasets.open_tokenizer(vocabulary).encode
     for grammar in GRAMMARS.values():
-        texts = tuple(tuple(encode(text)) for text in grammar.texts())
+        texts = tuple(tuple(encode(text)) for text in grammar.texts)
         read = {"ebnf": Ours.compile_ebnf, "regex": Ours.compile_regex, "lark": Ours.compile_lark}[grammar.language]
         yield Input(lambda engine, read=read, text=grammar.text: read(engine, text), texts)  # type: ignore[misc]
 
