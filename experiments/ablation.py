@@ -1,14 +1,11 @@
 """What each mechanism of our engine is worth, switched on one after the other.
 
 Source: XGrammar-2, table 4 (its three mechanisms first), over MaskBench schemas.
-Claim: just-in-time masks cut preprocessing and cost time per mask, which the cross-grammar cache and repetition
-    compression win back; interned sets, differential masks, inlining and iteration counters then beat all of these.
-Refuted by: a step with which the schemas' preprocessing and masks together take no less than with the step before it.
 
-Every step is a real switch of `kernels_core.Options`; a step whose switch is not built yet is "not run", and the
-steps after it do without it.  One trial is one schema at one step.  A schema that goes past the budget of a step (of
-states, or of time) is refused there.  The first table keeps it, as a censored value: preprocessing took at least what
-was spent until it was refused.  The second has only the schemas that all steps took; its masks are of the same tokens.
+Every step is a real switch of `kernels_core.Options`.  One trial is one schema at one step.  A schema that goes past
+the budget of a step (of states, or of time) is refused there.  The first table keeps it, as a censored value:
+preprocessing took at least what was spent until it was refused.  The second has only the schemas that all steps took;
+its masks are of the same tokens.
 """
 
 from __future__ import annotations
@@ -29,13 +26,14 @@ from experiments.measurement import REFUSED, samples
 from experiments.pairs import Together, over, together
 from experiments.report import show
 from experiments.tails import describe
-from experiments.trial import NotRunError, Params
+from experiments.trial import Params
 from experiments.variants import CASE, by_variant, verdicts_of
 from kernels_core import Options
 
 __all__ = [
     "BASELINE",
     "CLAIMS",
+    "NAMES",
     "STEPS",
     "TABLES",
     "AblationStep",
@@ -43,7 +41,6 @@ __all__ = [
     "options_at",
     "plot",
     "trial",
-    "usable_steps",
 ]
 
 # By preset: schemas, and tokens of each instance.
@@ -59,8 +56,8 @@ class AblationStep:
     """A mechanism and the switch behind it: the values of `Options` that turn it off and on."""
 
     name: str
-    off: Mapping[str, Any]
-    on: Mapping[str, Any]
+    off: Mapping[str, object]
+    on: Mapping[str, object]
 
 
 BASELINE: Final = "baseline"
@@ -84,39 +81,19 @@ STEPS: Final = (
         "+ lazy lowering instead of lookahead", {"lazy_lowering": False}, {"lazy_lowering": True, "lookahead": False}
     ),
 )
+NAMES: Final = (BASELINE, *(step.name for step in STEPS))
 # Without these the baseline would not come to an end on some schemas.
 BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
 
 
-def usable_steps() -> dict[str, AblationStep]:
-    """The steps that the engine has switches for, by name, in order."""
-    found = {}
-    for step in STEPS:
-        try:
-            variants.options_with({**step.off})
-            variants.options_with({**step.on})
-        except NotRunError:
-            continue
-        found[step.name] = step
-    return found
-
-
-def options_at(name: str) -> dict[str, Any]:
+def options_at(name: str) -> dict[str, object]:
     """The options of a step, as changes to the default: what came before is on, what comes after is off."""
-    usable = usable_steps()
-    if name != BASELINE and name not in usable:
-        step = next((step for step in STEPS if step.name == name), None)
-        if step is None:
-            raise KeyError(f"no step {name!r}; known: {', '.join([BASELINE, *(step.name for step in STEPS)])}")
-        variants.options_with({**step.off, **step.on})  # raises, with the reason
-    changes: dict[str, Any] = dict(BUDGETS)
-    on = name != BASELINE
-    for step in usable.values():
-        if on:
-            changes |= step.on
-        else:  # what an earlier step decided about the same switch stays
-            changes = {**step.off, **changes}
-        on = on and step.name != name
+    if name not in NAMES:
+        raise KeyError(f"no step {name!r}; known: {', '.join(NAMES)}")
+    changes: dict[str, object] = dict(BUDGETS)
+    for at, step in enumerate(STEPS, start=1):
+        # What an earlier step decided about the same switch stays.
+        changes = {**changes, **step.on} if at <= NAMES.index(name) else {**step.off, **changes}
     return changes
 
 
@@ -129,8 +106,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     schemas, vocabulary = datasets.defaults(preset)
     cases = datasets.find_cases(schemas, limit or count)
     shared = {"vocabulary": vocabulary, "max_tokens": tokens}
-    names = [BASELINE, *(step.name for step in STEPS)]
-    return variants.grid_of("step", names, [BASELINE, *usable_steps()], cases, shared)
+    return variants.grid_of("step", NAMES, cases, shared)
 
 
 def trial(params: Params) -> dict[str, Any]:
@@ -141,7 +117,7 @@ def trial(params: Params) -> dict[str, Any]:
 
 def _censored(trials: pd.DataFrame) -> list[dict[str, object]]:
     """Preprocessing on all schemas that some step took; averages with censored values in them are lower bounds."""
-    steps = [step for step in (BASELINE, *(step.name for step in STEPS)) if (trials["step"] == step).any()]
+    steps = [step for step in NAMES if (trials["step"] == step).any()]
     all_steps = together(by_variant(trials, "step"), CASE, steps)
     tried = all_steps.by_any
     rows: list[dict[str, object]] = []
@@ -171,9 +147,8 @@ def _bounded(value: float, exact: bool, sign: str) -> str:
 
 def _ladder(trials: pd.DataFrame, *, common: bool = True) -> pd.DataFrame:
     times = samples(by_variant(trials, "step"), CASE, common=common)
-    steps = [BASELINE, *(step.name for step in STEPS)]
     rows: list[dict[str, object]] = []
-    for step in (step for step in steps if step in times["compile"] and step in times["mask"]):
+    for step in (step for step in NAMES if step in times["compile"] and step in times["mask"]):
         compiling, mask = describe(times["compile"][step]), describe(times["mask"][step])
         row: dict[str, object] = {"step": step, "compile": compiling["avg"] / 1000, "mask": mask["avg"]}
         row |= {"compile p90": compiling["p90"] / 1000, "mask p50": mask["p50"], "mask p99": mask["p99"]}
@@ -242,18 +217,13 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _times_less(after: str, what: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _times_less(after: str, what: str) -> Callable[[pd.DataFrame], Effect]:
     """The step before over the step `after`: "compile" over all schemas, refused ones censored; "mask" over tokens that
     both took; "both": preprocessing and all masks of the schemas that both took, together."""
-
-    def effect(trials: pd.DataFrame) -> Effect | None:
-        names = [BASELINE, *usable_steps()]
-        if after not in names:
-            return None
-        before, found = names[names.index(after) - 1], by_variant(trials, "step")
-        return over(found, CASE, before, after, "schemas", what=what, censored=what == "compile")
-
-    return effect
+    before = NAMES[NAMES.index(after) - 1]
+    return lambda trials: over(
+        by_variant(trials, "step"), CASE, before, after, "schemas", what=what, censored=what == "compile"
+    )
 
 
 CLAIMS: Final = (
@@ -278,10 +248,7 @@ CLAIMS: Final = (
         effect=_times_less("+ repetition compression", "compile"),
         at_least=1.05,
         paper="99.6 (table 4)",
-        differs=(
-            "The gain is that of few schemas with very large bounds, which a small sample hardly holds; "
-            "`growth` measures it by the bound."
-        ),
+        differs="The gain is that of few schemas with very large bounds, which a small sample hardly holds.",
     ),
     *(
         Claim(

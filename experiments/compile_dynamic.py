@@ -1,8 +1,6 @@
 """Compiling requests that always offer the same tools, and requests that choose theirs, in every engine.
 
 Source: XGrammar-2, figure 6 (average compile time of 100 requests, static and dynamic, 5, 20 and 50 tools).
-Claim: choosing tools anew costs our engine hardly more than offering the same, and it compiles both quicker than peers.
-Refuted by: dynamic requests that take twice as long as static ones, or a peer that compiles them quicker.
 
 One trial is one setting in one engine with empty caches: all requests of `reuse`, one after the other, as structural
 tags.  "Ours" remembers no whole grammar, so that a static request compiles as well; "ours, grammars remembered" is the

@@ -1,10 +1,6 @@
 """What a grammar of dispatching tags costs: written out as plain rules, and as TagDispatch.
 
 Source: XGrammar-2, table 2 (states and edges of the Aho-Corasick automaton, size of the EBNF, by number of tags).
-Claim: the plain grammar grows with the total length of the tags, while TagDispatch is one node a tag and its automaton
-    no larger than Aho and Corasick's; both mean the same.
-Refuted by: a text that one of the two grammars takes and the other refuses; an EBNF that does not grow as the number of
-    automaton states does; an automaton of TagDispatch with more states than Aho and Corasick's.
 
 The automaton is built here by the textbook (Aho and Corasick 1975): a trie of the tags and a failure link for every
 node but the root; the paper's edges are those of the trie and the failure links together.  The plain grammar has a rule

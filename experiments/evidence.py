@@ -34,9 +34,9 @@ HEADING: Final = f"""# The evidence on one page
 
 Made by `python -m workbench experiment pages` of what is recorded in `experiments/results/`; a test compares both.
 - **Rows** are tables and figures of *XGrammar-2: Efficient Dynamic Structured Generation Engine for Agentic LLMs*
-  (2026), of *XGrammar* (2024), of the post *XGrammar-2: Fast and Customizable Structured Generation for Tool Calling
-  and Agents*, and of a post about structured output pipelines. The *number* is judged; *ours* and *theirs* (the best
-  peer that was run, or what was published) are figures of one setting beside it.
+  (2026), of *XGrammar* (2024), and of the post *XGrammar-2: Fast and Customizable Structured Generation for Tool
+  Calling and Agents*. The *number* is judged; *ours* and *theirs* (the best peer that was run, or what was published)
+  are figures of one setting beside it.
 - **Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (without / with what the
   question names), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of this run.
 - **Verdicts** are about bounds that we set ourselves (`bounds.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the whole
@@ -278,13 +278,6 @@ ROWS: Final = (
         differs="no: SmolLM2 with 135 million parameters, greedy; the paper's are Llamas of 1 to 70 billion",
     ),
     Row(
-        "table 5",
-        "Right calls, with a grammar above without, no schema in the prompt",
-        "accuracy",
-        "right answers, constrained above unconstrained, percentage points",
-        differs="no: the demo model, two million parameters; measured on changes that were not committed",
-    ),
-    Row(
         "table 6",
         "Masks that differ from the definitions",
         "formal",
@@ -320,13 +313,6 @@ ROWS: Final = (
         "share of schemas compiled within 1 ms",
     ),
     Row(
-        "post, figure 1",
-        "Right answers, calls or not, with a structural tag above without",
-        "accuracy",
-        "right answers of all requests, structural tag above unconstrained, percentage points",
-        differs="no: the demo model; the post has four models",
-    ),
-    Row(
         "post, figure 2",
         "Compile 500 tools, ours / XGrammar",
         "scale",
@@ -334,13 +320,6 @@ ROWS: Final = (
         Cell("Tools in one grammar, medians over the sets", "compile, ms", "ms", {"tools": "500"}),
         "xgrammar",
         differs="the post's tools are not told; BFCL's here",
-    ),
-    Row(
-        "post, repetition",
-        "Compile an array with a large bound, copies / repetition compression",
-        "growth",
-        "compile at the largest bound measured in both, copies / compression",
-        differs="no: arrays of one kind; the gain grows with the bound without end",
     ),
     Row(
         "XGrammar, figure 1",
@@ -363,30 +342,6 @@ ROWS: Final = (
         "serving on a GPU",
         "time per token at the largest batch, closed loop, ours / free",
         differs="no: our own loop along given texts",
-    ),
-    Row(
-        "pipelines, table 1",
-        "Masks of a text, made ahead / scanned",
-        "pipeline",
-        "masks of a text, ahead / scan",
-        Cell("The staircase, means of a request", "mask of a token, us", "us"),
-        "scan",
-        "ahead",
-        "step",
-        differs="no: our scan walks a trie in compiled code, the post's decodes every token in Python",
-    ),
-    Row(
-        "pipelines",
-        "States, minimised / as they are",
-        "pipeline",
-        "states, minimised / as they are",
-        differs="no: ours are made from subsets and many are merged before",
-    ),
-    Row(
-        "pipelines",
-        "Compile, second request / first",
-        "pipeline",
-        "compile, second request / first",
     ),
 )
 

@@ -1,8 +1,6 @@
 """The paper's three mechanisms in all eight combinations: just-in-time masks, cross-grammar cache, compression.
 
 Source: XGrammar-2, table 4, which switches them on one after the other.
-Claim: whatever the other two do, a cold request (compiling, all masks and accepts of one text) takes less with each.
-Refuted by: a mechanism with which requests take as long on average over the combinations of the other two.
 
 One trial is one combination, once through all schemas of the sample, with an engine of its own, so that the cache
 finds what the schemas before had in common.  All else is as in the baseline of `ablation`.  The sample is stratified:
@@ -25,19 +23,20 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from experiments import ablation, datasets, variants
+from experiments import ablation, datasets
 from experiments.claims import FEWEST, Claim, Effect
 from experiments.columns import Column, Table
 from experiments.datasets import CaseName, find_cases, load_case
 from experiments.measurement import first_valid, measure, request_ns
 from experiments.trial import Params
+from kernels_core import Options
 from workbench.comparing.ablating import FIRST, MECHANISMS
 from workbench.comparing.factorial import contrasts, subsets
 from workbench.peers.ours import Ours
 
 __all__ = ["CLAIMS", "FACTORS", "TABLES", "grid", "options_of", "plot", "sample", "trial"]
 
-FACTORS: Final[Mapping[str, tuple[str, Mapping[bool, Any]]]] = {
+FACTORS: Final[Mapping[str, tuple[str, Mapping[bool, Mapping[str, object]]]]] = {
     name: (MECHANISMS[name][0], {False: step.off, True: step.on})
     for name, step in zip(FIRST, ablation.STEPS[: len(FIRST)], strict=True)
 }
@@ -82,9 +81,9 @@ def sample(files: Sequence[str], each: int) -> list[list[Any]]:
     return chosen
 
 
-def options_of(params: Params) -> dict[str, Any]:
+def options_of(params: Params) -> dict[str, object]:
     """The options of a combination, as changes to the default."""
-    changes = dict(ablation.options_at(ablation.BASELINE))
+    changes = ablation.options_at(ablation.BASELINE)
     for name, (_, switch) in FACTORS.items():
         changes |= switch[params[name]]
     return changes
@@ -92,7 +91,7 @@ def options_of(params: Params) -> dict[str, Any]:
 
 def trial(params: Params) -> dict[str, Any]:
     """All schemas at one combination: `compile_ns`, `request_ns` and `refused` of each, in the order of `schemas`."""
-    engine = Ours(datasets.open_tokenizer(params["vocabulary"]), variants.options_with(options_of(params)))
+    engine = Ours(datasets.open_tokenizer(params["vocabulary"]), Options.laboratory(**options_of(params)))
     engine.compile_ebnf('root ::= "warm up"').fill()
     found: dict[str, list[Any]] = {"compile_ns": [], "request_ns": [], "refused": []}
     for file, index, _ in params["schemas"]:

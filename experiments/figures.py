@@ -1,20 +1,32 @@
 """What all figures have in common: one colour for each engine, bars and lines of a table, labels of logarithmic axes.
 
-Read on: `running.py`, which gives every figure its title, `page.py`, which shows them.
+Their files are drawn by the same plotly in a headless Chromium.
+
+Read on: `running.py`, which gives every figure its title.
 """
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
 
 from experiments.columns import Table
+from experiments.trial import NotRunError
+from workbench.cli.doctor import find_chromium
 
-__all__ = ["BLUE", "ENGINES", "GREEN", "RED", "YELLOW", "Draw", "bars", "label_decades", "lines"]
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+__all__ = ["BLUE", "ENGINES", "GREEN", "RED", "YELLOW", "Draw", "bars", "label_decades", "lines", "write_figures"]
 
 ENGINES: Final[Mapping[str, str]] = {
     "ours": "#2f6db5",
@@ -28,6 +40,7 @@ ENGINES: Final[Mapping[str, str]] = {
 }
 """Colours of the engines that are compared, the same in every figure."""
 BLUE, RED, GREEN, YELLOW = "#2f6db5", "#b5402f", "#2f8f5b", "#c79a00"
+SIZE: Final = (900, 520)
 FEWEST: Final = 1.5  # decades of an axis below which the places in between need labels, too
 
 Draw = Callable[[pd.DataFrame], go.Figure]
@@ -99,3 +112,40 @@ def label_decades(figure: go.Figure) -> None:
         values = values[np.isfinite(values) & (values > 0)]
         if values.size and np.log10(values.max() / values.min()) >= FEWEST:
             axis.dtick = 1
+
+
+def write_figures(figures: Mapping[str, go.Figure], folder: Path) -> list[Path]:
+    """Each figure as `NAME.svg` in `folder`; `NotRunError` without Playwright or a Chromium."""
+    chromium = find_chromium()
+    if chromium is None:
+        raise NotRunError("no Chromium to draw figures with")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise NotRunError("no Playwright: pip install '.[test]'") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        try:
+            tab = browser.new_page()
+            tab.set_content("<div id=figure></div>")
+            tab.add_script_tag(content=get_plotlyjs())
+            for name, figure in figures.items():
+                path = folder / (re.sub(r"\W+", "-", name.lower()) + ".svg")
+                path.write_bytes(_svg(tab, figure))
+                written.append(path)
+        finally:
+            browser.close()
+    return written
+
+
+def _svg(tab: Page, figure: go.Figure) -> bytes:
+    width, height = SIZE
+    height = max(height, int(figure.layout.height or 0))
+    options = {"format": "svg", "width": width, "height": height}
+    url = tab.evaluate(
+        "async ([figure, options]) => Plotly.toImage(JSON.parse(figure), options)", [figure.to_json(), options]
+    )
+    head, _, data = str(url).partition(",")
+    return b64decode(data) if head.endswith(";base64") else unquote(data).encode()

@@ -1,9 +1,6 @@
 """The paper's definitions, checked: accepted, rejected and uncertain tokens, and the mask that they add up to.
 
 Source: XGrammar-2, table 6 (formal definitions of the Earley parser and of masks with a cache).
-Claim: at every scannable state the engine's accepted, rejected and uncertain tokens are those of the definitions, an
-    uncertain token is allowed exactly where the definitions allow it, and the three steps of the table give the mask.
-Refuted by: a single token at a single state in another set than brute force puts it, or a mask with another token.
 
 Brute force is `table6.py`: Earley's three rules over the rule automata, item by item, token by token, with no code of
 the engine.  The automata themselves are the engine's: that they mean the grammar is what the tests compare with another
@@ -149,7 +146,7 @@ def _source(params: Params) -> tuple[Grammar, list[bytes]]:
             "regex": Grammar.from_regex,
             "lark": Grammar.from_lark,
         }
-        return read[found.language](found.text), [text.encode() for text in found.texts()]
+        return read[found.language](found.text), [text.encode() for text in found.texts]
     case = load_case(CaseName(params["file"], params["index"]))
     texts = [instance.text.encode() for instance in case.instances if instance.valid]
     try:

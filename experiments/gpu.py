@@ -1,10 +1,6 @@
 """What a mask costs on a GPU: steps of an 8B shape with masks beside the same steps without, and the kernels alone.
 
 Source: XGrammar-2 (section 4.3, end to end, on a GPU).
-Claim: with masks that stay on the device a token costs at most 1 % more than a free one at batch 1, 16 and 128, and at
-    most a third of what the best peer adds; once masks are known a step sends at most a thousandth of rows of bits.
-Refuted by: "ours" above 1 % of the free engine's step in one setting, above a third of the best peer's addition, or
-    more bytes than that in one warm step.
 
 The model has the shape of Llama 3.1 8B, a vocabulary of 131,072 ids and random weights, in bfloat16; texts are given
 (`replay.py`), and all engines take each step one after the other, in turn.  A pass of the model is one CUDA graph, for

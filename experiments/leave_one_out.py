@@ -1,10 +1,6 @@
 """What each mechanism of our engine buys, by leaving it out of the whole engine.
 
 Source: none; the ladder of XGrammar-2, table 4 (`ablation`), depends on the order in which mechanisms are switched on.
-Claim: every mechanism that is kept makes compiling, masks and accepting together, or the slowest masks quicker by 5 %
-    at least, on schemas, on 500 tools or on grammars of other languages, with one of two vocabularies.
-Refuted by: a mechanism whose greatest gain in the first table is below 1.05, or within what leaving nothing out shows
-    at the same place.
 
 One trial is one mechanism, one vocabulary and one repetition: two processes, forked one after the other from one that
 has compiled nothing yet, run all inputs in the same order, one with everything on and one without the mechanism.  So
@@ -36,7 +32,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from experiments import datasets, variants
+from experiments import datasets
 from experiments.claims import FEWEST, Claim, Effect, worst
 from experiments.columns import Column, Table
 from experiments.grammar_set import GRAMMARS
@@ -114,7 +110,7 @@ def trial(params: Params) -> dict[str, Any]:
     def run(side: str) -> dict[str, Any]:
         out = mechanism if side == SIDES[1] else find_mechanism(NOTHING)
         with out.left_out(), quiet():
-            engine = Ours(tokenizer, variants.options_with({**BUDGETS, **out.options}))
+            engine = Ours(tokenizer, Options.laboratory(**BUDGETS, **out.options))
             for warm in _WARM_UP:
                 warm(engine).fill()
             return {name: _measure(engine, inputs, params["max_tokens"]) for name, inputs in work.items()}
@@ -177,9 +173,9 @@ def _measure(engine: Ours, inputs: Sequence[Input], max_tokens: int) -> dict[str
             continue
         found["compile"].append(time.perf_counter_ns() - start)
         walks = [walk(constraint, text, engine.stop_token_ids, limit=max_tokens) for text in one.texts]
-        found["mask"].append([spent for each in walks for spent in each.mask_ns[: len(each.accept_ns)]])
-        found["accept"].append([spent for each in walks for spent in each.accept_ns])
-        found["taken"].append([each.taken for each in walks])
+        found["mask"].append([spent for each in walks for spent in each["mask_ns"][: len(each["accept_ns"])]])
+        found["accept"].append([spent for each in walks for spent in each["accept_ns"]])
+        found["taken"].append([each["taken"] for each in walks])
     return found
 
 
@@ -214,7 +210,7 @@ def _tools(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) ->
 def _grammars(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> Iterator[Input]:
     encode = datasets.open_tokenizer(vocabulary).encode
     for grammar in GRAMMARS.values():
-        texts = tuple(tuple(encode(text)) for text in grammar.texts())
+        texts = tuple(tuple(encode(text)) for text in grammar.texts)
         read = {"ebnf": Ours.compile_ebnf, "regex": Ours.compile_regex, "lark": Ours.compile_lark}[grammar.language]
         yield Input(lambda engine, read=read, text=grammar.text: read(engine, text), texts)  # type: ignore[misc]
 

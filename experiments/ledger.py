@@ -13,13 +13,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pandas as pd
 
 from experiments.trial import Params, Status, Trial
 
-__all__ = ["DEFAULT_LEDGER", "Ledger", "LedgerError", "Merged", "canonical_json", "params_hash"]
+__all__ = ["DEFAULT_LEDGER", "Ledger", "LedgerError", "canonical_json", "params_hash"]
 
 DEFAULT_LEDGER: Final = Path("experiments.sqlite")
 LAYOUT: Final = 1  # PRAGMA user_version of the files this module writes
@@ -56,19 +56,6 @@ TRIAL_COLUMNS: Final = (
     "machine",
 )  # fmt: skip
 PLACES: Final = ", ".join("?" * len(TRIAL_COLUMNS))
-RANK: Final[Mapping[str, int]] = {"not run": 0, "error": 1, "ok": 2}
-
-
-class Merged(NamedTuple):
-    """How many trials of another ledger are new here, took the place of worse ones, and were left where they are.
-
-    unlike: of those that both hold, how many failed in one and went well in the other: their failure is not kept.
-    """
-
-    added: int
-    replaced: int
-    left: int
-    unlike: int
 
 
 class LedgerError(RuntimeError):
@@ -179,46 +166,6 @@ class Ledger:
                 return self._db.execute("DELETE FROM trial WHERE sweep = ?", (sweep,)).rowcount
             pairs = [(sweep, key) for key in hashes]
             return self._db.executemany("DELETE FROM trial WHERE sweep = ? AND params_hash = ?", pairs).rowcount
-
-    def merge(self, path: str | Path) -> Merged:
-        """Take over what another ledger holds; that file stays as it is.
-
-        Of a trial that both hold, the one that went better stays ("ok" before "error" before "not run"), of equal ones
-        this ledger's.  A run is taken over where this ledger has none of that section.
-        `LedgerError` when `path` is no ledger, or this one.
-        """
-        path = Path(path)
-        if not path.is_file():
-            raise LedgerError(f"no ledger {path}")
-        if path.resolve() == self.path.resolve():
-            raise LedgerError(f"{path} cannot be merged with itself")
-        with Ledger(path) as other:
-            machines, trials, runs = other.contents()
-        known = {
-            (sweep, key): status
-            for sweep, key, status in self._db.execute("SELECT sweep, params_hash, status FROM trial")
-        }
-        added = replaced = unlike = 0
-        with self._db:
-            self._db.executemany("INSERT OR IGNORE INTO machine VALUES (?, ?)", machines)
-            for row in trials:
-                sweep, key, status = row[0], row[1], row[4]
-                ours = known.get((sweep, key))
-                unlike += {ours, status} == {"ok", "error"}
-                if ours is not None and RANK[ours] >= RANK[status]:
-                    continue
-                self._db.execute(f"INSERT OR REPLACE INTO trial ({', '.join(TRIAL_COLUMNS)}) VALUES ({PLACES})", row)
-                added, replaced = added + (ours is None), replaced + (ours is not None)
-            self._db.executemany("INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?)", runs)
-        return Merged(added, replaced, len(trials) - added - replaced, unlike)
-
-    def contents(self) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]], list[tuple[str, str, str, str]]]:
-        """All machines, trials (`TRIAL_COLUMNS`) and runs, as they are in the file."""
-        return (
-            self._db.execute("SELECT digest, description FROM machine").fetchall(),
-            self._db.execute(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trial ORDER BY id").fetchall(),
-            self._db.execute("SELECT section, sweep, command, keys FROM run").fetchall(),
-        )
 
     # -- reading --------------------------------------------------------------------------------------------------
 

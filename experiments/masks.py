@@ -1,9 +1,6 @@
 """Masks, accepting and compiling over JSON Schemas, against the installed peers.
 
 Source: MaskBench (Generating Structured Outputs from Language Models, arXiv:2501.10868) and XGrammar-2, figure 11.
-Claim: over a whole collection of schemas, first visits included, our masks take at most a tenth of the best peer's
-    time on average and in the tail, compiling at most a third, and most schemas compile within a millisecond.
-Refuted by: a ratio "ours / best peer" of the common subset above 0.1 for masks or above 0.33 for compiling.
 
 One trial is one schema in one engine.  The engines take turns of one or several schemas, in an order that rotates, and
 one process runs everything, so that all engines see the same machine.  A trial compiles the schema, walks
@@ -14,8 +11,8 @@ accept are not one interval, engines are compared on the same tokens (the common
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -28,11 +25,10 @@ from experiments.datasets import CaseName, find_cases, load_case
 from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
 from experiments.measurement import (
-    FLOOR,
     MISTAKES,
     VERDICTS,
+    Measured,
     measure,
-    measure_floor,
     mistakes,
     rotate,
     samples,
@@ -90,7 +86,7 @@ def grid_of(
     in_use: bool = False,
     turn: int = 1,
 ) -> list[Params]:
-    """The trials for `cases`, after one that measures the floor.
+    """The trials for `cases`.
 
     turn: how many schemas an engine takes before the next engine takes the same ones.  With 1 every schema finds an
     engine driven out of the machine's caches and page tables by the others (a compile of theirs may take seconds); with
@@ -98,7 +94,7 @@ def grid_of(
     """
     shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "max_tokens": max_tokens}
     shared |= ({"in_use": True} if in_use else {}) | ({"turn": turn} if turn > 1 else {})
-    trials: list[Params] = [{"engine": FLOOR, "file": "", "index": 0} | shared]
+    trials: list[Params] = []
     for number, start in enumerate(range(0, len(cases), turn)):
         for engine in rotate(engines, number):
             trials += [
@@ -108,10 +104,8 @@ def grid_of(
     return trials
 
 
-def trial(params: Params) -> dict[str, Any]:
-    """One schema in one engine (`measurement.measure`), or the floor."""
-    if params["engine"] == FLOOR:
-        return measure_floor(params["vocabulary"])
+def trial(params: Params) -> dict[str, object]:
+    """One schema in one engine (`measurement.measure`)."""
     engine = open_engine(params["engine"], params["vocabulary"])
     case = load_case(CaseName(params["file"], params["index"]))
     texts = [(instance.text, instance.valid) for instance in case.instances]
@@ -122,7 +116,7 @@ def trial(params: Params) -> dict[str, Any]:
         max_tokens=params["max_tokens"],
         in_use=params.get("in_use", False),
     )
-    return {"id": case.id} | measured
+    return {"id": case.id, **measured}
 
 
 def _times(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -186,11 +180,11 @@ def _compiled(trials: pd.DataFrame, accepted: bool) -> list[bool]:
     return [_is_wrong(row, accepted) for row in rows if row["compiled"] and _is_judged(row)]
 
 
-def _is_judged(row: Mapping[str, Any]) -> bool:
+def _is_judged(row: Measured) -> bool:
     return all(not one["cut"] and one["failure"] is None for one in row["cold"])
 
 
-def _is_wrong(row: Mapping[str, Any], accepted: bool) -> bool:
+def _is_wrong(row: Measured, accepted: bool) -> bool:
     """Whether it accepts an invalid text, or refuses a valid one."""
     return any(one["accepted"] == accepted != right for right, one in zip(row["valid"], row["cold"], strict=True))
 
@@ -198,7 +192,7 @@ def _is_wrong(row: Mapping[str, Any], accepted: bool) -> bool:
 def _right_beside_peers(trials: pd.DataFrame) -> Effect | None:
     """Percentage points of all schemas that ours takes and judges rightly, above the best peer's."""
     right: dict[str, dict[object, bool]] = {}
-    for row in trials[trials["engine"] != FLOOR].to_dict("records"):
+    for row in trials.to_dict("records"):
         taken = row["compiled"] is True and _is_judged(row) and not _is_wrong(row, True) and not _is_wrong(row, False)
         right.setdefault(row["engine"], {})[tuple(row[key] for key in CASE)] = taken
     if OURS not in right or len(right) < 2:

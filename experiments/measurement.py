@@ -7,28 +7,26 @@ was right.  Used by `masks.py` and `tools.py`; the stepping itself is in `walk.p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from experiments import datasets
 from experiments.columns import Column, finished
 from experiments.tails import ENGINE
-from experiments.walk import clock_floor, copy_floor, quiet, walk
+from experiments.walk import Walk, quiet, walk
 from workbench.peers.base import Constraint, Engine, RefusedError
 
 __all__ = [
-    "FLOOR",
     "METRICS",
     "MISTAKES",
     "REFUSED",
     "VERDICTS",
+    "Measured",
     "first_valid",
     "measure",
-    "measure_floor",
     "mistakes",
     "request_ns",
     "rotate",
@@ -38,8 +36,6 @@ __all__ = [
 
 REPEAT: Final = "repeat"
 """The parameter that tells one pass over the grid from another (`registry.repeated`); the first has none."""
-FLOOR: Final = "floor"
-"""Instead of an engine: the cost of reading the clock, and of copying one mask."""
 METRICS: Final = (
     "request",
     "compile",
@@ -90,11 +86,18 @@ def rotate(engines: Sequence[str], number: int) -> list[str]:
     return [*engines[turn:], *engines[:turn]]
 
 
-def measure_floor(vocabulary: str) -> dict[str, Any]:
-    """The trial of `FLOOR`."""
-    with quiet():
-        size = datasets.open_tokenizer(vocabulary).vocab_size
-        return {"clock_ns": clock_floor(), "copy_ns": copy_floor(size)}
+class Measured(TypedDict):
+    """The metrics of one input in one engine; without `refusal` where it was taken, without what stands below it where
+    it was not.  `cold`, `warm`: the two passes over all texts, in order.  `valid`: which texts the input allows."""
+
+    version: str
+    valid: list[bool]
+    compiled: bool
+    compile_ns: int
+    refusal: NotRequired[str]
+    first_mask_ns: NotRequired[int | None]
+    cold: NotRequired[list[Walk]]
+    warm: NotRequired[list[Walk]]
 
 
 def measure(
@@ -104,17 +107,15 @@ def measure(
     *,
     max_tokens: int | None = None,
     in_use: bool = False,
-) -> dict[str, Any]:
-    """One input in one engine; the metrics of a trial.
+) -> Measured:
+    """One input in one engine.
 
     texts: with whether the input allows them.  max_tokens: walk no more of each.
     in_use: before anything is timed the engine compiles something small and makes a mask of it, so that what other
     engines did meanwhile (seconds, some of them) has not driven it from the machine's caches.
-    Returns `compiled` False, `compile_ns` and `refusal` where the engine refuses the input; else `compile_ns`,
-    `first_mask_ns` and the two passes over all texts, `cold` and `warm`: lists of `Walk.to_dict()`, in order.
     """
     tokens = [engine.tokenizer.encode(text) for text, _ in texts]
-    about = {"version": engine.version, "valid": [valid for _, valid in texts]}
+    valid = [right for _, right in texts]
     with quiet():
         if in_use:
             small = engine.compile_schema(SMALL_SCHEMA)  # kept, since `fill` may know its row by its address alone
@@ -124,29 +125,34 @@ def measure(
             constraint = compile_input()
         except RefusedError as error:
             spent = time.perf_counter_ns() - start
-            return about | {"compiled": False, "compile_ns": spent, "refusal": str(error)[:300]}
+            refusal = str(error)[:300]
+            return Measured(version=engine.version, valid=valid, compiled=False, compile_ns=spent, refusal=refusal)
         spent = time.perf_counter_ns() - start
         seen: set[int] = set()
         # Without texts the first mask is asked for all the same, for the time to it.
-        passes = [
-            [
-                walk(constraint, text, engine.stop_token_ids, seen=seen, limit=max_tokens).to_dict()
-                for text in pass_texts
-            ]
+        cold, warm = (
+            [walk(constraint, text, engine.stop_token_ids, seen=seen, limit=max_tokens) for text in pass_texts]
             for pass_texts in (tokens or [[]], tokens)
-        ]
-    first = passes[0][0]["mask_ns"][:1]
-    times = {"compile_ns": spent, "first_mask_ns": first[0] if first else None}
-    return about | times | {"compiled": True, "cold": passes[0] if tokens else [], "warm": passes[1]}
+        )
+    first = cold[0]["mask_ns"][:1]
+    return Measured(
+        version=engine.version,
+        valid=valid,
+        compiled=True,
+        compile_ns=spent,
+        first_mask_ns=first[0] if first else None,
+        cold=cold if tokens else [],
+        warm=warm,
+    )
 
 
-def first_valid(row: Mapping[str, Any]) -> int | None:
+def first_valid(row: Measured) -> int | None:
     """The place of the first text that the input allows and the engine read to its end."""
     pairs = enumerate(zip(row["valid"], row["cold"], strict=bool(row["cold"])))
     return next((at for at, (valid, one) in pairs if valid and one["accepted"]), None)
 
 
-def request_ns(row: Mapping[str, Any], text: int) -> int:
+def request_ns(row: Measured, text: int) -> int:
     """What a request costs that writes one text, cold: compiling, and all its masks and accepts."""
     one = row["cold"][text]
     return int(row["compile_ns"] + sum(one["mask_ns"]) + sum(one["accept_ns"]))
@@ -190,15 +196,10 @@ def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[s
                 # All that a token costs, whichever of the two an engine does its work in.
                 both = zip(times[:accepts], cold["accept_ns"], strict=False)
                 found["mask + accept"][engine] += (mask + accept for mask, accept in both)
-    arrays = {
+    return {
         metric: {engine: np.asarray(times, dtype=np.int64) for engine, times in by_engine.items() if times}
         for metric, by_engine in found.items()
     }
-    floor = finished(frame[frame["engine"] == FLOOR])
-    if len(floor):
-        arrays["numpy copies one mask"] = {FLOOR: np.asarray(floor["copy_ns"].iloc[0], dtype=np.int64)}
-        arrays["reading the clock"] = {FLOOR: np.asarray(floor["clock_ns"].iloc[0], dtype=np.int64)}
-    return arrays
 
 
 def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
@@ -207,7 +208,7 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     Mask and accept disagree as `walk.py` says.
     """
     rows = []
-    for engine, group in frame[frame["engine"] != FLOOR].groupby("engine", sort=False):
+    for engine, group in frame.groupby("engine", sort=False):
         done = finished(group).to_dict("records")
         compiled = [row for row in done if row["compiled"]]
         counts = pd.DataFrame([_count(row["valid"], row["cold"]) for row in compiled], columns=list(COUNTS))
@@ -229,8 +230,8 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
 
 def mistakes(frame: pd.DataFrame, keys: Sequence[str], most: int = 20) -> pd.DataFrame:
     """The first `most` wrong verdicts: engine, input, number of the text, what it is, how many tokens were taken."""
-    rows: list[dict[str, Any]] = []
-    done = finished(frame[frame["engine"] != FLOOR])
+    rows: list[dict[str, object]] = []
+    done = finished(frame)
     for row in done.to_dict("records"):
         if not row["compiled"]:
             continue
@@ -242,11 +243,11 @@ def mistakes(frame: pd.DataFrame, keys: Sequence[str], most: int = 20) -> pd.Dat
     return pd.DataFrame(rows[:most], columns=["engine", *keys, "text", "verdict", "taken"])
 
 
-def _judged(one: Mapping[str, Any]) -> bool:
+def _judged(one: Walk) -> bool:
     return not one["cut"] and one["failure"] is None
 
 
-def _count(valid: Sequence[bool], cold: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _count(valid: Sequence[bool], cold: Sequence[Walk]) -> dict[str, int]:
     count = dict.fromkeys(COUNTS, 0)
     for right, one in zip(valid, cold, strict=True):
         judged = _judged(one)
@@ -260,10 +261,10 @@ def _count(valid: Sequence[bool], cold: Sequence[Mapping[str, Any]]) -> dict[str
     return count
 
 
-def _compiled(frame: pd.DataFrame, keys: Sequence[str]) -> dict[str, dict[Case, dict[str, Any]]]:
+def _compiled(frame: pd.DataFrame, keys: Sequence[str]) -> dict[str, dict[Case, Measured]]:
     """Rows of compiled inputs by engine and input."""
-    found: dict[str, dict[Case, dict[str, Any]]] = {}
-    done = finished(frame[frame["engine"] != FLOOR])
+    found: dict[str, dict[Case, Measured]] = {}
+    done = finished(frame)
     for row in done.to_dict("records"):
         cases = found.setdefault(str(row["engine"]), {})
         if row["compiled"] is True:
@@ -271,10 +272,7 @@ def _compiled(frame: pd.DataFrame, keys: Sequence[str]) -> dict[str, dict[Case, 
     return found
 
 
-def _whole(row: Mapping[Any, Any]) -> dict[str, Any]:
+def _whole(row: Measured) -> Measured:
     """A row as it was recorded: a column with gaps turns whole numbers into floating ones, and None into NaN."""
     first = row["first_mask_ns"]
-    whole = {str(key): value for key, value in row.items()}
-    whole["compile_ns"] = int(row["compile_ns"])
-    whole["first_mask_ns"] = None if pd.isna(first) else int(first)
-    return whole
+    return {**row, "compile_ns": int(row["compile_ns"]), "first_mask_ns": None if pd.isna(first) else int(first or 0)}

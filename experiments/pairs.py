@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ import pandas as pd
 
 from experiments.claims import Effect, ratio
 from experiments.columns import finished
-from experiments.measurement import FLOOR, first_valid, request_ns
+from experiments.measurement import Measured, first_valid, request_ns
 from experiments.tails import OURS, quantile
 
 __all__ = ["Pooled", "Together", "best_peer", "over", "request", "together"]
@@ -64,9 +63,9 @@ def together(frame: pd.DataFrame, keys: Sequence[str], engines: Sequence[str] | 
 
     Repetitions (a column `repeat`) of one input count as one: the least time of each call.
     """
-    done = finished(frame[frame["engine"] != FLOOR])
+    done = finished(frame)
     names = list(engines or done["engine"].unique())
-    rows: dict[str, dict[tuple[object, ...], list[dict[str, Any]]]] = {name: {} for name in names}
+    rows: dict[str, dict[tuple[object, ...], list[Measured]]] = {name: {} for name in names}
     for row in done.to_dict("records"):
         if row["engine"] in rows:
             rows[row["engine"]].setdefault(tuple(row[key] for key in keys), []).append(row)
@@ -87,12 +86,12 @@ def together(frame: pd.DataFrame, keys: Sequence[str], engines: Sequence[str] | 
     return Together(compiled, took, mask)
 
 
-def _shared(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+def _shared(rows: Sequence[Measured]) -> list[int]:
     """How many masks of each text everybody made."""
     return [min(len(one["mask_ns"]) for one in walks) for walks in zip(*(row["cold"] for row in rows), strict=True)]
 
 
-def _masks(rows: Sequence[Mapping[str, Any]], shared: Sequence[int]) -> Times:
+def _masks(rows: Sequence[Measured], shared: Sequence[int]) -> Times:
     if not shared:
         return np.empty(0)
     each = [
@@ -159,7 +158,7 @@ def request(frame: pd.DataFrame, keys: Sequence[str], unit: str, share: float | 
     engines took and whose text all of them read to the end.  None where ours or all peers are missing.
     """
     spent: dict[str, dict[tuple[object, ...], float]] = {}
-    for row in finished(frame[frame["engine"] != FLOOR]).to_dict("records"):
+    for row in finished(frame).to_dict("records"):
         if row["compiled"] is True and (at := first_valid(row)) is not None:
             known, case = spent.setdefault(str(row["engine"]), {}), (at, *(row[key] for key in keys))
             took = request_ns(row, at) / 1e3

@@ -1,9 +1,6 @@
 """From a key to all panels painted: how long a step of the desk takes in a real JupyterLab.
 
 Source: design of the workbench, the table of what a newcomer saw (tiny grammar to 1,000 states).
-Claim: a token step is painted in all panels in sight within 60 ms (median) and 120 ms (90 % of steps), whatever the
-    grammar; a place that was seen before is never slower than a new one.
-Refuted by: a case of the table whose median is above 60 ms or whose 90 % quantile is above 120 ms.
 
 One trial is one case: JupyterLab, a headless Chromium of 1440 x 900, one notebook with the panel (or two that follow
 each other), the arrow keys pressed through a text once forward (places never seen), once back (places seen), with a

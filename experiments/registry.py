@@ -1,7 +1,7 @@
 """The catalogue of experiments.
 
 An experiment is a module that declares
-- a docstring: a first line that says what it is, and the lines `Source:` (table and paper), `Claim:`, `Refuted by:`;
+- a docstring: a first line that says what it is, and a line `Source:` (table and paper);
 - `grid(preset) -> list[Params]` for each of `PRESETS`: the trials, as JSON values by name.  "smoke" is seconds, to see
   that it runs; "quick" is minutes, to see what comes out; "full" is everything.  More parameters are options, which
   `experiment run NAME --set OPTION=VALUE` sets; where trials go through schemas, `limit` is how many of them;
@@ -47,12 +47,10 @@ __all__ = [
 
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final = (
-    "ablation", "accuracy", "compile-dynamic", "dispatch-size", "factorial", "formal", "gpu", "grammars", "growth",
-    "leave-one-out", "masks", "panel-latency", "parsers", "pipeline", "reuse", "scale", "service", "serving", "soak",
-    "tax", "tools",
+    "ablation", "compile-dynamic", "dispatch-size", "factorial", "formal", "gpu", "grammars", "leave-one-out", "masks",
+    "panel-latency", "parsers", "reuse", "scale", "service", "serving", "tax", "tools",
 )  # fmt: skip
 """The module of each has its name, with underscores."""
-STATEMENTS: Final = ("Source", "Claim", "Refuted by")
 
 
 class ExperimentModule(Protocol):
@@ -74,8 +72,6 @@ class Experiment:
     module: ExperimentModule
     title: str
     source: str
-    claim: str
-    refuted_by: str
 
     @property
     def options(self) -> dict[str, Any]:
@@ -121,12 +117,12 @@ class Experiment:
         if not claims or not all(isinstance(claim, Claim) for claim in claims):
             missing.append("CLAIMS")
         text = module.__doc__ or ""
-        said = {word: _statement(text, word) for word in STATEMENTS}
-        missing += [f"line {word + ':'!r} in its docstring" for word, sentence in said.items() if not sentence]
+        said = re.search(r"^Source:\s*(.+(?:\n[ \t]+.+)*)", text, re.MULTILINE)  # it may go on over indented lines
+        missing += [] if said else ["line 'Source:' in its docstring"]
         if missing:
             raise TypeError(f"{module.__name__} is no experiment: it has no {', no '.join(missing)}")
         title = text.strip().splitlines()[0].rstrip(".")
-        return cls(name, cast(ExperimentModule, module), title, said["Source"], said["Claim"], said["Refuted by"])
+        return cls(name, cast(ExperimentModule, module), title, " ".join(said[1].split()) if said else "")
 
 
 def find_experiment(name: str) -> Experiment:
@@ -165,9 +161,3 @@ def _read_option(text: str, default: Any, kind: str) -> Any:
     if isinstance(default, str) or "str" in kind:
         return text
     return int(text) if default is None or isinstance(default, int) else float(text)
-
-
-def _statement(text: str, word: str) -> str:
-    """The sentence after `word:`, which may go on over indented lines."""
-    found = re.search(rf"^{word}:\s*(.+(?:\n[ \t]+.+)*)", text, re.MULTILINE)
-    return " ".join(found[1].split()) if found else ""

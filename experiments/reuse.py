@@ -1,8 +1,6 @@
 """How much of a request's grammar was there before: whole grammars, and the structures they are made of.
 
 Source: XGrammar-2, table 1 and figure 6: 100 requests over a pool of 100 tools.
-Claim: when requests choose their tools, whole grammars hardly ever come again, but about half of the substructures do.
-Refuted by: a dynamic setting in which substructures are reused hardly more often than whole grammars.
 
 One trial is one setting: all its requests, one after the other.  `static` requests offer the same tools every time,
 `dynamic` ones draw them.  Equality is the engine's own structural identity: of rules (the paper's automata) and of

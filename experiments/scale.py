@@ -1,9 +1,6 @@
 """Ten to two thousand tools in one grammar: compiling, masks and memory, against the installed peers.
 
 Source: the post on XGrammar-2, figure 2 (compile times over 10 to 500 tools, up to 80 times less than XGrammar's).
-Claim: our compile time grows at most linearly with the number of tools and stays below every peer's.
-Refuted by: an exponent above 1.1 over the three largest sizes (500, 1,000 and 2,000 tools), or a peer that compiles a
-    thousand tools quicker.
 
 One trial is one set of tools as one structural tag in one engine with empty caches, and some calls read under it.
 Tools are drawn from the data folder's, half of them at most, so that large sets differ too (a table says how much);

@@ -1,10 +1,6 @@
 """The serving loop: requests come, their grammars are compiled beside it, and every engine writes the same texts.
 
 Source: XGrammar-2 (section 4.3, figure 9 and table 3), and XGrammar (2024), figure 2.
-Claim: in one loop with one sampler a token takes at most 6 % longer than without a grammar, a request no longer than
-    with the best peer, and the first token comes no later than with it.
-Refuted by: a token that takes more than 1.06 of a free one, a request that takes longer than with the best peer, or a
-    longer time to the first token.
 
 All engines run in `workbench.generation.Engine` (chunked prompts, a cache of slots, on a GPU one recorded pass a step),
 one after the other over the same requests: a prompt of random tokens, a grammar, and a text of it, whose tokens are

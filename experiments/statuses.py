@@ -24,7 +24,6 @@ import pandas as pd
 
 from experiments.columns import Column
 from experiments.datasets import CaseName, DataError, load_case
-from experiments.measurement import FLOOR
 from experiments.tails import ENGINE, quantile
 
 __all__ = ["BY_KEYWORD", "BY_SPLIT", "by_keyword", "by_split", "statuses"]
@@ -46,14 +45,14 @@ def statuses(trials: pd.DataFrame) -> pd.DataFrame:
     trials: of `masks`, finished or not (`Ledger.frame`).
     """
     told: dict[tuple[str, int], dict[str, Any]] = {}
-    for row in trials[trials["engine"] != FLOOR].to_dict("records"):
+    for row in trials.to_dict("records"):
         case = (str(row["file"]), int(row["index"]))
         known = told.setdefault(
             case, dict(zip(NAMES, case, strict=True)) | {"id": "", "keywords": " ".join(_words(*case))}
         )
         known["id"] = known["id"] or (row["id"] if isinstance(row.get("id"), str) else "")
         known[str(row["engine"])] = status_of(row)
-    engines = [name for name in trials["engine"].unique() if name != FLOOR]
+    engines = list(trials["engine"].unique())
     found = pd.DataFrame([*told.values()], columns=[*NAMES, "id", "keywords", *engines])
     return found.sort_values(list(NAMES), ignore_index=True).fillna("not run")
 
@@ -124,8 +123,7 @@ BY_KEYWORD: Final = (Column("keyword", help="schemas that hold it anywhere"), EN
 
 def by_split(trials: pd.DataFrame) -> list[dict[str, Any]]:
     """MaskBench's own table for each of its files, and for all."""
-    told = trials[trials["engine"] != FLOOR]
-    splits = [("all", told), *(told.groupby("file") if told["file"].nunique() > 1 else ())]
+    splits = [("all", trials), *(trials.groupby("file") if trials["file"].nunique() > 1 else ())]
     return [
         {"split": str(split).rpartition("/")[2].removesuffix(".jsonl.gz"), "engine": engine}
         | _counted([status_of(row) for row in rows.to_dict("records")])

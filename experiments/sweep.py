@@ -6,7 +6,7 @@
 Any `concurrent.futures.Executor` does the work; only this process writes.  Interrupt or kill it whenever: what was
 recorded stays, and the next run goes on from there.  A trial that raises is a row with status "error"; one that raises
 `NotRunError` (an engine that is not installed, a switch that does not exist) is a row "not run", and tried again next
-time.  Read on: `trial.py`, `workers.py`, `dask_workers.py`, `registry.py`.
+time.  Read on: `trial.py`, `workers.py`, `executors.py`, `registry.py`.
 
 Where several processes work at a time, trials that will be compared (`COMPARED`) are made by one of them, one right
 after the other, as they are in one process: what happens on that core meanwhile hits all of them; their ratio stays.
@@ -27,13 +27,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from experiments.ledger import Ledger, LedgerError, params_hash
-from experiments.trial import NotRunError, Params, Trial, TrialFunction, attempt, lost_trial, unrun_trial
+from experiments.trial import Params, Trial, TrialFunction, attempt, lost_trial
 from experiments.workers import SerialExecutor, TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
-__all__ = ["COMPARED", "SweepError", "groups", "run_sweep", "take_part"]
+__all__ = ["COMPARED", "SweepError", "groups", "run_sweep"]
 
 COMPARED: Final = ("engine", "step", "parser")
 """Parameters whose values are compared with each other, all else being equal."""
+KILLED: Final = "KilledWorker"  # of Dask, which need not be installed
 BETWEEN_DRAWINGS_S: Final = 0.5
 
 
@@ -95,32 +96,26 @@ def groups(grid: Sequence[Params]) -> list[list[Params]]:
     return list(found.values())
 
 
-def take_part(grid: Sequence[Params], part: int, parts: int) -> list[Params]:
-    """The `part`-th of `parts` nearly equal parts of a grid, counted from 1, in the grid's order; groups stay whole."""
-    chosen = {params_hash(params) for group in groups(grid)[part - 1 :: parts] for params in group}
-    return [params for params in grid if params_hash(params) in chosen]
-
-
 def _results(trial: TrialFunction, waiting: Sequence[Params], executor: Executor) -> Iterator[Trial]:
     """Outcomes as they come.  Few calls are in flight at a time: an interrupt should not find a long queue."""
-    together = hasattr(executor, "submit_together") and not _is_alone(executor)
-    queue = deque(enumerate(groups(waiting) if together else [[params] for params in waiting]))
-    running: dict[Future[Trial], tuple[int, Params]] = {}
+    grouped = hasattr(executor, "submit_together") and not _is_alone(executor)
+    queue = deque(groups(waiting) if grouped else [[params] for params in waiting])
+    running: dict[Future[list[Trial | Exception]], list[Params]] = {}
     try:
         while queue or running:
-            left = len(running) + sum(len(group) for _, group in queue)
+            left = sum(map(len, [*running.values(), *queue]))
             try:
-                while queue and len({number for number, _ in running.values()}) < _window(executor):
-                    number, group = queue[0]
-                    futures = _submit(executor, trial, group)
-                    running |= {future: (number, params) for future, params in zip(futures, group, strict=True)}
+                while queue and len(running) < _window(executor):
+                    running[_submit(executor, trial, queue[0])] = queue[0]
                     queue.popleft()
             except BrokenExecutor as reason:
                 raise _broken(reason, left) from reason
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in [future for future in running if future in done]:  # in order of submission: a set has none
-                yield _outcome(future, running.pop(future)[1], left)
-                left -= 1
+                group = running.pop(future)
+                for params, result in zip(group, _told(future, len(group), left), strict=True):
+                    yield _outcome(result, params)
+                left -= len(group)
     except BaseException:
         for future in running:
             future.cancel()
@@ -129,13 +124,30 @@ def _results(trial: TrialFunction, waiting: Sequence[Params], executor: Executor
         raise
 
 
-def _submit(executor: Executor, trial: TrialFunction, group: Sequence[Params]) -> list[Future[Trial]]:
-    if len(group) == 1:
-        return [executor.submit(attempt, trial, group[0])]
-    found: list[Future[Trial]] = executor.submit_together(  # type: ignore[attr-defined]
-        attempt, [(trial, params) for params in group]
-    )
-    return found
+def _submit(executor: Executor, trial: TrialFunction, group: Sequence[Params]) -> Future[list[Trial | Exception]]:
+    calls = [(trial, params) for params in group]
+    if hasattr(executor, "submit_together"):
+        future: Future[list[Trial | Exception]] = executor.submit_together(attempt, calls)
+        return future
+    return executor.submit(_one, *calls[0])
+
+
+def _one(trial: TrialFunction, params: Params) -> list[Trial | Exception]:
+    return [attempt(trial, params)]
+
+
+def _told(future: Future[list[Trial | Exception]], count: int, left: int) -> list[Trial | Exception]:
+    """What came of a group; of one that took several workers of Dask with it, the reason for each of its trials."""
+    try:
+        return future.result()
+    except CancelledError as reason:
+        raise _broken(BrokenExecutor("a trial was cancelled"), left) from reason
+    except BrokenExecutor as reason:
+        raise _broken(reason, left) from reason
+    except Exception as reason:
+        if type(reason).__name__ != KILLED:
+            raise
+        return [WorkerDiedError("it took several workers of Dask with it")] * count
 
 
 def _window(executor: Executor) -> int:
@@ -152,17 +164,12 @@ def _is_alone(executor: Executor) -> bool:
     return isinstance(executor, SerialExecutor) or (isinstance(executor, WorkerExecutor) and executor.max_workers == 1)
 
 
-def _outcome(future: Future[Trial], params: Params, left: int) -> Trial:
-    try:
-        return future.result()
-    except NotRunError as reason:
-        return unrun_trial(params, reason)
-    except (WorkerDiedError, TrialTimeoutError) as reason:
-        return lost_trial(params, reason, reason.seconds)
-    except BrokenExecutor as reason:
-        raise _broken(reason, left) from reason
-    except CancelledError as reason:
-        raise _broken(BrokenExecutor("a trial was cancelled"), left) from reason
+def _outcome(result: Trial | Exception, params: Params) -> Trial:
+    if isinstance(result, WorkerDiedError | TrialTimeoutError):
+        return lost_trial(params, result, result.seconds)
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 def _broken(reason: BrokenExecutor, left: int) -> SweepError:

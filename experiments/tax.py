@@ -1,10 +1,6 @@
 """What form costs in meaning: six ways to ask for the arguments of one call, question by question.
 
 Source: CRANE (arXiv 2502.09061), draft-conditioned decoding (arXiv 2603.03305), the question of arXiv 2605.26128.
-Claim: an answer under a grammar is always valid; that says little about whether it is right, and a model that may
-    write freely first, reasons or a draft, loses less by the grammar.
-Refuted by: one constrained answer that is not valid, more right than wrong answers among the valid ones, or fewer right
-    answers with reasons or a draft in front than without.
 
 Every question has one function, and is answered by a JSON object of its arguments, in six arms:
 - free: the prompt names the function;
@@ -30,7 +26,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -38,14 +34,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 from scipy import stats
 
-from experiments.accuracy import BFCL, DEMO
 from experiments.bfcl import Question, is_right, read_questions
 from experiments.claims import Claim, Effect, mean, share, worst
-from experiments.columns import Column, Table
+from experiments.columns import Column, Table, where
 from experiments.datasets import DataError
 from experiments.trial import NotRunError, Params
 from workbench.cli.doctor import data_folder
@@ -68,6 +64,9 @@ __all__ = [
     "wrong",
 ]
 
+BFCL: Final = "MASKSCOPE_BFCL"
+"""The environment variable that names questions of the Berkeley Function-Calling Leaderboard."""
+DEMO: Final = "demo"
 ARMS: Final = ("free", "schema", "constrained", "both", "reason", "draft")
 BOUND: Final = ("constrained", "both", "reason", "draft")
 TOLD: Final = ("schema", "both", "reason", "draft")
@@ -331,7 +330,7 @@ def wilson(true: int, count: int) -> tuple[float, float]:
     return float(found.low), float(found.high)
 
 
-def mcnemar(one: Any, other: Any) -> tuple[int, int, float]:
+def mcnemar(one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[int, int, float]:
     """Of paired flags: where only the first is true, where only the other is, and McNemar's exact two-sided p."""
     a, b = np.asarray(one, dtype=bool), np.asarray(other, dtype=bool)
     if a.shape != b.shape:
@@ -341,46 +340,47 @@ def mcnemar(one: Any, other: Any) -> tuple[int, int, float]:
     return gained, lost, p
 
 
-def _by_arm(trials: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """What is known of each source, model and arm, question by question, in the order of the questions."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for row in trials.sort_values("first", kind="stable").to_dict("records"):
-        known = found.setdefault((row["source"], row["model"], row["arm"]), {"id": [], "seconds": []})
-        for name in (*FLAGS, "tokens", "answers"):
-            known.setdefault(name, []).extend(row[name])
-        known["id"] += [one["id"] for one in row["answers"]]
-        known["seconds"] += [row["seconds_each"]] * len(row["answers"])
-    return found
+BY: Final = ("source", "model", "arm")
 
 
-def _sorted(trials: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Any]]:
-    return dict(sorted(_by_arm(trials).items(), key=lambda item: (*item[0][:2], ARMS.index(item[0][2]))))
+def _answers(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row an answer, by source, model and arm, in the order of the questions."""
+    each = trials.sort_values("first", kind="stable").explode([*FLAGS, "tokens", "answers"], ignore_index=True)
+    each = each.assign(
+        source=each["source"].map(_short),
+        id=[answer["id"] for answer in each["answers"]],
+        tokens=each["tokens"].astype(float),
+        **{name: each[name].astype(bool) for name in FLAGS},
+    )
+    each["wrong"] = each["valid"] & ~each["right"]
+    each["place"] = each["arm"].map(ARMS.index)
+    return each.sort_values(["source", "model", "place"], kind="stable")
 
 
-def _arm_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    for (source, model, arm), one in _sorted(trials).items():
-        flags = {name: np.array(one[name], bool) for name in ("called", "valid", "right")}
-        flags["wrong"] = flags["valid"] & ~flags["right"]
-        told = {"source": _short(source), "model": model, "arm": arm, "questions": len(one["id"])}
-        told |= {name: _percent(flag) for name, flag in flags.items()}
-        told |= {"cut": 100 * float(np.mean(one["cut"])), "tokens": float(np.mean(one["tokens"]))}
-        rows.append(told | {"seconds": float(np.mean(one["seconds"]))})
+def _paired(some: pd.DataFrame, arm: str, against: str) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """The answers of two arms to the same questions; None where one of them has others, or none."""
+    one, other = where(some, arm=arm), where(some, arm=against)
+    return (one, other) if len(one) and one["id"].tolist() == other["id"].tolist() else None
+
+
+def _pair_rows(trials: pd.DataFrame) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for (source, model), some in _answers(trials).groupby(["source", "model"], sort=False):
+        for arm, against in PAIRS:
+            pair = _paired(some, arm, against)
+            for flag in ("right", "valid") if pair is not None else ():
+                gained, lost, p = mcnemar(*(one[flag] for one in pair or ()))
+                told = {"source": source, "model": model, "arm": arm, "against": against, "flag": flag}
+                rows.append(told | {"gained": gained, "lost": lost, "p": p})
     return rows
 
 
-def _pair_rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
-    known, rows = _by_arm(trials), []
-    for source, model in sorted({key[:2] for key in known}):
-        for first, second in PAIRS:
-            a, b = known.get((source, model, first)), known.get((source, model, second))
-            if a is None or b is None or a["id"] != b["id"]:
-                continue
-            for name in ("right", "valid"):
-                gained, lost, p = mcnemar(a[name], b[name])
-                pair = {"source": _short(source), "model": model, "arm": first, "against": second, "flag": name}
-                rows.append(pair | {"gained": gained, "lost": lost, "p": p})
-    return rows
+def _percent(flag: str) -> Callable[[pd.DataFrame], str]:
+    def of(answers: pd.DataFrame) -> str:
+        low, high = wilson(int(answers[flag].sum()), len(answers))
+        return f"{100 * answers[flag].mean():.0f} ({100 * low:.0f} to {100 * high:.0f})"
+
+    return of
 
 
 def _listed(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -405,14 +405,17 @@ TABLES: Final = (
             SOURCE,
             MODEL_COLUMN,
             ARM,
-            Column("questions", help="how many"),
-            *(Column(name, f"{name}, % (95 %)", help=SHARE) for name in ("called", "valid", "right")),
-            Column("wrong", "valid, but wrong, % (95 %)", help=SHARE),
-            Column("cut", "cut", "%", "share of the answers that the budget of tokens ended"),
-            Column("tokens", help="of an answer, reasons and drafts included"),
-            Column("seconds", help="of an answer, several side by side"),
+            Column("questions", help="how many", of=len),
+            *(
+                Column(key, f"{head}, % (95 %)", "", SHARE, _percent(key))
+                for key, head in (*((name, name) for name in FLAGS[:3]), ("wrong", "valid, but wrong"))
+            ),
+            Column("cut", "cut", "%", "answers that the budget of tokens ended", lambda one: 100 * one["cut"].mean()),
+            Column("tokens", "", "", "of an answer, reasons and drafts included", lambda one: one["tokens"].mean()),
+            Column("seconds", "", "", "of one, several side by side", lambda one: one["seconds_each"].mean()),
         ),
-        rows=_arm_rows,
+        by=BY,
+        named=_answers,
     ),
     Table(
         "Arms in pairs",
@@ -468,28 +471,21 @@ def _short(source: str) -> str:
     return f"{kind}: {Path(path).name}" if path else kind
 
 
-def _percent(flags: Any) -> str:
-    low, high = wilson(int(flags.sum()), flags.size)
-    return f"{100 * flags.mean():.0f} ({100 * low:.0f} to {100 * high:.0f})"
-
-
 def plot(trials: pd.DataFrame) -> go.Figure:
     """What became of the answers of each arm."""
     figure = go.Figure()
-    known = _sorted(trials)
-    where = [[f"{_short(source)}, {model}" for source, model, _ in known], [arm for _, _, arm in known]]
+    known = _answers(trials)
+    flags = [known[name] for name in ("right", "valid", "called")]
+    known["became"] = np.select(flags, list(COLOURS)[:3], list(COLOURS)[3])
+    arms = known.groupby(list(BY), sort=False)["became"]
+    places = [[f"{source}, {model}" for (source, model, _), _ in arms], [arm for (_, _, arm), _ in arms]]
     for label, colour in COLOURS.items():
-        shares = [100 * float(np.mean(_kind(one) == label)) for one in known.values()]
-        figure.add_bar(x=where, y=shares, name=label, marker_color=colour)
+        shares = [100 * float((one == label).mean()) for _, one in arms]
+        figure.add_bar(x=places, y=shares, name=label, marker_color=colour)
     figure.update_layout(barmode="stack")
     figure.update_yaxes(title="answers, %", range=[0, 100])
     figure.update_xaxes(title="questions, and arm")
     return figure
-
-
-def _kind(one: Mapping[str, Any]) -> Any:
-    called, valid, right = (np.array(one[name], bool) for name in ("called", "valid", "right"))
-    return np.select([right, valid, called], list(COLOURS)[:3], list(COLOURS)[3])
 
 
 def grid(
@@ -524,34 +520,27 @@ def grid(
 # -- claims -----------------------------------------------------------------------------------------------------------
 
 
-def _arms(trials: pd.DataFrame, *arms: str) -> Iterator[tuple[bool, bool]]:
-    """Of each answer whether it is valid, and right."""
-    for (_, _, arm), one in _by_arm(trials).items():
-        if arm in arms:
-            yield from zip(one["valid"], one["right"], strict=True)
-
-
 def _broken(trials: pd.DataFrame) -> Effect:
     """Constrained answers that are not valid."""
-    return worst([not valid for valid, _ in _arms(trials, *BOUND)], "answers")
+    known = _answers(trials)
+    return worst(~known["valid"][known["arm"].isin(BOUND)], "answers")
 
 
 def _right_of_valid(trials: pd.DataFrame) -> Effect:
     """Of the valid answers under a grammar and its schema those that are right."""
-    return share([right for valid, right in _arms(trials, "both") if valid], "valid answers")
+    known = where(_answers(trials), arm="both", valid=True)
+    return share(known["right"], "valid answers")
 
 
 def _gain(arm: str, against: str) -> Callable[[pd.DataFrame], Effect]:
     """Percentage points of right answers above another arm's, question by question."""
 
     def effect(trials: pd.DataFrame) -> Effect:
-        known = _by_arm(trials)
-        gains: list[float] = []
-        for (source, model, name), one in known.items():
-            other = known.get((source, model, against))
-            if name == arm and other is not None and other["id"] == one["id"]:
-                gains += [100.0 * (a - b) for a, b in zip(one["right"], other["right"], strict=True)]
-        return mean(gains, "questions")
+        each = [_paired(some, arm, against) for _, some in _answers(trials).groupby(["source", "model"], sort=False)]
+        gains = [
+            100.0 * (one["right"].to_numpy(float) - other["right"].to_numpy(float)) for one, other in filter(None, each)
+        ]
+        return mean(np.concatenate([[], *gains]), "questions")
 
     return effect
 

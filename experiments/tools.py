@@ -1,11 +1,6 @@
 """Sets of fresh tools as one grammar: compiling, masks and accepting, against the installed peers.
 
 Source: XGrammar-2 (section 4.2, figures 7 and 8), on Berkeley Function-Calling Leaderboard tools where they are there.
-Claim: compiling a structural tag over 500 tools never seen before takes at most a fiftieth of llguidance's time, also
-    with the first mask, and in Harmony's format; masks inside calls cost no more than the best peer's, on average and
-    in the tail, for each data set by itself; and as one schema 100 tools compile in half of llguidance's time.
-Refuted by: "ours / llguidance" of compiling 500 tools as a tag above 0.02, of 100 tools as a schema above 0.5, or
-    "ours / best peer" of masks above 1.
 
 One trial is one set of tools in one engine.  Every trial starts with empty caches, so that each set is fresh whatever
 ran before.  Data sets: `bfcl`, where the data folder has it; `made`, by a seeded generator; and
@@ -36,11 +31,9 @@ from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
 from experiments.measurement import (
-    FLOOR,
     MISTAKES,
     VERDICTS,
     measure,
-    measure_floor,
     mistakes,
     rotate,
     samples,
@@ -93,14 +86,14 @@ def grid_of(
     vocabulary: str | None = None,
     seed: int = 0,
 ) -> list[Params]:
-    """`sets` sets of each size in all forms, of each data set, after a trial that measures the floor.
+    """`sets` sets of each size in all forms, of each data set.
 
     Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 500 of them for two minutes.
     """
     few = [size for size in sizes if size <= MOST_MADE]
     by_data = {BFCL: sizes, MADE: few, BARE: few} if datasets.has_tools() else {MADE: sizes, BARE: few}
     shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "seed": seed}
-    trials: list[Params] = [{"engine": FLOOR, "data": "", "form": "", "tools": 0, "set": 0} | shared]
+    trials: list[Params] = []
     cases = [(data, *case) for data, drawn in by_data.items() for case in product(drawn, range(sets), FORMS)]
     for number, (data, size, which, form) in enumerate(cases):
         names = {"data": data, "form": form, "tools": size, "set": which}
@@ -127,10 +120,8 @@ def draw_tools(size: int, which: int, seed: int, *, made: bool = False) -> ToolS
     return ToolSet(tuple(drawn))
 
 
-def trial(params: Params) -> dict[str, Any]:
-    """One set in one engine with empty caches (`measurement.measure`), or the floor."""
-    if params["engine"] == FLOOR:
-        return measure_floor(params["vocabulary"])
+def trial(params: Params) -> dict[str, object]:
+    """One set in one engine with empty caches (`measurement.measure`)."""
     made = params["data"] != BFCL
     tools = draw_tools(params["tools"], params["set"], params["seed"], made=made)
     if params["data"] == BARE:
@@ -155,7 +146,7 @@ def trial(params: Params) -> dict[str, Any]:
         def compile_input() -> Constraint:
             return engine.compile_schema(schema)
 
-    return measure(engine, compile_input, texts) | {CONTENT: datasets.digest(tools.tools, params["form"])}
+    return {**measure(engine, compile_input, texts), CONTENT: datasets.digest(tools.tools, params["form"])}
 
 
 def without_lengths(tools: ToolSet) -> ToolSet:
@@ -216,8 +207,7 @@ TABLES: Final = (
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Median compile time and average mask by number of tools, for each data set; bars reach to least and most."""
-    done = trials[trials["engine"] != FLOOR]
-    done = done[done["compiled"].astype(bool)]
+    done = trials[trials["compiled"].astype(bool)]
     drawn = [data for data in NAMES if (done["data"] == data).any()]
     figure = make_subplots(rows=len(drawn) or 1, cols=2, horizontal_spacing=0.14, vertical_spacing=0.12)
     shown: set[str] = set()

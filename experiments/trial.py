@@ -15,7 +15,7 @@ from typing import Any, Literal
 from experiments.machine import Machine, commit_name, describe_machine, system_load
 from workbench.peers.errors import NotRunError
 
-__all__ = ["NotRunError", "Params", "Status", "Trial", "TrialFunction", "attempt", "lost_trial", "unrun_trial"]
+__all__ = ["NotRunError", "Params", "Status", "Trial", "TrialFunction", "attempt", "lost_trial"]
 
 Params = Mapping[str, Any]
 """Parameters of one trial: JSON values by name."""
@@ -59,11 +59,6 @@ def attempt(trial: TrialFunction, params: Params) -> Trial:
         trace = "".join(traceback.format_exception(reason))
         status, error = "error", f"{type(reason).__name__}: {reason}\n\n{trace[-TRACE_CHARACTERS:]}"
     return _finished(params, status, metrics, error, started, time.perf_counter() - clock)
-
-
-def unrun_trial(params: Params, reason: NotRunError) -> Trial:
-    """A trial that nobody could take."""
-    return _finished(params, "not run", None, str(reason), datetime.now(UTC), 0.0)
 
 
 def lost_trial(params: Params, reason: Exception, seconds: float) -> Trial:

@@ -5,51 +5,34 @@ from __future__ import annotations
 import gc
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 
 import pandas as pd
 
 from experiments.columns import Column, Table
 from experiments.datasets import CaseName, load_case, open_tokenizer
 from experiments.measurement import VERDICTS, measure, rotate, verdicts
-from experiments.trial import NotRunError, Params
+from experiments.trial import Params
 from kernels_core import Options
 from workbench.peers.ours import Ours
 
-__all__ = ["CASE", "by_variant", "grid_of", "measure_variant", "options_with", "verdicts_of"]
+__all__ = ["CASE", "by_variant", "grid_of", "measure_variant", "verdicts_of"]
 
 CASE = ("file", "index")
 
 
-def options_with(changes: Mapping[str, Any]) -> Options:
-    """The default options with `changes`; `NotRunError` names a switch that the engine lacks, or knows otherwise."""
-    missing = sorted(set(changes) - set(Options().to_dict()))
-    if missing:
-        raise NotRunError(f"the engine has no switch {missing[0]} yet")
-    try:
-        return Options.laboratory(**changes)
-    except (TypeError, ValueError) as error:
-        raise NotRunError(f"the engine does not take {dict(changes)}: {error}") from None
-
-
-def grid_of(
-    key: str, variants: Sequence[str], usable: Sequence[str], cases: Sequence[CaseName], shared: Params
-) -> list[Params]:
-    """One trial for each case and usable variant, next to each other and in rotating order; the other variants have one
-    trial each, which says why they are not run.  `key` is the parameter that names the variant."""
-    trials: list[Params] = [
-        {key: variant, "file": "", "index": 0, **shared} for variant in variants if variant not in usable
+def grid_of(key: str, variants: Sequence[str], cases: Sequence[CaseName], shared: Params) -> list[Params]:
+    """One trial for each case and variant, next to each other and in rotating order; `key` is the parameter that names
+    the variant."""
+    return [
+        {key: variant, "file": case.file, "index": case.index, **shared}
+        for number, case in enumerate(cases)
+        for variant in rotate(variants, number)
     ]
-    for number, case in enumerate(cases):
-        where = {"file": case.file, "index": case.index, **shared}
-        trials += [{key: variant, **where} for variant in rotate(usable, number)]
-    return trials
 
 
-def measure_variant(params: Params, changes: Mapping[str, Any]) -> dict[str, Any]:
+def measure_variant(params: Params, changes: Mapping[str, object]) -> dict[str, object]:
     """One schema under the default options with `changes` (`measurement.measure`)."""
-    options = options_with(changes)
-    engine = _engine(params["vocabulary"], options)
+    engine = _engine(params["vocabulary"], Options.laboratory(**changes))
     case = load_case(CaseName(params["file"], params["index"]))
     texts = [(instance.text, instance.valid) for instance in case.instances]
     measured = measure(engine, lambda: engine.compile_schema(case.schema), texts, max_tokens=params["max_tokens"])

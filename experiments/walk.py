@@ -14,21 +14,17 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import TypedDict
 
 from workbench.peers.base import Constraint
 
-__all__ = ["Walk", "clock_floor", "copy_floor", "quiet", "walk"]
+__all__ = ["Walk", "quiet", "walk"]
 
 MESSAGE_CHARACTERS = 300
 
 
-@dataclass
-class Walk:
-    """What came of one text.  Times are in nanoseconds, in the order of the text.
+class Walk(TypedDict):
+    """What came of one text, as JSON values.  Times are in nanoseconds, in the order of the text.
 
     tokens: in the text.  taken: by the engine.  cut: the walk was stopped by `limit` and there is no verdict.
     mask_ns: one entry a mask asked for; the one after the last token is the mask that may end the text.
@@ -37,19 +33,15 @@ class Walk:
     """
 
     tokens: int
-    taken: int = 0
-    accepted: bool = False
-    cut: bool = False
-    hidden: int = 0
-    false_hope: int = 0
-    failure: str | None = None
-    fresh: str = ""
-    mask_ns: list[int] = field(default_factory=list)
-    accept_ns: list[int] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return dict(vars(self))
+    taken: int
+    accepted: bool
+    cut: bool
+    hidden: int
+    false_hope: int
+    failure: str | None
+    fresh: str
+    mask_ns: list[int]
+    accept_ns: list[int]
 
 
 def walk(
@@ -68,10 +60,12 @@ def walk(
     constraint.reset()
     fill, accept, allowed, state = constraint.fill, constraint.accept, constraint.allowed, constraint.state
     seen = set() if seen is None else seen
-    result = Walk(len(tokens))
-    mask_ns, accept_ns, fresh = result.mask_ns, result.accept_ns, []
+    mask_ns: list[int] = []
+    accept_ns: list[int] = []
+    fresh: list[str] = []
+    read = hidden = false_hope = 0
     clock = time.perf_counter_ns
-    result.cut = limit is not None and limit < len(tokens)
+    accepted, cut = False, limit is not None and limit < len(tokens)
     try:
         for token in tokens[:limit]:
             at = state()
@@ -85,12 +79,12 @@ def walk(
             start = clock()
             taken = accept(token)
             accept_ns.append(clock() - start)
-            result.hidden += bool(taken) and not may
-            result.false_hope += may and not taken
+            hidden += bool(taken) and not may
+            false_hope += may and not taken
             if not taken:
-                result.cut = False
+                cut = False
                 break
-            result.taken += 1
+            read += 1
         else:
             at = state()
             start = clock()
@@ -99,13 +93,16 @@ def walk(
             if at is not None:
                 fresh.append("0" if at in seen else "1")
                 seen.add(at)
-            result.accepted = not result.cut and any(allowed(token) for token in stop_token_ids)
-        result.failure = constraint.failure()
+            accepted = not cut and any(allowed(token) for token in stop_token_ids)
+        failure = constraint.failure()
     except Exception as error:
-        result.failure = f"{type(error).__name__}: {error}"[:MESSAGE_CHARACTERS]
-        result.accepted, result.cut = False, False
-    result.fresh = "".join(fresh)
-    return result
+        failure = f"{type(error).__name__}: {error}"[:MESSAGE_CHARACTERS]
+        accepted = cut = False
+    return {
+        "tokens": len(tokens), "taken": read, "accepted": accepted, "cut": cut, "hidden": hidden,
+        "false_hope": false_hope, "failure": failure, "fresh": "".join(fresh), "mask_ns": mask_ns,
+        "accept_ns": accept_ns,
+    }  # fmt: skip
 
 
 @contextmanager
@@ -119,26 +116,3 @@ def quiet() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def clock_floor(repeat: int = 10_000) -> list[int]:
-    """Nanoseconds between two readings of the clock with nothing in between: what every time above includes."""
-    clock = time.perf_counter_ns
-    found = []
-    for _ in range(repeat):
-        start = clock()
-        found.append(clock() - start)
-    return found
-
-
-def copy_floor(vocab_size: int, repeat: int = 10_000) -> list[int]:
-    """Nanoseconds to copy one mask row, from Python: what a mask that is known already must cost at least."""
-    source = np.full((vocab_size + 31) // 32, -1, dtype=np.int32)
-    target = np.zeros_like(source)
-    clock, copy = time.perf_counter_ns, np.copyto
-    found = []
-    for _ in range(repeat):
-        start = clock()
-        copy(target, source)
-        found.append(clock() - start)
-    return found

@@ -2,7 +2,7 @@
 
 `WorkerExecutor` is what `ProcessPoolExecutor` is not: a trial that hangs is stopped at its time limit, one that kills
 its process (a segmentation fault, memory) fails alone, and the next trial gets a fresh process.
-Read on: `cores.py`, `dask_workers.py` (several machines), `executors.py` (all by name).
+Read on: `cores.py`, `executors.py` (all by name, and several machines).
 """
 
 from __future__ import annotations
@@ -11,29 +11,27 @@ import ctypes
 import multiprocessing
 import os
 import pickle
-import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
-import weakref
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from multiprocessing import spawn
 from multiprocessing.connection import Connection, wait
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
-from experiments.cores import HeldCore, claim_core
+from experiments.cores import claim_core
 from experiments.machine import describe_machine
 
-__all__ = ["SerialExecutor", "TrialTimeoutError", "WorkerDiedError", "WorkerExecutor"]
+__all__ = ["SerialExecutor", "TrialTimeoutError", "Worker", "WorkerDiedError", "WorkerExecutor", "together"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Job = list[tuple["Future[Any]", bytes]]
 IMPORTING_S: Final = 300  # an import in a fresh process is not the trial's own time; on a busy machine it takes a while
 BOOT: Final = "import sys; sys.path[:] = sys.argv[2:]; from experiments.workers import work; work(int(sys.argv[1]))"
 PR_SET_PDEATHSIG: Final = 1
@@ -46,7 +44,7 @@ class TrialTimeoutError(TimeoutError):
         self.seconds = seconds
         super().__init__(f"stopped after {seconds:.3g} s")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return TrialTimeoutError, (self.seconds,)
 
 
@@ -58,7 +56,7 @@ class WorkerDiedError(RuntimeError):
         self.seconds = seconds
         super().__init__(f"the worker process died: {ending}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return WorkerDiedError, (self.ending, self.seconds)
 
 
@@ -77,17 +75,114 @@ class SerialExecutor(Executor):
         return future
 
 
-class WorkerExecutor(Executor):
-    """`max_workers` fresh processes (nothing is inherited), each with one call at a time, in order of submission.
+class Worker:
+    """One fresh process (nothing is inherited), which makes one call at a time; begun again where it was lost.
 
     timeout_s: wall-clock seconds of one call; longer, and the process is killed (`TrialTimeoutError`) with all that it
     has started.
-    memory_gb: address space a process may add to what it needs to start; beyond it allocations fail.
-    pin: each process runs on a core of its own (`cores.py`), as far as there are free ones.
+    memory_gb: address space the process may add to what it needs to start; beyond it allocations fail.
+    pin: it runs on a core of its own (`cores.py`), where there is a free one.
 
-    Arguments and results are pickled; functions must be importable.  Safe to use from several threads.  The processes
-    end with this one, however it ends.
+    Arguments and results are pickled; functions must be importable.  The process ends with the thread that began it.
     """
+
+    def __init__(self, timeout_s: float | None = None, memory_gb: float | None = None, *, pin: bool = False) -> None:
+        self.begun = 0  # processes so far
+        self._timeout_s, self._memory_gb = timeout_s, memory_gb
+        self._core = claim_core() if pin else None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._stopped = False
+
+    def call(self, fn: Callable[..., T], *args: object) -> T:
+        """What `fn` returns; what it raises, or that its process was lost."""
+        call = pickle.dumps((fn, args))
+        if self._process is None or self._connection is None:
+            self._process, self._connection = self._start()
+        try:
+            good, value = pickle.loads(self._ask(self._process, self._connection, call))
+        except (TrialTimeoutError, WorkerDiedError):
+            self._connection.close()
+            self._process = self._connection = None
+            raise
+        if not good:
+            raise value
+        answer: T = value
+        return answer
+
+    def close(self) -> None:
+        """End the process, which sees the end of its input, and give the core back."""
+        if self._process is not None and self._connection is not None:
+            self._connection.close()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                _kill(self._process)
+        if self._core is not None:
+            self._core.release()
+
+    def kill(self) -> None:
+        """Stop at once, from another thread: the call in progress fails with `WorkerDiedError`, and no other begins."""
+        self._stopped = True
+        if (process := self._process) is not None and process.poll() is None:
+            _kill(process)
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], Connection]:
+        # Not a `multiprocessing.Process`: a Dask worker may have none, and of daemons none may start others.
+        ours, theirs = multiprocessing.Pipe()
+        command = [sys.executable, "-c", BOOT, str(theirs.fileno()), *sys.path]
+        with theirs:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True
+            )
+        self._process = process
+        if self._stopped:
+            _kill(process)
+        try:
+            core = None if self._core is None else self._core.number
+            ours.send((os.getpid(), _preparation(), self._memory_gb, core))
+            if not ours.poll(IMPORTING_S):
+                _kill(process)
+                raise WorkerDiedError(f"it did not start within {IMPORTING_S} s", IMPORTING_S)
+            ours.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            raise WorkerDiedError(f"{_ending(process)}, while starting") from None
+        self.begun += 1
+        return process, ours
+
+    def _ask(self, process: subprocess.Popen[bytes], connection: Connection, call: bytes) -> bytes:
+        started = time.perf_counter()
+        if process.poll() is not None:
+            raise WorkerDiedError(_ending(process))
+        ended = os.pidfd_open(process.pid)
+        try:
+            connection.send_bytes(call)
+            if not wait([connection, ended], self._timeout_s):
+                _kill(process)
+                raise TrialTimeoutError(time.perf_counter() - started)
+            # The process may have answered and died since: the answer counts.
+            if not connection.poll():
+                raise EOFError
+            return connection.recv_bytes()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            raise WorkerDiedError(_ending(process), time.perf_counter() - started) from None
+        finally:
+            os.close(ended)
+
+
+def together(worker: Worker, fn: Callable[..., T], calls: Sequence[tuple[object, ...]]) -> list[T | Exception]:
+    """What came of calls that one process makes one after the other; one that loses its process costs itself alone."""
+    found: list[T | Exception] = []
+    for args in calls:
+        try:
+            found.append(worker.call(fn, *args))
+        except Exception as error:
+            found.append(error)
+    return found
+
+
+class WorkerExecutor(ThreadPoolExecutor):
+    """`max_workers` threads, each of which has calls made by a `Worker` of its own, with its limits."""
 
     def __init__(
         self,
@@ -97,158 +192,51 @@ class WorkerExecutor(Executor):
         memory_gb: float | None = None,
         pin: bool = False,
     ) -> None:
-        if max_workers < 1:
-            raise ValueError(f"max_workers must be at least 1, got {max_workers}")
+        super().__init__(max_workers)
         self.max_workers = max_workers
-        self.timeout_s = timeout_s
-        self.restarts = 0  # processes started after another one was lost
-        self._memory_gb = memory_gb
-        self._pin = pin
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._closed = False
-        self._processes: list[subprocess.Popen[bytes]] = []
-        weakref.finalize(self, _kill_all, self._processes)
-        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(max_workers)]
-        for thread in self._threads:
-            thread.start()
+        self._make = partial(Worker, timeout_s, memory_gb, pin=pin)
+        self._own = threading.local()
+        self._workers: list[Worker] = []
+
+    @property
+    def restarts(self) -> int:
+        """Processes that were begun after another one was lost."""
+        return sum(max(0, worker.begun - 1) for worker in self._workers)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue a call."""
-        (future,) = self._queue([(fn, args, kwargs)])
-        return future
+        return super().submit(lambda: self._worker().call(partial(fn, **kwargs), *args))
 
-    def submit_together(self, fn: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[Future[T]]:
+    def submit_together(self, fn: Callable[..., T], calls: Sequence[tuple[object, ...]]) -> Future[list[T | Exception]]:
         """Queue calls that one process makes one after the other: what they measure is compared.
 
-        calls: the arguments of each.  Limits are those of each call; one that loses its process costs itself alone.
+        calls: the arguments of each.  Limits are those of each call.
         """
-        return self._queue([(fn, args, {}) for args in calls])
-
-    def _queue(self, calls: Sequence[tuple[Any, Any, Any]]) -> list[Future[Any]]:
-        # Pickled here, so that what cannot be sent fails where it was given.
-        job: Job = [(Future(), pickle.dumps(call)) for call in calls]
-        with self._lock:
-            if self._closed:
-                raise RuntimeError("the executor was shut down")
-            self._jobs.put(job)
-        return [future for future, _ in job]
+        return super().submit(lambda: together(self._worker(), fn, calls))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the workers finish what is queued (or drop it), then end them."""
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                if cancel_futures:
-                    self._drop_queued()
-                for _ in self._threads:
-                    self._jobs.put(None)
+        super().shutdown(wait, cancel_futures=cancel_futures)
         if wait:
-            for thread in self._threads:
-                thread.join()
+            for worker in self._workers:
+                worker.close()
 
     def kill(self) -> None:
         """Stop at once: calls in progress fail with `WorkerDiedError`, queued ones are cancelled."""
-        self.shutdown(wait=False, cancel_futures=True)
-        with self._lock:
-            _kill_all(self._processes)
-        for thread in self._threads:
-            thread.join()
+        super().shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.kill()
 
-    def _drop_queued(self) -> None:
-        while True:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            for future, _ in job or ():
-                if future.cancel():
-                    future.set_running_or_notify_cancel()  # tells those who wait for it
-
-    def _serve(self) -> None:
-        """One thread for one process."""
-        process: subprocess.Popen[bytes] | None = None
-        connection: Connection | None = None
-        core = claim_core() if self._pin else None
-        lost = False
-        for future, call in self._calls():
-            if not future.set_running_or_notify_cancel():
-                continue
-            if process is None or connection is None:
-                try:
-                    process, connection = self._start(core)
-                except Exception as error:
-                    future.set_exception(error)
-                    continue
-                self.restarts += lost
-            try:
-                result = self._call(process, connection, call)
-            except (TrialTimeoutError, WorkerDiedError) as error:
-                connection.close()
-                process, connection, lost = None, None, True
-                future.set_exception(error)
-            except Exception as error:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-        if process is not None and connection is not None:
-            connection.close()  # the worker sees the end of its input
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                _kill(process)
-        if core is not None:
-            core.release()
-
-    def _calls(self) -> Iterator[tuple[Future[Any], bytes]]:
-        while (job := self._jobs.get()) is not None:
-            yield from job
-
-    def _start(self, core: HeldCore | None) -> tuple[subprocess.Popen[bytes], Connection]:
-        # Not a `multiprocessing.Process`: a Dask worker may have none, and of daemons none may start others.
-        ours, theirs = multiprocessing.Pipe()
-        command = [sys.executable, "-c", BOOT, str(theirs.fileno()), *sys.path]
-        with theirs:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True
-            )
-        with self._lock:
-            self._processes[:] = [other for other in self._processes if other.poll() is None] + [process]
-        try:
-            ours.send((os.getpid(), _preparation(), self._memory_gb, None if core is None else core.number))
-            if not ours.poll(IMPORTING_S):
-                _kill(process)
-                raise WorkerDiedError(f"it did not start within {IMPORTING_S} s", IMPORTING_S)
-            ours.recv()
-        except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise WorkerDiedError(f"{_ending(process)}, while starting") from None
-        return process, ours
-
-    def _call(self, process: subprocess.Popen[bytes], connection: Connection, call: bytes) -> Any:
-        started = time.perf_counter()
-        if process.poll() is not None:
-            raise WorkerDiedError(_ending(process))
-        ended = os.pidfd_open(process.pid)
-        try:
-            connection.send_bytes(call)
-            if not wait([connection, ended], self.timeout_s):
-                _kill(process)
-                raise TrialTimeoutError(time.perf_counter() - started)
-            # The process may have answered and died since: the answer counts.
-            if not connection.poll():
-                raise EOFError
-            answer = connection.recv_bytes()
-        except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise WorkerDiedError(_ending(process), time.perf_counter() - started) from None
-        finally:
-            os.close(ended)
-        good, value = pickle.loads(answer)
-        if not good:
-            raise value
-        return value
+    def _worker(self) -> Worker:
+        """This thread's."""
+        if not hasattr(self._own, "worker"):
+            self._own.worker = self._make()
+            self._workers.append(self._own.worker)
+        worker: Worker = self._own.worker
+        return worker
 
 
-def _preparation() -> dict[str, Any]:
+def _preparation() -> dict[str, object]:
     """What a fresh process needs to find the modules of this one, as `multiprocessing` tells its own."""
     found = spawn.get_preparation_data("worker")
     del found["authkey"]  # which may not be pickled, and is not needed
@@ -274,8 +262,8 @@ def work(descriptor: int) -> None:
         except (EOFError, OSError):
             return
         try:
-            fn, args, kwargs = pickle.loads(call)
-            answer = pickle.dumps((True, fn(*args, **kwargs)))
+            fn, args = pickle.loads(call)
+            answer = pickle.dumps((True, fn(*args)))
         except Exception as error:
             try:
                 answer = pickle.dumps((False, error))
@@ -310,12 +298,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _kill_all(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        if process.poll() is None:
-            _kill(process)
 
 
 def _ending(process: subprocess.Popen[bytes]) -> str:

@@ -236,7 +236,7 @@ class CompiledGrammar(Inspected, Displayed):
         """About all that is given back with this grammar: `memory_size_bytes`, its automata, its rules and its source.
 
         Objects of Python are not measured, which would take longer than compiling: `_OF_...` are what the requests of
-        `experiments/strangers.py` hold.  A compiler's cache goes by this.
+        `tests/fuzz/strangers.py` hold.  A compiler's cache goes by this.
         """
         return self.memory_size_bytes + self._made_of()
 

@@ -23,7 +23,7 @@ CONCERNED = (
     "tests/browser",
     "tests/workbench",
     "tests/serve/test_page.py",
-    "tests/experiments/test_page.py",
+    "tests/experiments/test_tables_and_figures.py",
     "tests/project/test_doctor.py",
 )
 

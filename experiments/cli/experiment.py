@@ -1,4 +1,4 @@
-"""`python -m workbench experiment COMMAND` (list, run, history, export, schemas, merge, report, pages)."""
+"""`python -m workbench experiment COMMAND` (list, run, schemas, pages)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ DEFAULT_LEDGER = Path("experiments.sqlite")
 
 @app.command("list")
 def list_all(as_json: AsJson = False) -> None:
-    """Every experiment: its source, its options, what is claimed, and what would refute it."""
+    """Every experiment: its source, its options, and what is claimed, with the bounds that refute it."""
     from rich.console import Console
 
     from experiments.registry import list_experiments
 
     if as_json:
         listed = [
-            {name: getattr(one, name) for name in ("name", "title", "source", "claim", "refuted_by", "options")}
+            {name: getattr(one, name) for name in ("name", "title", "source", "options")}
             | {"claims": [{"text": claim.text, "number": claim.what, "must be": claim.bound} for claim in one.claims]}
             for one in list_experiments()
         ]
@@ -53,7 +53,7 @@ def list_all(as_json: AsJson = False) -> None:
     console = Console()
     for found in list_experiments():
         console.print(f"[bold]{found.name}[/]  {found.title}.")
-        console.print(f"  source      {found.source}\n  claim       {found.claim}\n  refuted by  {found.refuted_by}")
+        console.print(f"  source      {found.source}", highlight=False)
         if found.options:
             told = ", ".join(f"{name}={_default(value)}" for name, value in found.options.items())
             console.print(f"  options     {told}", highlight=False, markup=False)
@@ -85,9 +85,6 @@ def run(
     memory_gb: Annotated[
         float | None, typer.Option("--memory-gb", help="Memory that one trial may add (with these executors).")
     ] = None,
-    part: Annotated[
-        str | None, typer.Option(help="K/N: the K-th of N parts, each for another machine; merge the ledgers then.")
-    ] = None,
     repeats: Annotated[
         int, typer.Option(min=1, help="Passes over the grid, each in a process of its own: what intervals rest on.")
     ] = 1,
@@ -107,15 +104,13 @@ def run(
     """
     from rich.console import Console
 
-    from experiments.columns import finished
     from experiments.datasets import DataError
     from experiments.executors import make_executor
-    from experiments.history import keep_run
     from experiments.ledger import Ledger, params_hash
     from experiments.registry import find_experiment, repeated, without_folders
     from experiments.report import provenance, rows_of
     from experiments.running import Result
-    from experiments.sweep import run_sweep, take_part
+    from experiments.sweep import run_sweep
     from experiments.trial import NotRunError
 
     try:
@@ -128,7 +123,7 @@ def run(
     if executor != "serial":
         command += " --executor " + ("dask:ADDRESS" if executor.startswith("dask:") else executor)
     command += f" --section '{section}'" if section else ""
-    section, place = section or name, _place(part)
+    section = section or name
     # Written to a file or a pipe, tables get the room they need; where JSON is asked for, nothing else is printed.
     console = Console(width=None if sys.stdout.isatty() else 200, stderr=as_json, quiet=as_json)
     for path in out or ():
@@ -147,8 +142,6 @@ def run(
     except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     with resumable(ledger, console), Ledger(ledger) as book:
-        all_keys = [params_hash(params) for grid in passes for params in grid]
-        passes = [take_part(grid, *place) for grid in passes]
         keys = [params_hash(params) for grid in passes for params in grid]
         if fresh:
             book.forget(name, keys)
@@ -164,75 +157,13 @@ def run(
                     console=console,
                 )
         frame = book.frame(name, keys)
-        # Of a part too, all trials are noted: the run is complete when the ledgers are merged.
-        book.record_run(section, name, command, all_keys)
+        book.record_run(section, name, command, keys)
         result = Result(experiment, frame, provenance(frame, book, command))
-        if len(finished(frame)) and place == (1, 1):
-            keep_run(ledger, section, frame, result.verdicts())
         _write(result, book, console, out or [], section if record else None)
     if as_json:
         say_json({"claims": rows_of(result.claims()), "trials": rows_of(frame)})
     never = any(one.claim.always and one.word == "refuted" for one in result.verdicts())
     raise typer.Exit(int(never or (frame["status"] == "error").any()))
-
-
-def _place(part: str | None) -> tuple[int, int]:
-    """`--part` as numbers; all is the first part of one."""
-    if part is None:
-        return 1, 1
-    first, _, count = part.partition("/")
-    if not (first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count)):
-        raise typer.BadParameter(f"--part {part}: write K/N, from 1/N to N/N")
-    return int(first), int(count)
-
-
-@app.command("history")
-def show_history(
-    name: Annotated[str, typer.Argument(help="An experiment, or the section of its runs.")],
-    ledger: LedgerOption = DEFAULT_LEDGER,
-    out: Annotated[Path | None, typer.Option("--out", help="Draw the numbers over the commits (.html).")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """What became of each claim, run after run, with the commits."""
-    from rich.console import Console
-
-    from experiments.history import draw_history, history
-    from experiments.report import print_tables, rows_of
-
-    found = history(ledger, name)
-    if found.empty:
-        raise typer.BadParameter(f"no run of {name} was kept beside {ledger}: experiment run {name}")
-    if out is not None:
-        draw_history(found).write_html(out, include_plotlyjs=True)
-    if as_json:
-        say_json(rows_of(found))
-        return
-    print_tables({f"Runs of {name}": found}, Console(width=None if sys.stdout.isatty() else 200))
-
-
-@app.command("merge")
-def merge(
-    others: Annotated[list[Path], typer.Argument(help="Ledgers of other machines, or of parts of a run.")],
-    ledger: LedgerOption = DEFAULT_LEDGER,
-) -> None:
-    """Take the trials of other ledgers into this one; of those that both hold, the one that went better stays."""
-    with _opened(ledger, new=True) as book:
-        for path in others:
-            added, replaced, left, unlike = book.merge(path)
-            typer.echo(f"{path}: {added:,} trials added, {replaced:,} replaced, {left:,} known already")
-            if unlike:
-                typer.echo(f"{unlike:,} trials failed on one machine and went well on the other: only the latter stays")
-
-
-@app.command("export")
-def export(
-    name: Annotated[str, typer.Argument(help="A sweep in the ledger.")],
-    out: Annotated[Path, typer.Argument(help="A .csv or .parquet file.")],
-    ledger: LedgerOption = DEFAULT_LEDGER,
-) -> None:
-    """Write all rows of a sweep to a file."""
-    with _opened(ledger) as book:
-        typer.echo(book.export(name, out))
 
 
 @app.command("schemas")
@@ -256,31 +187,6 @@ def schemas(
     typer.echo(f"{out}: {len(found):,} schemas")
 
 
-@app.command("report")
-def report(
-    out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("build/report.html"),
-    ledger: LedgerOption = DEFAULT_LEDGER,
-    figures: Annotated[
-        Path | None, typer.Option("--figures", help="Write the figures into this folder as SVG as well.")
-    ] = None,
-) -> None:
-    """Write one HTML page of all runs in the ledger: verdicts, figures, tables, the paper beside them; no network."""
-    from experiments.page import page, sections, write_figures
-    from experiments.trial import NotRunError
-
-    with _opened(ledger) as book:
-        found = sections(book)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(found))
-    typer.echo(out)
-    if figures is not None:
-        try:
-            for path in write_figures({one.name: one.figure for one in found if one.figure is not None}, figures):
-                typer.echo(path)
-        except NotRunError as error:
-            raise typer.BadParameter(str(error)) from None
-
-
 @app.command("pages")
 def write_pages() -> None:
     """Write docs/evidence.md and docs/results/ anew, from experiments/results/: nothing is measured."""
@@ -291,11 +197,11 @@ def write_pages() -> None:
 
 
 @contextmanager
-def _opened(path: Path, *, new: bool = False) -> Iterator[Ledger]:
-    """The ledger, which is made where it may be `new`; what is wrong with it ends the command."""
+def _opened(path: Path) -> Iterator[Ledger]:
+    """The ledger; what is wrong with it ends the command."""
     from experiments.ledger import Ledger, LedgerError
 
-    if not new and not path.is_file():
+    if not path.is_file():
         raise typer.BadParameter(f"no ledger {path}: run an experiment first")
     try:
         with Ledger(path) as book:
@@ -350,7 +256,7 @@ def keep(section: str, result: Result, console: Console) -> None:
     """Record a run with its figure, where one can be drawn, and write the pages anew."""
     from experiments import pages, record, report
     from experiments.columns import finished
-    from experiments.page import write_figures
+    from experiments.figures import write_figures
     from experiments.trial import NotRunError
 
     figure = None

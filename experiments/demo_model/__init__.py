@@ -7,8 +7,7 @@ trailing commas, invented argument names, missing tags); constrained by the gram
 
 Reading order: `tools.py` (the six tools, what a correct call is), `tool_calls.ebnf` (the same as a grammar),
 `dialogues.py` (the seeded generator of training text), `sloppiness.py` (how it misspells some of the answers),
-`recipe.py` (every number of the training), `train.py` (the command).  What comes out is the experiment `accuracy`.
-The trained files lie in `weights/`.
+`recipe.py` (every number of the training), `train.py` (the command).  The trained files lie in `weights/`.
 """
 
 from __future__ import annotations

@@ -4,27 +4,18 @@ Most requests are answered by one or two calls and nothing else (the language of
 asks for words as well: one to three calls of several tools with free text between them, or no call at all, where no
 tool is for it.  `dialogues(count, seed=...)` is a pure function of its arguments: the same numbers give the same text
 on any machine.
-Read on: `sloppiness.py` (the wrong spellings), `recipe.py` (which counts and seeds train the demo model).
+Read on: `phrasebook.toml` (the words), `sloppiness.py` (the wrong spellings), `recipe.py` (which counts and seeds train
+the demo model).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 
-from experiments.demo_model.phrasebook import (
-    ARTISTS,
-    ASIDES,
-    CITIES,
-    ENDS,
-    ERRANDS,
-    LEADS,
-    NEWS,
-    PEOPLE,
-    REQUESTS,
-    TALK,
-)
 from experiments.demo_model.sloppiness import spoil, spoil_one
 from experiments.demo_model.tools import Call, render, tool_list
 
@@ -38,6 +29,12 @@ CARE = 0.35  # with the list of tools before its eyes, the model is wrong this m
 TALK_SHARE = 0.3  # of the requests for words: those that no tool is for
 CALLS_AMONG_WORDS = (1, 1, 1, 2, 2, 3)
 JOINTS = (" and ", ", then ", ". also ")
+_BOOK = tomllib.loads(Path(__file__).with_name("phrasebook.toml").read_text(encoding="utf-8"))
+CITIES, PEOPLE, ARTISTS, ERRANDS, NEWS, ASIDES, ENDS, TALK = (
+    _BOOK[name] for name in ("cities", "people", "artists", "errands", "news", "asides", "ends", "talk")
+)
+REQUESTS: Mapping[str, Sequence[str]] = _BOOK["requests"]
+LEADS: Mapping[str, Sequence[str]] = _BOOK["leads"]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Writes a folder that `transformers` and `workbench.generation.load_model` read l
 `model.safetensors` (half precision), `tokenizer.json`, the chat template, and `recipe.json` with the fingerprint.
 Without `--output` the folder is `weights/` beside this file, the one that ships with the project.
 The data and the tokenizer are the same on every machine; the weights are the same for the same PyTorch build and
-number of threads.  Read on: `recipe.py` (all numbers), `experiments/accuracy.py` (what came out).
+number of threads.  Read on: `recipe.py` (all numbers).
 """
 
 from __future__ import annotations

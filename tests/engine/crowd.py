@@ -1,7 +1,7 @@
 """`python -m tests.engine.crowd SECONDS`: eight threads at shared grammars, for the thread sanitizer.
 
 The engine alone is imported, and caches are so small that grammars and token sets come and go.  Read on:
-`tools/sanitize.sh`; `experiments/soak.py` for the same with large vocabularies and schemas of all kinds.
+`tools/sanitize.sh`; `tests/fuzz`, target `threads`, for other grammars.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.ledger import Ledger, LedgerError, Merged, canonical_json, params_hash
+from experiments.ledger import Ledger, LedgerError, canonical_json, params_hash
 from experiments.machine import Machine, commit_name, describe_machine
 from experiments.trial import Trial
 
@@ -123,41 +123,6 @@ def test_parquet_keeps_rows_and_types(ledger: Ledger, tmp_path: Path) -> None:
     assert [json.loads(cell) for cell in frame["list"]] == [[x, {"y": x}] for x in range(3)]
     assert [json.loads(cell) for cell in frame["mixed"]] == ["none", 1, 2]
     assert list(frame["git"]) == ["abc"] * 3
-
-
-def test_ledgers_of_several_machines_merge(ledger: Ledger, tmp_path: Path) -> None:
-    there = replace(HERE, host="there")
-    ledger.record("s", trial({"x": 0}, {"y": "ours"}))
-    ledger.record("s", trial({"x": 1}, None, status="error", error="broke"))
-    with Ledger(tmp_path / "other.sqlite") as other:
-        other.record("s", trial({"x": 0}, {"y": "theirs"}, machine=there))
-        other.record("s", trial({"x": 1}, {"y": "mended"}, machine=there))
-        other.record("s", trial({"x": 2}, {"y": "new"}, machine=there))
-        other.record("t", trial({"x": 0}, None, status="not run", error="absent", machine=there))
-        other.record_run("s", "s", "run s", [params_hash({"x": x}) for x in range(3)])
-        assert other.runs() != []
-    assert ledger.merge(tmp_path / "other.sqlite") == Merged(added=2, replaced=1, left=1, unlike=1)
-    frame = ledger.frame("s").set_index("x")
-    assert frame["y"].to_dict() == {0: "ours", 1: "mended", 2: "new"}
-    assert [ledger.machines()[digest]["host"] for digest in frame.loc[[0, 1, 2], "machine"]] == [
-        "host",
-        "there",
-        "there",
-    ]
-    assert list(ledger.frame("t")["status"]) == ["not run"]
-    assert [run["command"] for run in ledger.runs()] == ["run s"]
-    assert ledger.merge(tmp_path / "other.sqlite") == Merged(added=0, replaced=0, left=4, unlike=0)
-
-
-def test_what_cannot_be_merged(ledger: Ledger, tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="itself"):
-        ledger.merge(ledger.path)
-    with pytest.raises(LedgerError, match="no ledger"):
-        ledger.merge(tmp_path / "absent.sqlite")
-    assert not (tmp_path / "absent.sqlite").exists()
-    (tmp_path / "notes.txt").write_text("not a database" * 100)
-    with pytest.raises(LedgerError, match="not a ledger"):
-        ledger.merge(tmp_path / "notes.txt")
 
 
 def test_other_files_are_not_taken_for_ledgers(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from experiments.ledger import Ledger
-from experiments.measurement import FLOOR, mistakes, samples, verdicts
+from experiments.measurement import mistakes, samples, verdicts
 from experiments.report import print_tables, provenance, reasons, show, shown_table, to_markdown
 from experiments.sweep import run_sweep
 from experiments.tails import compare, describe
@@ -64,7 +64,6 @@ ROWS = pd.DataFrame(
         {"engine": "peer", "index": 2, "status": "ok", "compiled": False, "compile_ns": 5},
         {"engine": "peer", "index": 3, "status": "error", "error": "WorkerDiedError: x"},
         row("ours", 3, [one_walk([80], failure="dead"), one_walk([90], cut=True)], [True, True]),
-        {"engine": FLOOR, "index": 0, "status": "ok", "copy_ns": [300], "clock_ns": [40]},
         {"engine": "absent", "index": 1, "status": "not run", "error": "not installed"},
     ]
 )
@@ -80,7 +79,6 @@ def test_common_subset_is_the_same_tokens_for_all() -> None:
     assert common["mask, first visits"]["ours"].tolist() == [10]
     assert len(common["mask, seen before"]["ours"]) == 4
     assert common["time to first mask"]["peer"].tolist() == [107]
-    assert common["numpy copies one mask"] == {FLOOR: np.array([300])}
 
 
 def test_own_subset_is_everything_an_engine_did() -> None:
@@ -99,7 +97,6 @@ def test_verdicts_count_both_kinds_of_mistakes() -> None:
     assert (peer["inputs"], peer["compiled"], peer["refused"], peer["failed"]) == (3, 1, 1, 1)
     assert (peer["valid refused"], peer["invalid accepted"], peer["wrong inputs"]) == (1, 0, 1)
     assert found.loc["absent", "not run"] == 1
-    assert FLOOR not in found.index
 
 
 def test_mistakes_are_named() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, datasets, gpu
+from experiments import datasets, gpu
 from experiments.claims import judge
 from experiments.ledger import Ledger
 from experiments.measurement import measure
@@ -59,15 +59,6 @@ def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytes
         "Verdicts",
     ]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_was_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    step = ablation.AblationStep("+ magic", {"magic": False}, {"magic": True})
-    monkeypatch.setattr(ablation, "STEPS", (*ablation.STEPS, step))
-    params = {"step": "+ magic", "file": "", "index": 0, "vocabulary": "demo", "max_tokens": 10}
-    tables = run("ablation", grid=[params]).tables()
-    assert list(tables) == ["Not run, or failed"]
-    assert "no switch magic" in tables["Not run, or failed"]["reason"][0]
 
 
 def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(ledger: Ledger) -> None:

@@ -58,7 +58,6 @@ def test_one_row_a_schema_with_every_engine() -> None:
                 row((True, True), index=1),
                 row((True, False), engine="peer", index=1),
                 row((True, True), index=0, id="first"),
-                row(engine="floor", file="", index=0),
             ]
         )
     )

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from experiments.executors import make_executor
 from experiments.ledger import Ledger
-from experiments.sweep import SweepError, groups, run_sweep, take_part
+from experiments.sweep import SweepError, groups, run_sweep
 from experiments.trial import Params
 from experiments.workers import SerialExecutor, WorkerExecutor
 from tests.experiments import trials
@@ -185,15 +185,6 @@ def test_of_a_group_only_the_dying_trial_is_lost(ledger: Ledger) -> None:
     with WorkerExecutor(2) as workers:
         frame = run_sweep(trials.dies_by_engine, grid, ledger=ledger, sweep="s", executor=workers)
     assert list(frame["status"]) == ["ok", "error", "ok"]
-
-
-def test_parts_of_a_grid_are_whole_groups() -> None:
-    grid: list[Params] = [{"engine": engine, "x": x} for engine in "ab" for x in range(5)]
-    parts = [take_part(grid, number, 3) for number in (1, 2, 3)]
-    assert sorted(map(str, grid)) == sorted(str(params) for part in parts for params in part)
-    assert [sorted({params["x"] for params in part}) for part in parts] == [[0, 3], [1, 4], [2]]
-    assert all(len(part) == 2 * len({params["x"] for params in part}) for part in parts)
-    assert take_part(grid, 1, 1) == grid
 
 
 def test_nothing_else_runs_during_a_trial_of_this_process(ledger: Ledger) -> None:

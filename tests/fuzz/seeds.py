@@ -8,8 +8,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from experiments.strangers import make_request
 from experiments.synthetic_schemas import make_tool
+from tests.fuzz.strangers import make_request
 
 __all__ = ["SEEDS", "WORDS", "changed", "make_seed"]
 

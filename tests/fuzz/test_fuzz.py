@@ -14,9 +14,9 @@ from random import Random
 
 import pytest
 
-from experiments.strangers import HOSTILE
 from kernels_core import BudgetExceededError, Grammar, TimeLimit, UnsupportedSchemaError
 from tests.fuzz.driver import TARGETS, make_input, run_seeded, try_input
+from tests.fuzz.strangers import HOSTILE, make_request
 from tests.work import calls
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +93,15 @@ def test_a_guided_hunt(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-6000:]}"
     assert len(list(tmp_path.iterdir())) > 50
+
+
+def test_requests_are_the_same_on_every_machine_and_of_three_kinds() -> None:
+    made = [make_request(3, index) for index in range(300)]
+    assert made == [make_request(3, index) for index in range(300)]
+    assert made != [make_request(4, index) for index in range(300)]
+    kinds = [request.kind for request in made]
+    assert all(kinds.count(kind) > 20 for kind in ("valid", "broken", "hostile"))
+    for request in made:
+        if request.kind != "broken":
+            json.loads(request.text)
+    assert len({request.text for request in made}) > 290

@@ -3,7 +3,7 @@
 The same seed and number give the same request on every machine.  Valid schemas are those of `synthetic_schemas.py`;
 a broken one is a valid one with one thing changed; a hostile one asks for much with few bytes.
 
-Read on: `soak.py` (64 matchers under these), `tests/fuzz` (one input language at a time).
+Read on: `seeds.py`, which makes inputs of them.
 """
 
 from __future__ import annotations

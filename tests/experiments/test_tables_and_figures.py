@@ -1,0 +1,75 @@
+"""Tables whose heads are explained, and figures: their units, and their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from experiments import scale
+from experiments.columns import Column, Table, explained
+from experiments.figures import write_figures
+from experiments.ledger import Ledger
+from experiments.running import run
+from experiments.synthetic_schemas import make_tool
+from experiments.trial import NotRunError
+
+CHEAP = ("ablation", "dispatch-size", "formal", "gpu", "parsers", "reuse", "scale", "tools")
+
+
+pytestmark = pytest.mark.usefixtures("no_data")
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_every_head_is_explained_and_every_figure_has_units(name: str, ledger: Ledger) -> None:
+    result = run(name, "smoke", ledger=ledger)
+    assert "error" not in set(result.frame["status"]), result.frame["error"].dropna().tolist()
+    for table in result.tables().values():
+        assert list(table.attrs["help"]) == list(table.columns)
+    figure = result.plot()
+    assert figure.layout.yaxis.title.text
+    assert "maskscope" in figure.layout.title.subtitle.text
+
+
+def test_heads_of_a_table_are_told_apart_and_explained() -> None:
+    columns = (Column("a", "mask", "us", "making one mask"), Column("b", "bytes"), Column("c", "never there"))
+    table = explained([{"b": 1, "a": 2.5}], columns)
+    assert list(table.columns) == ["mask, us", "bytes"]
+    assert table.attrs["help"] == {"mask, us": "making one mask"}
+    with pytest.raises(ValueError, match="two columns are called 'mask, us'"):
+        explained([], (*columns, Column("d", "mask, us")))
+
+
+def test_rows_of_a_table_are_trials_or_groups_of_them() -> None:
+    trials = pd.DataFrame({"status": ["ok", "ok", "error"], "kind": ["x", "x", "y"], "spent": [1.0, 3.0, 9.0]})
+    each = Table("each", (Column("kind"), Column("twice", of=lambda one: 2 * one["spent"])))
+    assert each.cells(trials).to_dict("list") == {"kind": ["x", "x"], "twice": [2.0, 6.0]}
+    mean = Column("mean", of=lambda some: some["spent"].mean())
+    grouped = Table("", (Column("kind"), mean), by=("kind",))
+    assert grouped.cells(trials).to_dict("records") == [{"kind": "x", "mean": 2.0}]
+    counted = Table("all", (Column("n"),), rows=lambda some: [{"n": len(some)}], unfinished=True)
+    assert counted.shown(trials)["all"]["n"].tolist() == [3]
+
+
+@pytest.mark.browser
+def test_figures_are_drawn_as_svg(tmp_path: Path) -> None:
+    figure = go.Figure()
+    figure.add_scatter(x=[1, 2, 3], y=[4, 5, 6], name="a line with a name")
+    figure.update_layout(height=700)
+    try:
+        (path,) = write_figures({"One figure": figure}, tmp_path / "figures")
+    except NotRunError as reason:
+        pytest.skip(str(reason))
+    assert path.name == "one-figure.svg"
+    text = path.read_text()
+    assert text.startswith("<svg")
+    assert 'height="700"' in text
+
+
+def test_two_thousand_tools_have_different_names() -> None:
+    tools, calls = scale.draw(700, 0, 0)
+    assert len({tool.name for tool in tools.tools}) == 700
+    assert {call.name for call in calls} <= {tool.name for tool in tools.tools}
+    assert make_tool(1000, 0).name in {tool.name for tool in tools.tools}
