@@ -45,7 +45,7 @@ def test_a_fault_is_found_and_shrunk(tokenizer: Tokenizer) -> None:
     assert finding.whole is not None
     assert finding.whole.startswith(finding.text + b"7")
     assert len(finding.original) >= len(finding.text)
-    assert finding.why.startswith("reads 7, in ")
+    assert finding.why.startswith("our engine reads 7 in ")
     assert "item" in finding.why
 
 

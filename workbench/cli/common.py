@@ -13,12 +13,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ __all__ = [
     "read_text",
     "read_texts",
     "reporting",
+    "say",
     "say_json",
 ]
 
@@ -60,6 +62,8 @@ FINE: Final = 0
 DIFFERENT: Final = 1
 USAGE: Final = 2
 WIDTH: Final = 100
+_AS_JSON: Final[ContextVar[bool]] = ContextVar("_AS_JSON", default=False)
+"""Whether the command that runs was asked for JSON: `reporting` says so."""
 
 SourceArgument = Annotated[
     str,
@@ -123,6 +127,14 @@ def say_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
 
 
+def say(data: object, shown: RenderableType) -> None:
+    """What a command has found: `data` where JSON was asked for, else `shown`."""
+    if _AS_JSON.get():
+        say_json(data)
+    else:
+        output().print(shown)
+
+
 def _plain(value: object) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
@@ -131,39 +143,47 @@ def _plain(value: object) -> Any:
     return str(value)
 
 
-def fail(message: str, *, code: int = USAGE, as_json: bool = False, **more: object) -> NoReturn:
-    """Say what is wrong and end the command: on standard error, or as JSON."""
-    if as_json:
+def fail(message: str, *, code: int = USAGE, details: RenderableType = "", **more: object) -> NoReturn:
+    """Say what is wrong and end the command: on standard error with `details` below, or as JSON with `more`."""
+    if _AS_JSON.get():
         say_json({"error": message, **more})
     else:
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         console.print(Text.assemble(("error: ", "bold red"), message))
+        if details:
+            console.print(details)
     raise typer.Exit(code)
 
 
 @contextmanager
 def reporting(as_json: bool = False) -> Iterator[None]:
-    """Turn what bad input raises into a message and an exit code; a fault of ours is still a traceback."""
+    """Turn what bad input raises into a message and an exit code; a fault of ours is still a traceback.
+
+    as_json: within it, `fail` writes JSON.
+    """
     from kernels_core.errors import MaskscopeError, TokenizerError
     from workbench.languages.positions import JsonSyntaxError
 
+    before = _AS_JSON.set(as_json)
     try:
         yield
     except TokenizerError as error:
-        fail(str(error), as_json=as_json)
+        fail(str(error))
     except (MaskscopeError, JsonSyntaxError) as error:
         notes = [str(note) for note in getattr(error, "__notes__", ())]
-        fail("\n  ".join([str(error), *notes]) if not as_json else str(error), code=DIFFERENT, as_json=as_json)
+        fail("\n  ".join([str(error), *notes]) if not as_json else str(error), code=DIFFERENT)
     except OSError as error:
         shown = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        fail(shown, as_json=as_json)
+        fail(shown)
     except UnicodeDecodeError as error:
-        fail(f"not UTF-8 at byte {error.start}: {error.reason}", as_json=as_json)
+        fail(f"not UTF-8 at byte {error.start}: {error.reason}")
     except KeyboardInterrupt:
-        fail("interrupted", code=130, as_json=as_json)
+        fail("interrupted", code=130)
+    finally:
+        _AS_JSON.reset(before)
 
 
-def open_source(where: str, language: str | None, *, as_json: bool = False) -> Source:
+def open_source(where: str, language: str | None) -> Source:
     """SOURCE as the person gave it; mistakes in it are not looked for yet."""
     from workbench.languages import Source
 
@@ -174,12 +194,12 @@ def open_source(where: str, language: str | None, *, as_json: bool = False) -> S
             found = Source.of(Path(where) if is_file(where) else where, language)
     except FileNotFoundError as error:
         said = str(error).replace("language='regex'", "-l regex")
-        fail(f"{said}; - reads standard input", as_json=as_json)
+        fail(f"{said}; - reads standard input")
     except (TypeError, ValueError) as error:
         if isinstance(error, UnicodeDecodeError):
             raise
-        fail(str(error), as_json=as_json)
-    if language is None and not as_json and not found.why.startswith("the file's name"):
+        fail(str(error))
+    if language is None and not _AS_JSON.get() and not found.why.startswith("the file's name"):
         note = f"{found.name or 'SOURCE'} is read as {found.title}: {found.why}"
         Console(stderr=True, highlight=False, soft_wrap=True).print(Text(note, "dim"))
     return found
@@ -192,9 +212,7 @@ def open_tokenizer(name: str) -> Tokenizer:
     return load_tokenizer(name)
 
 
-def open_session(
-    where: str, language: str | None, tokenizer: str, *, as_generated: bool = False, as_json: bool = False
-) -> Session:
+def open_session(where: str, language: str | None, tokenizer: str, *, as_generated: bool = False) -> Session:
     """A session at the beginning; mistakes in the source end the command with all their places.
 
     as_generated: the grammar is that of `generate` and the server, which leave a schema fewer spellings.
@@ -204,14 +222,14 @@ def open_session(
     from workbench.session import Session
 
     loaded = open_tokenizer(tokenizer)
-    source = open_checked(where, language, loaded, as_json=as_json)
+    source = open_checked(where, language, loaded)
     with told_elsewhere():  # commands show what is to be warned of by themselves
         return Session(source.for_a_model() if as_generated else source, loaded, options=Options())
 
 
-def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, as_json: bool = False) -> Source:
+def open_checked(where: str, language: str | None, tokenizer: Tokenizer) -> Source:
     """SOURCE, in which there are no mistakes; they end the command with all their places."""
-    source = open_source(where, language, as_json=as_json)
+    source = open_source(where, language)
     if mistakes := source.check(tokenizer.info):
         lines = [f"{source.title} {source.name or 'source'} has {_count(len(mistakes), 'mistake')}:"]
         # No command reads leniently, so what that would do is no cure here.
@@ -220,7 +238,7 @@ def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, as_j
         if len(mistakes) > 20:
             lines.append(f"  and {len(mistakes) - 20} more")
         data = [mistake_data(mistake) for mistake in mistakes]
-        fail("\n".join(lines), code=DIFFERENT, as_json=as_json, language=source.language, mistakes=data)
+        fail("\n".join(lines), code=DIFFERENT, language=source.language, mistakes=data)
     return source
 
 
@@ -230,7 +248,7 @@ def mistake_data(mistake: Mistake) -> dict[str, Any]:
 
 
 def read_texts(
-    source: str, texts: list[str] | None, files: list[str] | None, *, exact: bool, as_json: bool
+    source: str, texts: list[str] | None, files: list[str] | None, *, exact: bool
 ) -> list[tuple[str, bytes]]:
     """What TEXT and `--text-file` give, each with its name.
 
@@ -245,24 +263,24 @@ def read_texts(
 
     given = [*(texts or ()), *(files or ())]
     if (source, *given).count("-") > 1:
-        fail("standard input can be read once: only one of SOURCE, TEXT and --text-file may be -", as_json=as_json)
+        fail("standard input can be read once: only one of SOURCE, TEXT and --text-file may be -")
     found = []
     for text in texts or ():
         if text == "-":
             found.append(read(text))
         elif is_file(text):
-            fail(f"{text!r} is a file: read it by --text-file {text}", as_json=as_json)
+            fail(f"{text!r} is a file: read it by --text-file {text}")
         else:
             found.append(("text", text.encode(errors="surrogateescape")))
     return found + [read(name) for name in files or ()]
 
 
-def read_text(source: str, text: str | None, file: str | None, *, exact: bool, as_json: bool) -> bytes | None:
+def read_text(source: str, text: str | None, file: str | None, *, exact: bool) -> bytes | None:
     """The one text that TEXT or `--text-file` gives; None where neither does."""
     if text is not None and file is not None:
-        fail("give TEXT or --text-file, not both", as_json=as_json)
+        fail("give TEXT or --text-file, not both")
     texts, files = ([one] if one is not None else None for one in (text, file))
-    given = read_texts(source, texts, files, exact=exact, as_json=as_json)
+    given = read_texts(source, texts, files, exact=exact)
     return given[0][1] if given else None
 
 

@@ -21,10 +21,9 @@ from workbench.cli.common import (
     fail,
     open_source,
     open_tokenizer,
-    output,
     read_texts,
     reporting,
-    say_json,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -73,18 +72,15 @@ def compare(
     from workbench import comparing
 
     with reporting(as_json):
-        sources = [open_source(one, language, as_json=as_json) for one in (source, *(others or ()))]
-        engines = _engines(engine, as_json)
+        sources = [open_source(one, language) for one in (source, *(others or ()))]
+        engines = _engines(engine)
         loaded = open_tokenizer(tokenizer)
-        given = [data for _, data in read_texts(source, texts, text_file, exact=exact, as_json=as_json)]
+        given = [data for _, data in read_texts(source, texts, text_file, exact=exact)]
         try:
             found = comparing.compare(*sources, engines=engines, texts=given or [""], tokenizer=loaded)
         except ValueError as error:
-            fail(str(error), as_json=as_json)
-        if as_json:
-            say_json(found.to_dict())
-        else:
-            output().print(found)
+            fail(str(error))
+        say(found.to_dict(), found)
     if not found.agree:
         raise typer.Exit(DIFFERENT)
 
@@ -113,8 +109,8 @@ def hunt(
     from workbench import comparing
 
     with reporting(as_json):
-        session_source = open_source(source, language, as_json=as_json)
-        engines = _engines(engine, as_json)
+        session_source = open_source(source, language)
+        engines = _engines(engine)
         loaded = open_tokenizer(tokenizer)
         try:
             found = comparing.hunt(
@@ -129,20 +125,17 @@ def hunt(
                 progress=(lambda hunt: None) if as_json else None,
             )
         except ValueError as error:
-            fail(str(error), as_json=as_json)
-        if as_json:
-            say_json(found.to_dict())
-        else:
-            output().print(found)
+            fail(str(error))
+        say(found.to_dict(), found)
     if found.findings or found.refusals:
         raise typer.Exit(DIFFERENT)
 
 
-def _engines(texts: list[str] | None, as_json: bool) -> list[EngineSpec] | None:
+def _engines(texts: list[str] | None) -> list[EngineSpec] | None:
     """What `--engine` says, as `workbench.compare` takes it."""
     from workbench.comparing.sides import parse_engine
 
     try:
         return [parse_engine(text) for text in texts] if texts else None
     except ValueError as error:
-        fail(f"--engine {error}", as_json=as_json)
+        fail(f"--engine {error}")

@@ -76,9 +76,9 @@ def check(
     from workbench.languages.warnings import doubts, unread_ends
 
     with reporting(as_json):
-        session = open_session(source, language, tokenizer, as_json=as_json)
+        session = open_session(source, language, tokenizer)
         warned = (*doubts(session.document, session.inspect.compiled.grammar), *unread_ends(session.document))
-        given = read_texts(source, texts, text_file, exact=exact, as_json=as_json)
+        given = read_texts(source, texts, text_file, exact=exact)
         checked = [_checked(session, name, data, prefix) for name, data in given]
         results = [result for result, _ in checked]
         console = output()
@@ -156,8 +156,8 @@ def mask(
     Example: mask schema.json '{"na'
     """
     with reporting(as_json):
-        session = open_session(source, language, tokenizer, as_generated=as_generated, as_json=as_json)
-        _go(session, read_text(source, text, text_file, exact=exact, as_json=as_json) or b"", as_json)
+        session = open_session(source, language, tokenizer, as_generated=as_generated)
+        _go(session, read_text(source, text, text_file, exact=exact) or b"")
         spelling = _spelling(session, as_generated)
         ahead = session.inspect.next()
         ids = list(session.inspect.allowed_ids())
@@ -235,11 +235,11 @@ def explain(
     """
     with reporting(as_json):
         if (what is None) == (token is None):
-            fail("say what is to come: --next WHAT, or --token ID", as_json=as_json)
-        session = open_session(source, language, tokenizer, as_generated=as_generated, as_json=as_json)
-        _go(session, read_text(source, text, text_file, exact=exact, as_json=as_json) or b"", as_json)
+            fail("say what is to come: --next WHAT, or --token ID")
+        session = open_session(source, language, tokenizer, as_generated=as_generated)
+        _go(session, read_text(source, text, text_file, exact=exact) or b"")
         if token is not None and not 0 <= token < session.tokenizer.vocab_size:
-            fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}", as_json=as_json)
+            fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}")
         why = session.inspect.why(what if what is not None else int(token or 0))
         reading = why.reading
         result = {
@@ -267,19 +267,14 @@ def explain(
 # -- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _go(session: Session, data: bytes, as_json: bool) -> None:
+def _go(session: Session, data: bytes) -> None:
     """To the place after `data`; a text that dies ends the command."""
     reading = session.read(data)
     if reading.ok:
         return
     why = _why(session, data, reading.read)
-    if as_json:
-        say_json({"ok": False, "error": f"the text before this place dies: {reading.message}", **_why_data(why)})
-    else:
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
-        console.print(Text.assemble(("the text before this place dies: ", "red"), reading.message))
-        console.print(_details(why))
-    raise typer.Exit(DIFFERENT)
+    said = f"the text before this place dies: {reading.message}"
+    fail(said, code=DIFFERENT, details=_details(why), ok=False, **_why_data(why))
 
 
 def _why(session: Session, data: bytes, read: int) -> Why:

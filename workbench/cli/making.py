@@ -5,7 +5,6 @@ Read on: `workbench/generation/loop.py`, `workbench/explorer/explorer.py`, `work
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -39,6 +38,7 @@ from workbench.cli.common import (
     output,
     read_text,
     reporting,
+    say,
     say_json,
 )
 
@@ -80,17 +80,17 @@ def generate(
     Example: generate calls.ebnf 'weather in Lund' --seed 2
     """
     with reporting(as_json):
-        prompt = read_text(source, text, text_file, exact=exact, as_json=as_json)
+        prompt = read_text(source, text, text_file, exact=exact)
         if prompt is None:
-            fail("say what the model is asked: generate SOURCE TEXT, or --text-file FILE", as_json=as_json)
+            fail("say what the model is asked: generate SOURCE TEXT, or --text-file FILE")
         try:
             from kernels_core.errors import DeadEndError, TokenizerError, TooFewTokensError, UnsupportedFeatureError
             from workbench.generation import load_model, stream
 
             loaded = load_model(model, device)
         except (ImportError, RuntimeError, ValueError) as error:
-            fail(str(error), as_json=as_json)
-        opened = open_checked(source, language, loaded.tokenizer, as_json=as_json)
+            fail(str(error))
+        opened = open_checked(source, language, loaded.tokenizer)
         try:
             with _warnings_shown():
                 made = stream(
@@ -105,7 +105,7 @@ def generate(
                     canonical=canonical,
                 ).run()
         except (TooFewTokensError, UnsupportedFeatureError, TokenizerError, DeadEndError) as error:
-            fail(str(error), as_json=as_json)
+            fail(str(error))
         if as_json:
             say_json(_generation_data(made))
         else:
@@ -196,27 +196,24 @@ def serve_notebook(
     Example: serve-notebook schema.json
     """
     with reporting(as_json):
-        opened = open_source(source, language, as_json=as_json)
+        opened = open_source(source, language)
         file = Path(source) if source != "-" and is_file(source) else None
         path = out or Path(f"explore_{_stem(opened.name)}.ipynb")
         if path.suffix != ".ipynb":
-            fail(f"--out {path}: a notebook's name ends in .ipynb", as_json=as_json)
+            fail(f"--out {path}: a notebook's name ends in .ipynb")
         if path.exists():
-            fail(f"{path} is already there: name another with --out", as_json=as_json)
+            fail(f"{path} is already there: name another with --out")
         path.write_text(notebook_of(opened.text, opened.language, tokenizer, file), encoding="utf-8")
         command = [sys.executable, "-m", "jupyterlab", str(path)]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.append("--allow-root")  # JupyterLab refuses to run as root unless told
         command += [f"--ServerApp.port={port}"] if port is not None else []
         command += [] if browser else ["--no-browser"]
-        if as_json:
-            say_json({"notebook": str(path), "command": command})
-        else:
-            output().print(Text(f"wrote {path}"), soft_wrap=True)
+        say({"notebook": str(path), "command": command}, Text(f"wrote {path}", no_wrap=True, overflow="ignore"))
         if not open_lab:
             return
         if find_spec("jupyterlab") is None:
-            fail("JupyterLab is not installed. Run: pip install 'maskscope[workbench]'", as_json=as_json)
+            fail("JupyterLab is not installed. Run: pip install 'maskscope[workbench]'")
         try:
             code = subprocess.run(command).returncode
         except KeyboardInterrupt:
@@ -226,30 +223,24 @@ def serve_notebook(
 
 def notebook_of(text: str, language: str, tokenizer: str, file: Path | None = None) -> str:
     """A notebook (its JSON text) that opens the explorer on a file, or on the text itself."""
+    import nbformat
+    from nbformat import v4
+
     given = f"Path({str(file.resolve())!r})" if file is not None else "SOURCE"
     imports = "import workbench as wb" if file is None else "from pathlib import Path\n\nimport workbench as wb"
     named = "" if file is None else f" on `{file.name}`"
-    cells: list[tuple[str, str]] = [
-        (
-            "markdown",
-            f"# Exploring a grammar{named}\n\nRun the cells. The panel's text box takes a text; `/` searches.",
-        ),
-        ("code", imports),
-    ]
-    if file is None:
-        cells.append(("code", f"SOURCE = {_literal(text)}"))
-    cells += [
-        ("code", f"explorer = wb.explore({given}, {tokenizer!r}, language={language!r})\nexplorer"),
-        ("markdown", "What is selected and read in the panel is in `explorer.session`:"),
-        ("code", "explorer.session"),
-    ]
-    made: list[dict[str, Any]] = [
-        {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": body.splitlines(keepends=True)}
-        | ({"execution_count": None, "outputs": []} if kind == "code" else {})
-        for number, (kind, body) in enumerate(cells)
+    intro = f"# Exploring a grammar{named}\n\nRun the cells. The panel's text box takes a text; `/` searches."
+    explore = f"explorer = wb.explore({given}, {tokenizer!r}, language={language!r})\nexplorer"
+    cells = [
+        v4.new_markdown_cell(intro),
+        v4.new_code_cell(imports),
+        *([] if file is not None else [v4.new_code_cell(f"SOURCE = {_literal(text)}")]),
+        v4.new_code_cell(explore),
+        v4.new_markdown_cell("What is selected and read in the panel is in `explorer.session`:"),
+        v4.new_code_cell("explorer.session"),
     ]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    return json.dumps({"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+    return str(nbformat.writes(v4.new_notebook(cells=cells, metadata=kernel))) + "\n"
 
 
 def _literal(text: str) -> str:

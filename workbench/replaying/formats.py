@@ -18,13 +18,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple, NoReturn, cast
 
 from kernels_core import TokenizerInfo
 from kernels_core.errors import MaskscopeError
+from workbench.generation.trace import Generation
+from workbench.json_values import Json
 from workbench.languages.positions import child
 
 __all__ = ["Logged", "LoggedToken", "ReplayError", "read_logged"]
@@ -71,56 +73,54 @@ class Logged:
         return any(one.logprob is not None for one in self.tokens)
 
 
-def read_logged(trace: Any, info: TokenizerInfo, encode: Any) -> list[Logged]:
+def read_logged(trace: object, info: TokenizerInfo, encode: Callable[[bytes], Iterable[int]]) -> list[Logged]:
     """The answers of a log: one for each choice, in order.
 
     trace: what a server sent, as parsed JSON or its text; a path to it; a `Generation`; or an answer's text (as bytes
     where it looks like a path).  encode: cuts a text into ids of `info`, where nothing says how it was cut.
     """
-    reader = _Reader(info, encode)
+    reader = _Reader(info)
     if isinstance(trace, str) and _PATH.match(trace):
         trace = Path(trace).expanduser()
     if isinstance(trace, Path):
         trace = trace.read_text(encoding="utf-8-sig")
     if hasattr(trace, "model_dump"):  # a client's object
         trace = trace.model_dump()
-    if hasattr(trace, "steps") and hasattr(trace, "text_bytes"):
+    if isinstance(trace, Generation):
         return [reader.generation(trace)]
-    if isinstance(trace, bytes):
-        return [reader.text(trace)]
     if isinstance(trace, str):
         found = _parsed(trace)
-        if found is None:
-            return [reader.text(trace.encode())]
-        trace = found
+        trace = trace.encode() if found is None else found
+    if isinstance(trace, bytes):
+        return [Logged("text", tuple(reader.by_id(token) for token in encode(trace)))]
     if isinstance(trace, Mapping | Sequence):
-        return reader.value(trace)
+        return reader.answers(_At(cast(Json, trace), "#"))
     raise ReplayError(f"a log is JSON, a text, a path or a Generation, not {type(trace).__name__}")
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> Json:
     """The log that a text holds as JSON, or as one JSON object a line; None where it is an answer itself."""
     try:
-        value = json.loads(text)
+        value: Json = json.loads(text)
     except (ValueError, RecursionError):
         value = _lines(text)
     return value if _is_log(value) else None
 
 
-def _is_log(value: Any) -> bool:
+def _is_log(value: Json) -> bool:
     """Whether a JSON value is one of the formats, right or wrong in its details."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return bool(value) and all(map(_is_log, value))
-    return isinstance(value, dict) and (
+    return isinstance(value, Mapping) and (
         "choices" in value or "meta_info" in value or {"token_ids", "logprobs"} <= value.keys() or _is_response(value)
     )
 
 
-def _is_response(value: Mapping[str, Any]) -> bool:
+def _is_response(value: Mapping[str, Json]) -> bool:
     return value.get("object") == "response" or str(value.get("type", "")).startswith("response.")
 
 
-def _lines(text: str) -> list[Any] | None:
+def _lines(text: str) -> list[Json] | None:
     """The events of a stream; None where the text is none."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -140,242 +140,218 @@ def _lines(text: str) -> list[Any] | None:
     return found or None
 
 
+class _At(NamedTuple):
+    """A value of the log, and its place.  A member that is not there is `missing`, as one that is null."""
+
+    value: Json
+    pointer: str
+
+    @property
+    def missing(self) -> bool:
+        return self.value is None
+
+    def fail(self, what: str) -> NoReturn:
+        shown = repr(self.value)
+        raise ReplayError(
+            f"{self.pointer}: {what} is expected, not {shown if len(shown) <= 60 else f'{shown[:57]}...'}"
+        )
+
+    def members(self) -> Mapping[str, Json]:
+        if not isinstance(self.value, Mapping):
+            self.fail("an object")
+        return self.value
+
+    def get(self, name: str) -> _At:
+        return _At(self.members().get(name), child(self.pointer, name))
+
+    def items(self, what: str = "a list") -> list[_At]:
+        if not isinstance(self.value, Sequence) or isinstance(self.value, str | bytes):
+            self.fail(what)
+        return [_At(one, child(self.pointer, number)) for number, one in enumerate(self.value)]
+
+    def column(self, count: int, of: str = "tokens") -> list[_At]:
+        """One entry for each of `count` tokens; without a list all are missing."""
+        found = [_At(None, child(self.pointer, number)) for number in range(count)] if self.missing else self.items()
+        if len(found) != count:
+            raise ReplayError(f"{self.pointer}: {len(found)} entries for {count} {of}")
+        return found
+
+    def text(self) -> str:
+        if not isinstance(self.value, str):
+            self.fail("a text")
+        return self.value
+
+    def logprob(self) -> float:
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or value > NEARLY:
+            self.fail("a log probability (0 or less)")
+        return -math.inf if value <= UNKNOWN else min(0.0, float(value))
+
+    def data(self) -> bytes | None:
+        """The bytes that a list of numbers is; None where it is missing."""
+        if self.missing:
+            return None
+        numbers = [one.value for one in self.items("a list of bytes")]
+        if not all(isinstance(byte, int) and 0 <= byte < 256 for byte in numbers):
+            raise ReplayError(f"{self.pointer}: a list of numbers from 0 to 255 is expected")
+        return bytes(byte for byte in numbers if isinstance(byte, int))
+
+
+_NOTHING: Final = _At(None, "#")
+
+
 class _Reader:
-    def __init__(self, info: TokenizerInfo, encode: Any) -> None:
-        self._info, self._encode = info, encode
+    def __init__(self, info: TokenizerInfo) -> None:
         self._vocabulary = info.decoded_vocab
         self._silent = frozenset(info.special_token_ids) | frozenset(info.stop_token_ids)
         self._names = {self._vocabulary[token]: token for token in self._silent}
 
-    # -- what has no format -----------------------------------------------------------------------------------------
-
-    def text(self, text: bytes) -> Logged:
-        return Logged("text", tuple(self._by_id(token, None) for token in self._encode(text)))
-
-    def generation(self, made: Any) -> Logged:
+    def generation(self, made: Generation) -> Logged:
         tokens = []
         for step in made.steps:
-            top = [
-                LoggedToken(one.token, one.token_id, one.logprob, one.token_id in self._silent)
-                for one in step.alternatives
-            ]
+            top = [replace(self.by_id(one.token_id, one.logprob), token=one.token) for one in step.alternatives]
             special = step.is_special or step.is_stop
             tokens.append(LoggedToken(step.token, step.token_id, step.logprob, special, tuple(top)))
         return Logged("generation", tuple(tokens))
 
     # -- formats ----------------------------------------------------------------------------------------------------
 
-    def value(self, value: Any) -> list[Logged]:
-        values = list(value) if isinstance(value, Sequence) else [value]
-        pointers = [child("#", number) for number in range(len(values))] if isinstance(value, Sequence) else ["#"]
+    def answers(self, log: _At) -> list[Logged]:
+        """Of what a server sent: the whole, or the events of a stream, or several outputs."""
+        values = [log] if isinstance(log.value, Mapping) else log.items()
         if not values:
             raise ReplayError("#: there is no answer in an empty list")
-        for one, pointer in zip(values, pointers, strict=True):
-            _of(one, Mapping, pointer, "an object")
-            if not _is_log(one):
+        for one in values:
+            one.members()
+            if not _is_log(one.value):
                 known = "choices, meta_info, output, or token_ids with logprobs"
-                raise ReplayError(f"{pointer}: none of the formats that are read: there is no {known}")
-        first = values[0]
+                raise ReplayError(f"{one.pointer}: none of the formats that are read: there is no {known}")
+        first = values[0].members()
         if "meta_info" in first:
-            return [self._sglang(one, pointer) for one, pointer in zip(values, pointers, strict=True)]
+            return [self._sglang(one.get("meta_info")) for one in values]
         if "choices" in first:
-            return self._choices(values, pointers)
+            return self._choices(values)
         if _is_response(first):
-            return self._responses(values, pointers)
-        return [self._vllm_output(one, pointer) for one, pointer in zip(values, pointers, strict=True)]
+            return [self._response(values)]
+        return [self._vllm_output(one) for one in values]
 
-    def _choices(self, values: list[Any], pointers: list[str]) -> list[Logged]:
+    def _choices(self, values: list[_At]) -> list[Logged]:
         """Chats and completions: of a stream each event adds to its choice."""
         found: dict[int, list[LoggedToken]] = {}
         kind = "chat"
-        for value, pointer in zip(values, pointers, strict=True):
-            for number, choice in _items(value, "choices", pointer):
-                place = child(child(pointer, "choices"), number)
-                _of(choice, Mapping, place, "an object")
-                tokens = found.setdefault(int(choice.get("index", number)), [])
-                told = choice.get("logprobs")
-                if told is None:
-                    continue
-                _of(told, Mapping, child(place, "logprobs"), "an object")
-                ids = choice.get("token_ids")
-                if "tokens" in told:
+        for value in values:
+            for number, choice in enumerate(value.get("choices").items()):
+                index = choice.get("index").value
+                tokens = found.setdefault(index if isinstance(index, int) else number, [])
+                told, ids = choice.get("logprobs"), choice.get("token_ids")
+                if not told.missing and "tokens" in told.members():
                     kind = "completion"
-                    tokens += self._completion(told, child(place, "logprobs"), ids)
-                else:
-                    tokens += self._contents(told, "content", child(place, "logprobs"), ids)
+                    tokens += self._completion(told, ids)
+                elif not told.missing:
+                    tokens += self._contents(told.get("content"), ids)
         if not any(found.values()):
-            raise ReplayError(f"{child(pointers[0], 'choices')}: no log probabilities: ask for logprobs")
+            raise ReplayError(f"{values[0].get('choices').pointer}: no log probabilities: ask for logprobs")
         return [Logged(kind, tuple(found[index])) for index in sorted(found)]
 
-    def _responses(self, values: list[Any], pointers: list[str]) -> list[Logged]:
+    def _response(self, values: list[_At]) -> Logged:
         tokens: list[LoggedToken] = []
-        for value, pointer in zip(values, pointers, strict=True):
-            if value.get("type") == "response.output_text.delta":
-                tokens += self._contents(value, "logprobs", pointer, None)
-            for number, item in _items(value, "output", pointer) if "output" in value else ():
-                place = child(child(pointer, "output"), number)
-                _of(item, Mapping, place, "an object")
-                for part, content in _items(item, "content", place) if item.get("content") else ():
-                    if isinstance(content, Mapping) and content.get("type") == "output_text":
-                        tokens += self._contents(content, "logprobs", child(child(place, "content"), part), None)
+        for value in values:
+            if value.get("type").value == "response.output_text.delta":
+                tokens += self._contents(value.get("logprobs"))
+            for item in value.get("output").items() if not value.get("output").missing else ():
+                for part in item.get("content").items() if item.get("content").value else ():
+                    if isinstance(part.value, Mapping) and part.value.get("type") == "output_text":
+                        tokens += self._contents(part.get("logprobs"))
         if not tokens:
             raise ReplayError(
-                f"{pointers[0]}: no log probabilities: ask for them with include message.output_text.logprobs"
+                f"{values[0].pointer}: no log probabilities: ask for them with include message.output_text.logprobs"
             )
-        return [Logged("response", tuple(tokens))]
+        return Logged("response", tuple(tokens))
 
-    def _contents(self, holder: Mapping[str, Any], name: str, pointer: str, ids: Any) -> Iterator[LoggedToken]:
+    def _contents(self, told: _At, ids: _At = _NOTHING) -> Iterator[LoggedToken]:
         """OpenAI's objects: `token`, `logprob`, `bytes`, `top_logprobs`."""
-        if holder.get(name) is None:
-            return
-        entries = _items(holder, name, pointer)
-        for number, entry in entries:
-            place = child(child(pointer, name), number)
-            own = self._content(entry, place, _at(ids, number, len(entries), pointer))
-            top = [
-                self._content(one, child(child(place, "top_logprobs"), rank), None)
-                for rank, one in (_items(entry, "top_logprobs", place) if entry.get("top_logprobs") else ())
-            ]
-            yield LoggedToken(own.token, own.token_id, own.logprob, own.special, tuple(top))
+        entries = [] if told.missing else told.items()
+        for entry, token_id in zip(entries, ids.column(len(entries)), strict=True):
+            top = entry.get("top_logprobs")
+            likely = tuple(self._content(one) for one in (top.items() if top.value else ()))
+            yield replace(self._content(entry, token_id), top=likely)
 
-    def _content(self, entry: Any, pointer: str, token_id: int | None) -> LoggedToken:
-        _of(entry, Mapping, pointer, "an object")
-        text = _of(entry.get("token"), str, child(pointer, "token"), "a text")
-        logprob = _logprob(entry.get("logprob"), child(pointer, "logprob"))
-        data = entry.get("bytes")
-        if data is not None:
-            place = child(pointer, "bytes")
-            _of(data, Sequence, place, "a list of bytes")
-            if not all(isinstance(byte, int) and 0 <= byte < 256 for byte in data):
-                raise ReplayError(f"{place}: a list of numbers from 0 to 255 is expected")
-            data = bytes(data)
-        return self._spelt(text, logprob, child(pointer, "token"), token_id, data)
+    def _content(self, entry: _At, token_id: _At | None = None) -> LoggedToken:
+        token, data = entry.get("token"), entry.get("bytes").data()
+        return self._spelt(token.text(), token.pointer, entry.get("logprob").logprob(), token_id, data)
 
-    def _completion(self, told: Mapping[str, Any], pointer: str, ids: Any) -> Iterator[LoggedToken]:
-        tokens = _items(told, "tokens", pointer)
-        own = told.get("token_logprobs")
-        tops = told.get("top_logprobs")
-        for name, some in (("token_logprobs", own), ("top_logprobs", tops)):
-            if some is not None and len(_of(some, Sequence, child(pointer, name), "a list")) != len(tokens):
-                raise ReplayError(f"{child(pointer, name)}: {len(some)} entries for {len(tokens)} tokens")
-        for number, text in tokens:
-            place = child(child(pointer, "tokens"), number)
-            value = None if own is None else own[number]
-            logprob = None if value is None else _logprob(value, child(child(pointer, "token_logprobs"), number))
-            token_id = _at(ids, number, len(tokens), pointer)
-            one = self._spelt(_of(text, str, place, "a text"), logprob, place, token_id, None)
-            top: list[LoggedToken] = []
-            likely = None if tops is None else tops[number]
-            above = child(child(pointer, "top_logprobs"), number)
-            for name, among in (_of(likely, Mapping, above, "an object") if likely is not None else {}).items():
-                top.append(self._spelt(name, _logprob(among, child(above, name)), above, None, None))
-            yield LoggedToken(one.token, one.token_id, one.logprob, one.special, _ranked(top))
+    def _completion(self, told: _At, ids: _At) -> Iterator[LoggedToken]:
+        tokens = told.get("tokens").items()
+        columns = (told.get("token_logprobs"), told.get("top_logprobs"), ids)
+        for token, logprob, likely, token_id in zip(tokens, *(one.column(len(tokens)) for one in columns), strict=True):
+            own = None if logprob.missing else logprob.logprob()
+            names = () if likely.missing else likely.members()
+            top = [self._spelt(name, likely.pointer, likely.get(name).logprob()) for name in names]
+            yield replace(self._spelt(token.text(), token.pointer, own, token_id), top=_ranked(top))
 
-    def _vllm_output(self, value: Mapping[str, Any], pointer: str) -> Logged:
-        ids = _items(value, "token_ids", pointer)
-        entries = dict(_items(value, "logprobs", pointer))
-        if len(entries) != len(ids):
-            raise ReplayError(f"{child(pointer, 'logprobs')}: {len(entries)} entries for {len(ids)} token ids")
-        tokens = []
-        for number, token_id in ids:
-            place = child(child(pointer, "logprobs"), number)
-            known: dict[int, LoggedToken] = {}
-            for name, told in _of(entries[number], Mapping, place, "an object").items():
-                inner = child(place, name)
+    def _vllm_output(self, value: _At) -> Logged:
+        ids, tokens = value.get("token_ids").items(), []
+        value.get("logprobs").items()
+        for token_id, told in zip(ids, value.get("logprobs").column(len(ids), "token ids"), strict=True):
+            known: dict[Json, LoggedToken] = {}
+            for name in told.members():
+                inner = told.get(name)
                 if not str(name).isdigit():
-                    raise ReplayError(f"{inner}: a token id is expected, not {name!r}")
-                logprob = told.get("logprob") if isinstance(told, Mapping) else told
-                known[int(name)] = self._by_id(int(name), _logprob(logprob, child(inner, "logprob")), inner)
-            own = known.get(token_id) or self._by_id(token_id, None, child(child(pointer, "token_ids"), number))
-            tokens.append(LoggedToken(own.token, own.token_id, own.logprob, own.special, _ranked(known.values())))
+                    raise ReplayError(f"{inner.pointer}: a token id is expected, not {name!r}")
+                logprob = inner.get("logprob") if isinstance(inner.value, Mapping) else inner
+                known[int(name)] = self._numbered(_At(int(name), inner.pointer), logprob.logprob())
+            own = known.get(token_id.value) or self._numbered(token_id)
+            tokens.append(replace(own, top=_ranked(known.values())))
         return Logged("vllm", tuple(tokens))
 
-    def _sglang(self, value: Mapping[str, Any], pointer: str) -> Logged:
-        place = child(pointer, "meta_info")
-        told = _of(value.get("meta_info"), Mapping, place, "an object")
-        if "output_token_logprobs" not in told:
-            raise ReplayError(f"{place}: no output_token_logprobs: ask for return_logprob")
-        entries = _items(told, "output_token_logprobs", place)
-        tops = told.get("output_top_logprobs")
-        if tops is not None and len(_of(tops, Sequence, child(place, "output_top_logprobs"), "a list")) != len(entries):
-            raise ReplayError(f"{child(place, 'output_top_logprobs')}: {len(tops)} entries for {len(entries)} tokens")
+    def _sglang(self, told: _At) -> Logged:
+        if "output_token_logprobs" not in told.members():
+            raise ReplayError(f"{told.pointer}: no output_token_logprobs: ask for return_logprob")
+        entries = told.get("output_token_logprobs").items()
         tokens = []
-        for number, entry in entries:
-            own = self._triple(entry, child(child(place, "output_token_logprobs"), number))
-            above = child(child(place, "output_top_logprobs"), number)
-            likely = [] if tops is None or tops[number] is None else _of(tops[number], Sequence, above, "a list")
-            top = [self._triple(one, child(above, rank)) for rank, one in enumerate(likely)]
-            tokens.append(LoggedToken(own.token, own.token_id, own.logprob, own.special, _ranked(top)))
+        for entry, likely in zip(entries, told.get("output_top_logprobs").column(len(entries)), strict=True):
+            top = [self._triple(one) for one in ([] if likely.missing else likely.items())]
+            tokens.append(replace(self._triple(entry), top=_ranked(top)))
         return Logged("sglang", tuple(tokens))
 
-    def _triple(self, entry: Any, pointer: str) -> LoggedToken:
-        _of(entry, Sequence, pointer, "a list [logprob, id, text]")
-        if len(entry) not in (2, 3) or isinstance(entry, str):
-            raise ReplayError(f"{pointer}: a list [logprob, id, text] is expected")
-        logprob = None if entry[0] is None else _logprob(entry[0], child(pointer, 0))
-        return self._by_id(entry[1], logprob, child(pointer, 1))
+    def _triple(self, entry: _At) -> LoggedToken:
+        what = "a list [logprob, id, text]"
+        parts = entry.items(what)
+        if len(parts) not in (2, 3):
+            entry.fail(what)
+        return self._numbered(parts[1], None if parts[0].missing else parts[0].logprob())
 
     # -- tokens -----------------------------------------------------------------------------------------------------
 
-    def _by_id(self, token_id: Any, logprob: float | None, pointer: str = "#") -> LoggedToken:
-        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < len(self._vocabulary):
-            most = len(self._vocabulary)
-            raise ReplayError(
-                f"{pointer}: {token_id!r} is no id of this vocabulary (0 to {most - 1:,}): "
-                "name the model's own tokenizer"
-            )
+    def by_id(self, token_id: int, logprob: float | None = None) -> LoggedToken:
         return LoggedToken(self._vocabulary[token_id], token_id, logprob, token_id in self._silent)
 
+    def _numbered(self, given: _At, logprob: float | None = None) -> LoggedToken:
+        token_id = given.value
+        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < len(self._vocabulary):
+            raise ReplayError(
+                f"{given.pointer}: {token_id!r} is no id of this vocabulary (0 to {len(self._vocabulary) - 1:,}): "
+                "name the model's own tokenizer"
+            )
+        return self.by_id(token_id, logprob)
+
     def _spelt(
-        self, text: str, logprob: float | None, pointer: str, token_id: int | None, data: bytes | None
+        self, text: str, pointer: str, logprob: float | None, token_id: _At | None = None, data: bytes | None = None
     ) -> LoggedToken:
         """A token by its text; its id is that of the vocabulary's token with these bytes, if there is one."""
-        named = _BY_ID.match(text)
-        if token_id is None and named is not None:
-            token_id = int(named[1])
-        if token_id is not None:
-            return self._by_id(token_id, logprob, pointer)
-        if text.encode(errors="surrogatepass") in self._names or (not text and not data):
-            name = text.encode(errors="surrogatepass")
+        if token_id is not None and not token_id.missing:
+            return self._numbered(token_id, logprob)
+        if named := _BY_ID.match(text):
+            return self._numbered(_At(int(named[1]), pointer), logprob)
+        name = text.encode(errors="surrogatepass")
+        if name in self._names or (not text and not data):
             return LoggedToken(name, self._names.get(name), logprob, special=True)
-        if data is None:
-            if "�" in text:
-                raise ReplayError(
-                    f"{pointer}: {text!r} holds bytes that are no text, and nothing says which: log bytes or ids"
-                )
-            data = text.encode(errors="surrogatepass")
-        return LoggedToken(data, None, logprob)
+        if data is None and "\ufffd" in text:
+            raise ReplayError(
+                f"{pointer}: {text!r} holds bytes that are no text, and nothing says which: log bytes or ids"
+            )
+        return LoggedToken(name if data is None else data, None, logprob)
 
 
-def _ranked(tokens: Any) -> tuple[LoggedToken, ...]:
+def _ranked(tokens: Iterable[LoggedToken]) -> tuple[LoggedToken, ...]:
     return tuple(sorted(tokens, key=lambda one: -math.inf if one.logprob is None else one.logprob, reverse=True))
-
-
-def _of(value: Any, kind: Any, pointer: str, what: str) -> Any:
-    if not isinstance(value, kind) or (kind is Sequence and isinstance(value, str | bytes)):
-        raise ReplayError(f"{pointer}: {what} is expected, not {_shown(value)}")
-    return value
-
-
-def _items(holder: Mapping[str, Any], name: str, pointer: str) -> list[tuple[int, Any]]:
-    return list(enumerate(_of(holder.get(name), Sequence, child(pointer, name), "a list")))
-
-
-def _at(ids: Any, number: int, count: int, pointer: str) -> int | None:
-    if ids is None:
-        return None
-    if not isinstance(ids, Sequence) or len(ids) != count:
-        raise ReplayError(f"{pointer}: token_ids beside it are no list of {count} ids")
-    found: int = ids[number]
-    return found
-
-
-def _logprob(value: Any, pointer: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or value > NEARLY:
-        raise ReplayError(f"{pointer}: a log probability (0 or less) is expected, not {_shown(value)}")
-    return -math.inf if value <= UNKNOWN else min(0.0, float(value))
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
