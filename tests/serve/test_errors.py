@@ -84,6 +84,8 @@ def refused(answer: Any, status: int = 400) -> dict[str, Any]:
         ({"messages": []}, "messages"),
         ({"messages": [{"role": "user"}, {"role": "king", "content": "x"}]}, "messages.1.role"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content.0"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{}]}]}, "messages.0.tool_calls.0.function"),
+        ({"stream_options": {"include_usag": True}}, "stream_options.include_usag"),
         ({"messages": [{"role": "system", "content": "be brief"}]}, "messages"),
         ({"messages": [{"role": "user", "content": "word " * 2000}]}, "messages"),
         ({"response_format": {"type": "jsn"}}, "response_format.type"),
@@ -134,7 +136,7 @@ def test_an_empty_list_is_said_plainly(client: Client) -> None:
 def test_a_picture_is_refused_by_its_name(client: Client) -> None:
     parts = [{"type": "text", "text": "what is this"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
     told = refused(client.post({"model": "demo", "messages": [{"role": "user", "content": parts}]}))
-    assert told["param"] == "messages.0.content.1"
+    assert told["param"] == "messages.0.content.1.type"
     assert 'parts of type "image_url" are not read here' in told["message"]
 
 

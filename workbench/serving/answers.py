@@ -12,9 +12,9 @@ import json
 import secrets
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, TypeAlias, TypedDict
 
 from kernels_core import TokenizerInfo
 from workbench.generation.drawing import TokenLogprob
@@ -27,12 +27,45 @@ from workbench.serving.errors import RequestError
 from workbench.serving.fields import Asked
 from workbench.serving.thoughts import ThoughtReader
 
-__all__ = ["DONE", "Answer", "Writer", "event"]
+__all__ = ["DONE", "Answer", "Event", "TokenTold", "ToolCall", "Writer", "event"]
 
 DONE: Final = b"data: [DONE]\n\n"
 
 
-def event(value: Any) -> bytes:
+Event: TypeAlias = Mapping[str, object]
+"""A JSON object that is sent."""
+
+
+class Told(TypedDict):
+    """A token's text and bytes, and its log probability."""
+
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class TokenTold(Told):
+    """A token of the answer, and the likeliest in its place."""
+
+    top_logprobs: list[Told]
+
+
+class CalledText(TypedDict):
+    """A function that was called, and the JSON text of its arguments."""
+
+    name: str
+    arguments: str
+
+
+class ToolCall(TypedDict):
+    """A call, as OpenAI's chats have it."""
+
+    id: str
+    type: str
+    function: CalledText
+
+
+def event(value: Event) -> bytes:
     """One server-sent event."""
     return b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
 
@@ -65,8 +98,8 @@ class Writer:
     prompt: int = 0
     text: str = ""
     reasoning: str = ""
-    calls: list[dict[str, Any]] = field(default_factory=list)
-    logprobs: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    logprobs: list[TokenTold] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     thought: int = 0
     finish_reason: str | None = None
@@ -164,8 +197,8 @@ class Writer:
                 continue
             if isinstance(piece, Called):
                 self._held = ""
-                named = {"id": f"call_{secrets.token_hex(12)}", "type": "function"}
-                self.calls.append({**named, "function": {"name": piece.name, "arguments": ""}})
+                called: CalledText = {"name": piece.name, "arguments": ""}
+                self.calls.append({"id": f"call_{secrets.token_hex(12)}", "type": "function", "function": called})
             elif isinstance(piece, Arguments):
                 self.calls[piece.index]["function"]["arguments"] += piece.text
             found.append(piece)
@@ -196,10 +229,11 @@ class Writer:
         return self._reader is not None and self._reader.cut
 
     @property
-    def ended(self) -> dict[str, Any]:
+    def ended(self) -> dict[str, object]:
         """Why it ended, and vLLM's `stop_reason`: the stop string that did it.  `forced_from`, where there is such a
         token: the first that had to lead to the shortest end, since no more were left."""
-        told = {"finish_reason": self.finish_reason, "stop_reason": None if self.row is None else self.row.stopped_by}
+        stopped = None if self.row is None else self.row.stopped_by
+        told: dict[str, object] = {"finish_reason": self.finish_reason, "stop_reason": stopped}
         return told if self.forced_from is None else {**told, "forced_from": self.forced_from}
 
     # -- log probabilities ------------------------------------------------------------------------------------------
@@ -223,21 +257,20 @@ class Writer:
                 break
             self._waiting.popleft()
             self.starts.append(one.start)
-            self.logprobs.append({**self._told_of(one.token, one.told.logprob), "top_logprobs": self._top(one)})
+            top = [self._told_of(token, logprob) for token, logprob in one.told.top]
+            self.logprobs.append({**self._told_of(one.token, one.told.logprob), "top_logprobs": top})
 
-    def _top(self, one: _Waiting) -> list[dict[str, Any]]:
-        return [self._told_of(token, logprob) for token, logprob in one.told.top]
-
-    def _told_of(self, token: int, logprob: float) -> dict[str, Any]:
+    def _told_of(self, token: int, logprob: float) -> Told:
         name = self.info.decoded_vocab[token]
         return {"token": name.decode(errors="replace"), "logprob": logprob, "bytes": list(name)}
 
-    def new_logprobs(self) -> Sequence[dict[str, Any]]:
+    def new_logprobs(self) -> Sequence[TokenTold]:
         """Those that were not asked for yet."""
         new, self._new = self.logprobs[self._new :], len(self.logprobs)
         return new
 
 
+@dataclass
 class Answer:
     """All choices of an answer to `asked`, by the writers of which there is at least one, in the shape of an API.
 
@@ -251,74 +284,70 @@ class Answer:
     kind: ClassVar[str] = ""
     kind_of_events: ClassVar[str] = ""
 
-    def __init__(
-        self,
-        asked: Asked,
-        writers: Sequence[Writer],
-        *,
-        model: str,
-        body: Body,
-        sampling: Sampling,
-        prompts: Sequence[str] = (),
-    ) -> None:
-        self.asked, self.writers = asked, writers
-        self.model, self.body, self.sampling, self.prompts = model, body, sampling, prompts
+    asked: Asked
+    writers: Sequence[Writer]
+    model: str
+    body: Body
+    sampling: Sampling
+    prompts: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
         self.id = f"{self.prefix}-{secrets.token_hex(12)}"
         self.created = int(time.time())
 
     # -- a stream ---------------------------------------------------------------------------------------------------
 
-    def begin(self) -> Iterator[dict[str, Any]]:
+    def begin(self) -> Iterator[Event]:
         """Events before the first token."""
         return iter(())
 
-    def take(self, index: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
+    def take(self, index: int, chunk: Chunk) -> Iterator[Event]:
         """What a chunk of the choice `index` adds; all of it is taken."""
         raise NotImplementedError
 
-    def finish(self, index: int) -> Iterator[dict[str, Any]]:
+    def finish(self, index: int) -> Iterator[Event]:
         """The choice `index` has ended."""
         return iter(())
 
-    def end(self) -> Iterator[dict[str, Any]]:
+    def end(self) -> Iterator[Event]:
         """All choices have ended."""
         if self.asked.wants_usage:
             yield {**self._head(self.kind_of_events), "choices": [], "usage": self.usage(), **self.warned()}
 
-    def broken(self, error: RequestError) -> Iterator[dict[str, Any]]:
+    def broken(self, error: RequestError) -> Iterator[Event]:
         """An error has ended a stream."""
         yield error.body()
 
-    def encode(self, value: dict[str, Any]) -> bytes:
+    def encode(self, value: Event) -> bytes:
         """An event as it is sent."""
         return event(value)
 
     # -- one object -------------------------------------------------------------------------------------------------
 
-    def whole(self) -> dict[str, Any]:
+    def whole(self) -> Event:
         """The answer in one piece."""
         choices = [self.whole_choice(writer) for writer in self.writers]
         return {**self._head(self.kind), "choices": choices, "usage": self.usage(), **self.warned()}
 
-    def whole_choice(self, writer: Writer) -> dict[str, Any]:
+    def whole_choice(self, writer: Writer) -> Event:
         """A choice in one piece."""
         raise NotImplementedError
 
-    def usage(self) -> dict[str, Any]:
+    def usage(self) -> Event:
         """Numbers of tokens; a stop token counts, and each prompt counts once."""
         rows = {writer.prompt: writer.row for writer in self.writers if writer.row is not None}
         prompt = sum(len(row.prompt) for row in rows.values())
         written = sum(len(writer.row.tokens) for writer in self.writers if writer.row is not None)
         return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
 
-    def warned(self) -> dict[str, Any]:
+    def warned(self) -> Event:
         """What the request says that its author hardly means, where there is any of that."""
         warnings = self.writers[0].constraint.warnings
         return {"warnings": list(warnings)} if warnings else {}
 
-    def _event(self, *choices: dict[str, Any]) -> dict[str, Any]:
+    def _event(self, *choices: Event) -> Event:
         usage = {"usage": None} if self.asked.wants_usage else {}
         return {**self._head(self.kind_of_events), "choices": list(choices), **usage}
 
-    def _head(self, kind: str) -> dict[str, Any]:
+    def _head(self, kind: str) -> Event:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from workbench.serving import page
-from workbench.serving.answers import Answer, event
+from workbench.serving.answers import Answer, Event, event
 from workbench.serving.endpoints import ENDPOINTS, Endpoint
 from workbench.serving.errors import RequestError
 from workbench.serving.runner import together
@@ -34,13 +34,15 @@ from workbench.serving.watching import Watcher
 
 __all__ = ["make_app"]
 
+T = TypeVar("T")
+
 
 class _Json(Response):
     """JSON; half surrogate pairs, which errors may quote, are written as escapes."""
 
     media_type = "application/json"
 
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
@@ -161,7 +163,7 @@ class _App:
             raise RequestError(408, message, code="request_timeout") from None
         return bytes(pieces)
 
-    async def _whole(self, one: Running) -> dict[str, Any]:
+    async def _whole(self, one: Running) -> Event:
         """The answer in one piece."""
         assert one.answer is not None
         try:
@@ -187,7 +189,7 @@ class _App:
                 yield answer.encode(told)
         yield answer.last
 
-    async def _events(self, one: Running, answer: Answer) -> AsyncGenerator[dict[str, Any], None]:
+    async def _events(self, one: Running, answer: Answer) -> AsyncGenerator[Event, None]:
         """What happens to an answer, from its first event to its last; raises what ends it before."""
         for told in answer.begin():
             yield told
@@ -217,7 +219,7 @@ class _App:
             raise RequestError(404, message, param="model", code="model_not_found")
         return _Json(self._model())
 
-    def _model(self) -> dict[str, Any]:
+    def _model(self) -> Event:
         service = self.service
         return {
             "id": service.name,
@@ -273,7 +275,7 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _first(work: asyncio.Future[Any], gone: asyncio.Future[None]) -> Any:
+async def _first(work: asyncio.Future[T], gone: asyncio.Future[None]) -> T:
     """What `work` gives; `ClientDisconnect` if the client is gone before."""
     try:
         await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)

@@ -2,7 +2,7 @@
 
 Grammars and schemas are taken as the very text of the body, so numbers and the order of names are those that were sent,
 and every mistake has its place there.
-Read on: `fields.py` (what the value must be), `constraint.py` (what becomes of the grammar).
+Read on: `checking.py` (what the value must be), `constraint.py` (what becomes of the grammar).
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Final, NoReturn
 
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
 from workbench.languages.mistakes import Mistake
-from workbench.languages.positions import JsonSyntaxError, JsonText, child, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, read_json
 from workbench.serving.errors import Place, RequestError, dotted
 
 __all__ = ["Body"]
 
-MAX_PLACES = 20
+MAX_PLACES: Final = 20
 
 
 class Body:
@@ -33,14 +33,14 @@ class Body:
             message = f"the body is not UTF-8 at byte {error.start}: {error.reason}"
             raise RequestError(400, message, code="invalid_json") from None
         try:
-            self.value: Any = json.loads(self.text, parse_constant=_no_number)
+            value: object = json.loads(self.text, parse_constant=_no_number)
         except RecursionError:
             raise RequestError(400, "the body is nested too deeply", code="invalid_json") from None
         except ValueError as error:
             raise self._no_json(error) from None
-        if not isinstance(self.value, dict):
-            message = f"the body is a JSON object, not {_kind(self.value)}"
-            raise RequestError(400, message, code="invalid_json")
+        if not isinstance(value, dict):
+            raise RequestError(400, f"the body is a JSON object, not {_kind(value)}", code="invalid_json")
+        self.value: dict[str, object] = value
 
     def _no_json(self, error: ValueError) -> RequestError:
         try:
@@ -111,17 +111,5 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def pointer_of(value: Any, keys: tuple[Any, ...]) -> str:
-    """The pointer of a path; steps that are no part of `value`, as validators add them, are left out."""
-    pointer = "#"
-    for key in keys:
-        inside = isinstance(value, dict) and isinstance(key, str) and key in value
-        inside = inside or (isinstance(value, list) and isinstance(key, int) and key < len(value))
-        if inside:
-            value = value[key]
-            pointer = child(pointer, key)
-    return pointer
-
-
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")

@@ -72,7 +72,7 @@ class _Call:
     begin: str
     head: tuple[str | None, ...]
     style: str
-    schema: Any
+    schema: object
     ends: tuple[str, ...]
 
 
@@ -87,7 +87,7 @@ class CallFormat:
 
     def __init__(self, tag: ToolTag, *, plain_integers: bool = False) -> None:
         self._more = {"plain_integers": True} if plain_integers else {}
-        self.format: dict[str, Any] = tag.tag["format"]
+        self.format: Mapping[str, object] = tag.tag["format"]
         self._names = tag.names
         self.calls: dict[str, list[_Call]] = {}  # by how they begin, which several tools may have in common
         self.sections: dict[str, tuple[str, ...]] = {}  # begin -> ends; what is not a call in them is left out
@@ -101,7 +101,7 @@ class CallFormat:
             sorted({*self.calls, *self.sections, *self.blocks, *self.constants}, key=lambda mark: (-len(mark), mark))
         )
 
-    def write(self, arguments: Any) -> str:
+    def write(self, arguments: object) -> str:
         """A call of the first tool as the model writes it; arguments that are a text are taken as they are."""
         call = next(iter(self.calls.values()))[0]
         if call.style == "json" or not isinstance(arguments, Mapping):
@@ -113,7 +113,7 @@ class CallFormat:
             return begin + written + ends[0]
         return written
 
-    def _walk(self, value: Any, pointer: str, in_section: bool) -> None:
+    def _walk(self, value: object, pointer: str, in_section: bool) -> None:
         if isinstance(value, list):
             for index, item in enumerate(value):
                 self._walk(item, child(pointer, index), in_section)
@@ -144,7 +144,7 @@ class CallFormat:
             if key not in ("json_schema", "excludes", "triggers"):
                 self._walk(item, child(pointer, key), in_section)
 
-    def _call(self, tag: Mapping[str, Any], pointer: str, ends: tuple[str, ...]) -> _Call | None:
+    def _call(self, tag: dict[str, Any], pointer: str, ends: tuple[str, ...]) -> _Call | None:
         """The call that a tag is, None where it is something around calls."""
         name = self._names.get(pointer)
         content = tag["content"]

@@ -6,70 +6,49 @@ told).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final, Literal
+from dataclasses import replace
+from typing import ClassVar, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import Field
 
 from workbench.generation.row import Chunk
 from workbench.languages.tools import as_function
-from workbench.serving.answers import Answer, Writer
+from workbench.serving.answers import Answer, Event, TokenTold, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Called, Piece, Said, Thought
-from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Sampled, read
+from workbench.serving.checking import Lenient
+from workbench.serving.fields import MAX_LOGPROBS, Asked, Call, Common, Content, Sampled, Turn, read, text_of
 from workbench.serving.forms import form_of
 
-__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort", "read_request", "with_object"]
+__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort", "read_request"]
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: Final = frozenset(("low", "medium", "high", "xhigh", "max"))
 """Efforts of reasoning for which a model may reason first, also where a grammar would leave no room for it."""
 
 
-class TextPart(BaseModel):
-    """A piece of a message; texts are all that there are."""
+class Message(Lenient):
+    """A turn."""
 
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-    type: str
-    text: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_text(cls, value: object) -> Any:
-        kind = value.get("type") if isinstance(value, dict) else None
-        if isinstance(kind, str) and kind != "text":
-            raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
-        return value
-
-
-Content = Annotated[
-    Annotated[str, Tag("text")] | Annotated[list[TextPart], Tag("parts")],
-    Discriminator(lambda value: "parts" if isinstance(value, list) else "text"),
-]
-
-
-class Message(BaseModel):
-    """A turn.  What other servers' answers hold beside this may be sent back and is left out."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content | None = None
     name: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[Call] | None = None
     tool_call_id: str | None = None
     reasoning_content: str | None = None
 
-    def turn(self) -> dict[str, Any]:
+    def turn(self) -> Turn:
         """As chat templates take it: one text, and arguments of calls as objects."""
-        content = self.content
-        text = "".join(part.text for part in content) if isinstance(content, list) else content or ""
-        turn: dict[str, object] = {"role": self.role, "content": text}
-        for name in ("name", "tool_call_id", "reasoning_content"):
-            if (value := getattr(self, name)) is not None:
-                turn[name] = value
+        turn: Turn = {"role": self.role, "content": text_of(self.content)}
+        if self.name is not None:
+            turn["name"] = self.name
+        if self.tool_call_id is not None:
+            turn["tool_call_id"] = self.tool_call_id
+        if self.reasoning_content is not None:
+            turn["reasoning_content"] = self.reasoning_content
         if self.tool_calls:
-            turn["tool_calls"] = [with_object(call) for call in self.tool_calls]
+            turn["tool_calls"] = [call.turn() for call in self.tool_calls]
         return turn
 
 
@@ -96,8 +75,8 @@ class ChatRequest(Common):
     max_completion_tokens: int | None = Field(None, ge=1)
     logprobs: bool | None = None
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
-    tools: list[Any] | None = None
-    tool_choice: str | dict[str, Any] | None = None
+    tools: list[dict[str, object]] | None = None
+    tool_choice: str | dict[str, object] | None = None
     parallel_tool_calls: bool | None = None
     reasoning_effort: Effort | None = None
     add_generation_prompt: bool | None = None
@@ -114,8 +93,8 @@ class ChatRequest(Common):
             raise body.wrong("#/continue_final_message", "the last message is to be the assistant's")
         name = "max_tokens" if self.max_completion_tokens is None else "max_completion_tokens"
         limit = getattr(self, name)
-        return Asked(
-            **self._common(body, form_of(body, self.response_format)),
+        return replace(
+            self._common(body, form_of(body, self.response_format)),
             turns=[message.turn() for message in self.messages],
             tools=self.tools if self.tools is None else [as_function(tool) for tool in self.tools],
             tool_choice=self.tool_choice,
@@ -133,40 +112,28 @@ def read_request(body: Body) -> Asked:
     return read(body, ChatRequest)
 
 
-def with_object(call: dict[str, object]) -> dict[str, Any]:
-    """A call whose arguments are what their JSON says, where they are JSON."""
-    function = call.get("function")
-    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-        return call
-    try:
-        arguments = json.loads(function["arguments"])
-    except (ValueError, RecursionError):
-        return call
-    return {**call, "function": {**function, "arguments": arguments}}
-
-
 class ChatAnswer(Answer):
     """A completion of a chat: deltas of a stream, or the messages that they add up to."""
 
     prefix = "chatcmpl"
     kind, kind_of_events = "chat.completion", "chat.completion.chunk"
 
-    def begin(self) -> Iterator[dict[str, Any]]:
+    def begin(self) -> Iterator[Event]:
         for writer in self.writers:
             yield self._event(_choice(writer, delta={"role": "assistant", "content": ""}))
 
-    def take(self, index: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
+    def take(self, index: int, chunk: Chunk) -> Iterator[Event]:
         writer = self.writers[index]
         for piece in writer.take(chunk):
             told = _logprobs(writer.new_logprobs())
             yield self._event(_choice(writer, delta=_delta(writer, piece), logprobs=told))
 
-    def finish(self, index: int) -> Iterator[dict[str, Any]]:
+    def finish(self, index: int) -> Iterator[Event]:
         writer = self.writers[index]
         told = _logprobs(writer.new_logprobs())
         yield self._event(_choice(writer, delta={}, logprobs=told, **writer.ended))
 
-    def whole_choice(self, writer: Writer) -> dict[str, Any]:
+    def whole_choice(self, writer: Writer) -> Event:
         message: dict[str, object] = {"role": "assistant", "content": writer.text or (None if writer.calls else "")}
         message["refusal"] = None
         if writer.reasoning:
@@ -176,11 +143,11 @@ class ChatAnswer(Answer):
         return {"index": writer.index, "message": message, "logprobs": _logprobs(writer.logprobs), **writer.ended}
 
 
-def _choice(writer: Writer, **more: object) -> dict[str, Any]:
+def _choice(writer: Writer, **more: object) -> Event:
     return {"index": writer.index, "logprobs": None, "finish_reason": None, **more}
 
 
-def _delta(writer: Writer, piece: Piece) -> dict[str, Any]:
+def _delta(writer: Writer, piece: Piece) -> Event:
     if isinstance(piece, Said):
         return {"content": piece.text}
     if isinstance(piece, Thought):
@@ -191,6 +158,6 @@ def _delta(writer: Writer, piece: Piece) -> dict[str, Any]:
     return {"tool_calls": [{"index": piece.index, "function": {"arguments": piece.text}}]}
 
 
-def _logprobs(told: Sequence[dict[str, object]]) -> dict[str, Any] | None:
+def _logprobs(told: Sequence[TokenTold]) -> Event | None:
     """OpenAI's object; None where nothing was asked for, or there is nothing new."""
     return {"content": list(told), "refusal": None} if told else None

@@ -6,12 +6,13 @@ Read on: `fields.py` (what it shares with the others), `chat.py` (a chat).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from dataclasses import replace
+from typing import ClassVar, Final
 
 from pydantic import Field
 
 from workbench.generation.row import Chunk
-from workbench.serving.answers import Answer, Writer
+from workbench.serving.answers import Answer, Event, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Said
 from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Sampled
@@ -28,7 +29,7 @@ class CompletionRequest(Common):
 
     not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {**Sampled.not_built, "suffix": (), "best_of": (1,)}
 
-    prompt: Any
+    prompt: object
     max_tokens: int | None = Field(None, ge=1)
     logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     echo: bool | None = None
@@ -39,8 +40,8 @@ class CompletionRequest(Common):
                 "#/echo", "not with logprobs: those of the prompt are not computed", code="unsupported_value"
             )
         texts = _texts(body, self.prompt)
-        return Asked(
-            **self._common(body, form_of(body, self.response_format)),
+        return replace(
+            self._common(body, form_of(body, self.response_format)),
             texts=texts,
             limit=("max_tokens", TOKENS if self.max_tokens is None else self.max_tokens),
             likeliest=self.logprobs,
@@ -76,35 +77,35 @@ class CompletionAnswer(Answer):
     prefix = "cmpl"
     kind = kind_of_events = "text_completion"
 
-    def begin(self) -> Iterator[dict[str, Any]]:
+    def begin(self) -> Iterator[Event]:
         for writer in self.writers if self.asked.echo else ():
             yield self._event(_choice(writer, self.prompts[writer.prompt]))
 
-    def take(self, index: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
+    def take(self, index: int, chunk: Chunk) -> Iterator[Event]:
         writer = self.writers[index]
         for piece in writer.take(chunk):
             if isinstance(piece, Said):
                 yield self._event(_choice(writer, piece.text, logprobs=self._new(writer)))
 
-    def finish(self, index: int) -> Iterator[dict[str, Any]]:
+    def finish(self, index: int) -> Iterator[Event]:
         writer = self.writers[index]
         yield self._event(_choice(writer, "", logprobs=self._new(writer), **writer.ended))
 
-    def whole_choice(self, writer: Writer) -> dict[str, Any]:
+    def whole_choice(self, writer: Writer) -> Event:
         text = (self.prompts[writer.prompt] if self.asked.echo else "") + writer.text
         return _choice(writer, text, logprobs=_logprobs(writer, 0), **writer.ended)
 
-    def _new(self, writer: Writer) -> dict[str, Any] | None:
+    def _new(self, writer: Writer) -> Event | None:
         """Log probabilities that were not told yet."""
         new = writer.new_logprobs()
         return _logprobs(writer, len(writer.logprobs) - len(new)) if new else None
 
 
-def _choice(writer: Writer, text: str, **more: object) -> dict[str, Any]:
+def _choice(writer: Writer, text: str, **more: object) -> Event:
     return {"index": writer.index, "text": text, "logprobs": None, "finish_reason": None, **more}
 
 
-def _logprobs(writer: Writer, first: int) -> dict[str, Any] | None:
+def _logprobs(writer: Writer, first: int) -> Event | None:
     """The older shape, from the token numbered `first` on: lists by token; the token is among its likeliest."""
     if writer.likeliest is None or writer.row is None:
         return None

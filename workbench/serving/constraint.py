@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.compiler import told_elsewhere
@@ -53,6 +53,12 @@ class Constraint:
     calls_first: bool = False
     warnings: tuple[str, ...] = ()
     block: Block | None = None
+
+
+class Compile(Protocol):
+    """Compiles what was asked for."""
+
+    def __call__(self, *, lenient: bool) -> CompiledGrammar: ...
 
 
 def check_tool_format(name: str) -> None:
@@ -112,7 +118,7 @@ class _Maker:
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
         )
-        self.forced_tool: Any = forced_tool(request) if alone else None
+        self.forced_tool = forced_tool(request) if alone else None
 
     def constraint(self) -> Constraint:
         """The grammar, without warnings."""
@@ -171,7 +177,7 @@ class _Maker:
         """Text in which no call begins, where there are tools."""
         return self._tools_with("none")
 
-    def _tools_with(self, choice: Any, *, arguments_alone: bool = False) -> CallFormat:
+    def _tools_with(self, choice: object, *, arguments_alone: bool = False) -> CallFormat:
         parallel = self._request.parallel_tool_calls
         options = {
             "model": self._tool_format,
@@ -191,8 +197,8 @@ class _Maker:
             raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
         for index, tool in enumerate(self._request.tools or ()):
             if not _NAME.fullmatch(name := tool["function"]["name"]):
-                nested = "function" in self._body.value["tools"][index]
-                pointer = child("#/tools", index, *(("function",) if nested else ()), "name")
+                inner = child("#/tools", index, "function")
+                pointer = child(inner if inner in self._body.json.entries else child("#/tools", index), "name")
                 said = f"other servers refuse the name {json.dumps(name)}"
                 place = self._body.place(pointer, said, "they take up to 64 letters, digits, _ and -")
                 self._warnings.append(str(place))
@@ -218,35 +224,33 @@ class _Maker:
                     self._compiler, cancel=self._cancel
                 )
             case "json_schema":
-                source, wrong = Source("json_schema", form.text(self._body), dict(self._written)), "invalid_schema"
+                source, wrong = Source("json_schema", form.source(self._body), dict(self._written)), "invalid_schema"
             case "regex":
-                source, wrong = Source("regex", form.value), "invalid_regex"
-            case "grammar" if form.language == "lark":
-                source, wrong = Source("lark", form.value, {"start": form.root}), "invalid_grammar"
+                source, wrong = Source("regex", form.text), "invalid_regex"
             case "grammar":
-                source, wrong = Source("ebnf", form.value, {"root_rule_name": form.root}), "invalid_grammar"
+                root = "start" if form.language == "lark" else "root_rule_name"
+                source, wrong = Source(form.language, form.text, {root: form.root}), "invalid_grammar"
             case _:
                 given = form.kind == "structural_tag"
-                text = form.text(self._body) if given else json.dumps({"format": self.element()})
+                text = form.source(self._body) if given else json.dumps({"format": self.element()})
                 source, wrong = Source("structural_tag", text), "invalid_structural_tag"
         return self._compiled(form.pointer, source, wrong)
 
-    def element(self) -> dict[str, Any]:
+    def element(self) -> dict[str, object]:
         """The format as one of a structural tag."""
         form = self._form
         match form.kind:
             case "json_object" | "json_schema":
                 return {"type": "json_schema", "json_schema": form.schema, **self._written}
             case "regex":
-                return {"type": "regex", "pattern": form.value}
+                return {"type": "regex", "pattern": form.text}
             case "choice":
-                return {"type": "or", "elements": [{"type": "const_string", "value": one} for one in form.value]}
+                return {"type": "or", "elements": [{"type": "const_string", "value": one} for one in form.choices]}
             case "grammar" if (form.language, form.root) == ("ebnf", "root"):
-                return {"type": "grammar", "grammar": form.value}
+                return {"type": "grammar", "grammar": form.text}
             case "structural_tag":
-                tag = json.loads(form.value) if form.in_text else form.value
-                if isinstance(tag, dict) and isinstance(tag.get("format"), dict):
-                    return dict(tag["format"])
+                if isinstance(form.value, dict) and isinstance(form.value.get("format"), dict):
+                    return dict(form.value["format"])
         beside = "reasoning" if self._request.tools is None else "tools"
         cure = "" if self._request.tools is None else "; send tool_choice none or required"
         raise self._body.wrong(
@@ -255,14 +259,14 @@ class _Maker:
 
     # -- compiling --------------------------------------------------------------------------------------------------
 
-    def tag(self, answer: dict[str, Any], pointer: str) -> CompiledGrammar:
+    def tag(self, answer: Mapping[str, object], pointer: str) -> CompiledGrammar:
         """The structural tag of an answer's format, which was made here of what stands at `pointer`."""
         tag = {"type": "structural_tag", "format": self._block.before(answer) if self._block is not None else answer}
         if pointer == "#/tools":
             choice = self._request.tool_choice
-            options: dict[str, Any] = {"model": self._tool_format, "tool_choice": "auto" if choice is None else choice}
-            options["arguments_alone"] = self.forced_tool is not None
-            source = Source("tools", self._body.part("#/tools"), options)
+            options = {"model": self._tool_format, "tool_choice": "auto" if choice is None else choice}
+            alone = {"arguments_alone": self.forced_tool is not None}
+            source = Source("tools", self._body.part("#/tools"), {**options, **alone})
         else:
             source = Source("structural_tag", json.dumps(tag))
         if pointer == "#/tools":  # all else was compiled by itself before
@@ -281,10 +285,10 @@ class _Maker:
         except MaskscopeError as error:
             raise self._body.wrong(pointer, str(error), code="invalid_tools") from None
 
-    def _compile_tag(self, tag: dict[str, Any], *, lenient: bool = False) -> CompiledGrammar:
+    def _compile_tag(self, tag: Mapping[str, object], *, lenient: bool = False) -> CompiledGrammar:
         return self._compiler.compile_structural_tag(tag, lenient=lenient, cancel=self._cancel)
 
-    def _compiled(self, pointer: str, source: Source, code: str, compile_it: Any = None) -> CompiledGrammar:
+    def _compiled(self, pointer: str, source: Source, code: str, compile_it: Compile | None = None) -> CompiledGrammar:
         """The source that stands at `pointer`, compiled; or what `compile_it(lenient=False)` makes in its place.
 
         Where well-formed schemas cannot be exact: what reading them leniently makes, and warnings of the rest, unless
@@ -300,7 +304,7 @@ class _Maker:
         if strictly := [place for place in places if self._is_strict([place])]:
             raise self._body.refused(pointer, strictly, code)
         try:
-            made: CompiledGrammar = compile_it(lenient=False)
+            made = compile_it(lenient=False)
         except BudgetExceededError as error:
             raise too_much(self._body, pointer, error) from None
         except MaskscopeError as error:
@@ -336,7 +340,7 @@ def too_much(body: Body, pointer: str, error: BudgetExceededError, *, partial: s
     return body.wrong(pointer, message, cure=cure, code="budget_exceeded", status=status, partial=partial)
 
 
-def forced_tool(request: Asked) -> Any:
+def forced_tool(request: Asked) -> Mapping[str, object] | None:
     """The one tool that must be called, where no other may be; None where there is a choice."""
     try:
         allowed, mode = normalize_tool_choice(request.tools, request.tool_choice)
@@ -347,6 +351,6 @@ def forced_tool(request: Asked) -> Any:
     return next(one for one in request.tools or () if one.get("function", one).get("name") == allowed[0].name)
 
 
-def _mode(choice: dict[str, Any]) -> Any:
+def _mode(choice: Mapping[str, object]) -> object:
     allowed = choice.get("allowed_tools")
     return allowed.get("mode") if isinstance(allowed, dict) else None

@@ -6,7 +6,6 @@ Read on: `body.py` (where places come from), `service.py`.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from kernels_core.errors import DeadEndError, MaskscopeError
 from workbench.languages.positions import parts_of
@@ -71,9 +70,9 @@ class RequestError(Exception):
             return "rate_limit_error"
         return "invalid_request_error" if self.status < 500 else "server_error"
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         """The JSON object of the answer."""
-        told: dict[str, Any] = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
+        told: dict[str, object] = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
         if self.places:
             told["places"] = [asdict(place) for place in self.places]
         if self.partial is not None:

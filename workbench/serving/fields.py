@@ -2,59 +2,86 @@
 
 Names are OpenAI's and vLLM's; `top_k`, `min_p`, `repetition_penalty` and `structured_outputs` are vLLM's, the formats
 `grammar`, `regex` and `structural_tag` ours.
-Read on: `chat.py`, `completions.py`, `responses.py` (an endpoint each), `forms.py` (formats), `constraint.py` (what
-becomes of formats and tools), `service.py`.
+Read on: `chat.py`, `completions.py`, `responses.py` (an endpoint each), `checking.py` (errors), `forms.py` (formats),
+`constraint.py` (what becomes of formats and tools), `service.py`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any, ClassVar, Final, Required, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, Discriminator, Field, Tag, field_validator
 
-from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION
+from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION, Sampling
 from workbench.languages.positions import child
-from workbench.serving.body import Body, pointer_of
-from workbench.serving.errors import Place, RequestError, dotted
-from workbench.serving.forms import FREE, Form, near, structured_form
+from workbench.serving.body import Body
+from workbench.serving.checking import Lenient, Strict, checked
+from workbench.serving.errors import dotted
+from workbench.serving.forms import FREE, Form, structured_form
 
-__all__ = ["Asked", "Common", "Sampled", "StreamOptions", "Strict", "read"]
+__all__ = ["Asked", "Call", "Common", "Content", "Function", "Items", "Sampled", "Turn", "read", "text_of"]
 
 MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16
 MAX_STOP_CHARACTERS: Final = 1_000
 MAX_LOGPROBS: Final = 20  # of the likeliest, of each token
-SAMPLED: Final = (
-    *("temperature", "top_p", "top_k", "min_p"),
-    *("frequency_penalty", "presence_penalty", "repetition_penalty"),
-)
+TEXTS: Final = ("text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal")
+SAMPLED: Final = {one.name for one in fields(Sampling)}
+
+
+class CalledFunction(TypedDict):
+    """A function of a call, with its arguments as a JSON value."""
+
+    name: str
+    arguments: object
+
+
+class CallOfTurn(TypedDict, total=False):
+    """A call, as chat templates take it."""
+
+    id: str
+    type: Required[str]
+    function: Required[CalledFunction]
+
+
+class Turn(TypedDict, total=False):
+    """A turn of a chat, as chat templates take it."""
+
+    role: Required[str]
+    content: Required[str]
+    name: str
+    tool_call_id: str
+    reasoning_content: str
+    tool_calls: list[CallOfTurn]
 
 
 @dataclass(frozen=True)
 class Asked:
     """A request of any endpoint, checked but for its grammar.
 
-    turns: of a chat, as chat templates take them; None where `texts` are gone on with, or token ids.  limit: how many
-    tokens an answer may have, and the field that says so.  sampling: what is said of the draw.  likeliest: how many log
-    probabilities are told of each token, beside its own; None: none are.  continues: the last turn is gone on with.
-    prompted: the template writes the beginning of the answer's turn.  reasons: the model may reason before its answer,
-    also under a grammar.  echo: the answer begins with the prompt.  complete: the answer is whole under its grammar
-    when its tokens run out; None: as the server has it.  healing, canonical: where its tokens are cut
-    (`workbench/generation/cutting.py`).
+    draws: the settings of the draw, where the model draws by given ones if nothing else is said. turns: of a chat, as
+    chat templates take them; None where `texts` are gone on with, or token ids. limit: how many tokens an answer may
+    have, and the field that says so. likeliest: how many log probabilities are told of each token, beside its own;
+    None: none are. continues: the last turn is gone on with. prompted: the template writes the beginning of the
+    answer's turn. reasons: the model may reason before its answer, also under a grammar. echo: the answer begins with
+    the prompt. complete: the answer is whole under its grammar when its tokens run out; None: as the server has it.
+    healing, canonical: where its tokens are cut (`workbench/generation/cutting.py`). echoed: what an answer repeats of
+    the request.
     """
 
     model: str
-    turns: list[dict[str, Any]] | None = None
+    draws: Callable[[Sampling], Sampling]
+    turns: list[Turn] | None = None
     texts: Sequence[str | list[int]] = ()
-    tools: list[Any] | None = None
-    tool_choice: Any = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: str | Mapping[str, object] | None = None
     parallel_tool_calls: bool | None = None
     form: Form = FREE
     limit: tuple[str, int] | None = None
-    sampling: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     stops: tuple[str, ...] = ()
     choices: int = 1
@@ -68,17 +95,7 @@ class Asked:
     complete: bool | None = None
     healing: bool = False
     canonical: bool = False
-
-    @property
-    def schema_of_answer(self) -> Any:
-        """The schema that the answer must fit; None where there is none."""
-        return self.form.schema
-
-
-class Strict(BaseModel):
-    """What is not known is refused, and nothing is converted."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    echoed: Mapping[str, object] = field(default_factory=dict)
 
 
 class StreamOptions(Strict):
@@ -88,12 +105,56 @@ class StreamOptions(Strict):
     include_obfuscation: bool = False
 
 
-class Sampled(Strict):
-    """How an answer is drawn, and what it must be: the fields of every endpoint.
+class Function(Lenient):
+    """A function that was called; `arguments` are the text of a JSON object, or the object."""
 
-    not_built: what is not there, and the values that ask for nothing of it.  of_no_effect: wishes about other things
-    than the text, which are read and have no effect.
-    """
+    name: str
+    arguments: str | dict[str, object] = ""
+
+
+class Call(Lenient):
+    """A call that a model has made."""
+
+    id: str | None = None
+    type: str = "function"
+    function: Function
+
+    def turn(self) -> CallOfTurn:
+        """With the arguments that its JSON says, where it is JSON."""
+        arguments: object = self.function.arguments
+        if isinstance(arguments, str):
+            with suppress(ValueError, RecursionError):
+                arguments = json.loads(arguments)
+        called: CallOfTurn = {"type": self.type, "function": {"name": self.function.name, "arguments": arguments}}
+        return called if self.id is None else {"id": self.id, **called}
+
+
+class Part(Lenient):
+    """A piece of a message; texts are all that there are."""
+
+    type: str
+    text: str = Field(validation_alias=AliasChoices("text", "refusal"))
+
+    @field_validator("type")
+    @classmethod
+    def _is_text(cls, kind: str) -> str:
+        if kind not in TEXTS:
+            raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
+        return kind
+
+
+TEXT_OR_LIST: Final = Discriminator(lambda value: "a list" if isinstance(value, list) else "a text")
+Content = Annotated[Annotated[str, Tag("a text")] | Annotated[list[Part], Tag("a list")], TEXT_OR_LIST]
+Items = Annotated[Annotated[str, Tag("a text")] | Annotated[list[dict[str, object]], Tag("a list")], TEXT_OR_LIST]
+
+
+def text_of(content: str | list[Part] | None) -> str:
+    """All of it in one piece."""
+    return "".join(part.text for part in content) if isinstance(content, list) else content or ""
+
+
+class Sampled(Strict):
+    """How an answer is drawn, and what it must be: the fields of every endpoint."""
 
     not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {"logit_bias": ({},)}
     of_no_effect: ClassVar[frozenset[str]] = frozenset(
@@ -120,8 +181,12 @@ class Sampled(Strict):
         """What is asked for; `RequestError` for what pydantic did not see."""
         raise NotImplementedError
 
-    def _common(self, body: Body, form: Form) -> dict[str, Any]:
-        """These fields, for `Asked`."""
+    def draws(self, own: Sampling) -> Sampling:
+        """The settings of the draw, where a model draws by its `own` if nothing else is said."""
+        return replace(own, **self.model_dump(include=SAMPLED, exclude_none=True))
+
+    def _common(self, body: Body, form: Form) -> Asked:
+        """What these fields ask for."""
         stops = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
         for number, stop in enumerate(stops):
             pointer = "#/stop" if isinstance(self.stop, str) else child("#/stop", number)
@@ -137,18 +202,17 @@ class Sampled(Strict):
             if form.kind != "text":
                 raise body.wrong("#/structured_outputs", f"send this or {dotted(form.field)}, not both")
             form = structured_form(body, self.structured_outputs)
-        said = {name: getattr(self, name) for name in SAMPLED}
-        return {
-            "model": self.model,
-            "form": form,
-            "sampling": {name: value for name, value in said.items() if value is not None},
-            "seed": self.seed,
-            "stops": stops,
-            "stream": bool(self.stream),
-            "complete": self.complete,
-            "healing": bool(self.healing),
-            "canonical": bool(self.canonical),
-        }
+        return Asked(
+            model=self.model,
+            draws=self.draws,
+            form=form,
+            seed=self.seed,
+            stops=stops,
+            stream=bool(self.stream),
+            complete=self.complete,
+            healing=bool(self.healing),
+            canonical=bool(self.canonical),
+        )
 
 
 class Common(Sampled):
@@ -158,68 +222,13 @@ class Common(Sampled):
     stream_options: StreamOptions | None = None
     response_format: dict[str, object] | None = None
 
-    def _common(self, body: Body, form: Form) -> dict[str, Any]:
+    def _common(self, body: Body, form: Form) -> Asked:
         if self.stream_options is not None and not self.stream:
             raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
         wants_usage = self.stream_options is not None and self.stream_options.include_usage
-        return {**super()._common(body, form), "choices": self.n or 1, "wants_usage": wants_usage}
+        return replace(super()._common(body, form), choices=self.n or 1, wants_usage=wants_usage)
 
 
 def read(body: Body, kind: type[Sampled]) -> Asked:
     """The request of a body; `RequestError` (400) names the first field at fault, and places all of them."""
-    value = dict(body.value)
-    for name in kind.of_no_effect:
-        value.pop(name, None)
-    for name, harmless in kind.not_built.items():
-        asked = value.pop(name, None)
-        if asked is not None and not any(_same(asked, one) for one in harmless):
-            allowed = f"; leave it out, or send {json.dumps(harmless[0])}" if harmless else "; leave it out"
-            raise body.wrong(
-                child("#", name), f"{_shown(asked)} is not supported here{allowed}", code="unsupported_value"
-            )
-    try:
-        request = kind.model_validate(value)
-    except ValidationError as error:
-        raise _invalid(body, error, tuple(kind.model_fields)) from None
-    return request.asked(body)
-
-
-def _invalid(body: Body, error: ValidationError, names: tuple[str, ...]) -> RequestError:
-    """What pydantic says, by places of the body.  `names`: of the fields that there are."""
-    found: dict[str, Place] = {}
-    params: list[str] = []
-    for one in error.errors(include_url=False, include_input=False):
-        pointer = pointer_of(body.value, one["loc"])
-        last, cure = one["loc"][-1] if one["loc"] else "", ""
-        if one["type"] == "missing":
-            message, param = f"{last} is missing", dotted(child(pointer, last))
-        elif one["type"] == "extra_forbidden":
-            message, param = "there is no such field", dotted(pointer)
-            if meant := near(str(last), names) if len(one["loc"]) == 1 else "":
-                cure = f"did you mean {meant}?"
-        elif one["type"] == "too_short":
-            least = one["ctx"]["min_length"]
-            message, param = f"at least {least:,} {'is' if least == 1 else 'are'} expected", dotted(pointer)
-        else:
-            message, param = str(one["msg"]).removeprefix("Value error, "), dotted(pointer)
-        if pointer in found and one["type"] != "missing":
-            # The other kinds of a value that may be of several.
-            earlier = found[pointer]
-            message = f"{earlier.message}, or: {message}" if message not in earlier.message else earlier.message
-        found[pointer if one["type"] != "missing" else child(pointer, last)] = body.place(pointer, message, cure)
-        params.append(param)
-    places = tuple(found.values())[:20]
-    more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-    cure = f"; {places[0].cure}" if places[0].cure else ""
-    message = f"{params[0]}: {places[0].message}{cure}{more}"
-    return RequestError(400, message, param=params[0], code="invalid_value", places=places)
-
-
-def _same(one: object, other: object) -> bool:
-    """Equal as JSON, where false is not 0."""
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return checked(body, kind, body.value).asked(body)

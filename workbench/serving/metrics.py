@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypedDict
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.serving.answers import Writer
     from workbench.serving.endpoints import Endpoint
 
-__all__ = ["Metrics"]
+__all__ = ["Health", "Metrics"]
 
 SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250)
 NOW: Final = {
@@ -30,6 +30,21 @@ NOW: Final = {
     "cache_bytes": "Keys and values, of texts and of beginnings that are kept.",
     "grammar_bytes": "Compiled grammars that are kept.",
 }
+
+
+class Health(TypedDict):
+    """What is going on; `status`: "ok", "draining" or "failed"."""
+
+    status: str
+    model: str
+    rows: int
+    running: int
+    requests: int
+    answered: int
+    steps: int
+    guesses: dict[str, int]
+    cache_bytes: int
+    grammar_bytes: int
 
 
 class Ended(Protocol):
@@ -46,7 +61,7 @@ class Ended(Protocol):
 class Metrics:
     """The counters of a service, whose `health` says what is there now, in a registry of their own."""
 
-    def __init__(self, health: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, health: Callable[[], Health]) -> None:
         self._registry = registry = CollectorRegistry()
         by = ("endpoint",)
         self._requests = Counter(
@@ -95,13 +110,13 @@ class Metrics:
 class _Now(Collector):
     """What is there when somebody asks."""
 
-    def __init__(self, health: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, health: Callable[[], Health]) -> None:
         self._health = health
 
     def collect(self) -> Iterator[Metric]:
         told = self._health()
         for name, about in NOW.items():
-            yield GaugeMetricFamily(f"maskscope_{name}", about, value=told[name])
+            yield GaugeMetricFamily(f"maskscope_{name}", about, value=told[name])  # type: ignore[literal-required]
         yield CounterMetricFamily("maskscope_steps", "Steps of the engine.", value=told["steps"])
         guesses = CounterMetricFamily(
             "maskscope_guesses", "Tokens that were guessed ahead, by what became of them.", labels=["result"]

@@ -10,34 +10,34 @@ import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, StringConstraints
 
 from workbench.generation.row import Chunk
 from workbench.languages.positions import child
 from workbench.languages.tools import as_function
-from workbench.serving.answers import Answer, Writer
+from workbench.serving.answers import Answer, Event, TokenTold, Writer
 from workbench.serving.body import Body
-from workbench.serving.calls import Called, Piece, Said, Thought
-from workbench.serving.chat import EFFORTS, Effort, with_object
+from workbench.serving.calls import Arguments, Called, Piece, Said, Thought
+from workbench.serving.chat import EFFORTS, Effort
+from workbench.serving.checking import Lenient, Strict, checked
 from workbench.serving.errors import RequestError
-from workbench.serving.fields import MAX_LOGPROBS, Asked, Sampled, Strict
-from workbench.serving.forms import flat_form
+from workbench.serving.fields import MAX_LOGPROBS, Asked, Call, Content, Function, Items, Sampled, Turn, text_of
+from workbench.serving.forms import FLAT, form_of
 
 __all__ = ["ResponsesAnswer", "ResponsesRequest"]
 
 LOGPROBS: Final = "message.output_text.logprobs"
 # Reasoning is given in the clear, so that there is nothing to decrypt.
 INCLUDED: Final = (LOGPROBS, "reasoning.encrypted_content")
-ROLES: Final = ("user", "assistant", "system", "developer")
-TEXTS: Final = ("input_text", "output_text", "text", "reasoning_text", "summary_text")
 
 
 class TextOptions(Strict):
     """The format of the answer's text."""
 
-    format: dict[str, Any] | None = None
+    format: dict[str, object] | None = None
     verbosity: str | None = None
 
 
@@ -58,7 +58,7 @@ class StreamOptions(Strict):
 class ResponsesRequest(Sampled):
     """A request for a response."""
 
-    not_built: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {
         **Sampled.not_built,
         "store": (False,),
         "previous_response_id": (),
@@ -72,7 +72,7 @@ class ResponsesRequest(Sampled):
     }
     of_no_effect: ClassVar[frozenset[str]] = Sampled.of_no_effect - {"metadata"} | {"prompt_cache_options"}
 
-    input: str | list[Any]
+    input: Items
     instructions: str | None = None
     max_output_tokens: int | None = Field(None, ge=1)
     max_tool_calls: int | None = Field(None, ge=1)
@@ -84,8 +84,8 @@ class ResponsesRequest(Sampled):
     text: TextOptions | None = None
     reasoning: Reasoning | None = None
     stream_options: StreamOptions | None = None
-    tools: list[Any] | None = None
-    tool_choice: str | dict[str, Any] | None = None
+    tools: list[dict[str, object]] | None = None
+    tool_choice: str | dict[str, object] | None = None
     parallel_tool_calls: bool | None = None
 
     def asked(self, body: Body) -> Asked:
@@ -97,9 +97,10 @@ class ResponsesRequest(Sampled):
         told = self.top_logprobs or LOGPROBS in (self.include or ())
         effort = None if self.reasoning is None else self.reasoning.effort
         limit = self.max_output_tokens
-        return Asked(
-            **self._common(body, flat_form(body, None if self.text is None else self.text.format)),
-            turns=_Turns(body).read(self.instructions, self.input),
+        text = {} if self.text is None else self.text.model_dump(exclude_none=True)
+        return replace(
+            self._common(body, form_of(body, text.get("format"), base="#/text/format", formats=FLAT)),
+            turns=_turns_of(body, self.instructions, self.input),
             tools=[as_function(tool) for tool in self.tools] if self.tools else None,
             tool_choice=_nested_choice(self.tool_choice),
             # Clients send it whether there are tools or not.
@@ -107,100 +108,142 @@ class ResponsesRequest(Sampled):
             limit=None if limit is None else ("max_output_tokens", limit),
             likeliest=(self.top_logprobs or 0) if told else None,
             reasons=effort in EFFORTS,
+            echoed={
+                "instructions": self.instructions,
+                "max_output_tokens": limit,
+                "max_tool_calls": self.max_tool_calls,
+                "metadata": self.metadata or {},
+                "parallel_tool_calls": self.parallel_tool_calls is not False,
+                "reasoning": {"effort": effort, "summary": None},
+                "text": {"format": {"type": "text"}, **text},
+                "tool_choice": self.tool_choice or "auto",
+                "tools": self.tools or [],
+                "user": body.value.get("user"),
+            },
         )
 
 
-def _nested_choice(choice: Any) -> Any:
+def _nested_choice(choice: str | dict[str, object] | None) -> str | dict[str, object] | None:
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools" and "allowed_tools" not in choice:
         return {"type": "allowed_tools", "allowed_tools": {name: choice.get(name) for name in ("mode", "tools")}}
     return choice
 
 
-class _Turns:
+class MessageItem(Lenient):
+    """A turn."""
+
+    role: Literal["user", "assistant", "system", "developer"]
+    content: Content
+
+
+class CallItem(Lenient):
+    """A call of a function; the answer has the same fields."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+class OutputItem(Lenient):
+    """What a call gave."""
+
+    call_id: str
+    output: Content
+
+
+class ReasoningItem(Lenient):
+    """What a model has thought."""
+
+    content: Content | None = None
+    summary: Content | None = None
+
+
+ITEMS: Final[Mapping[str, type[MessageItem | CallItem | OutputItem | ReasoningItem]]] = {
+    "message": MessageItem,
+    "function_call": CallItem,
+    "function_call_output": OutputItem,
+    "reasoning": ReasoningItem,
+}
+
+
+def _turns_of(body: Body, instructions: str | None, given: str | list[dict[str, object]]) -> list[Turn]:
     """Items of `input` as turns of a chat: calls join the assistant's turn before them, reasoning the one behind."""
+    turns: list[Turn] = [] if instructions is None else [{"role": "system", "content": instructions}]
+    if isinstance(given, str):
+        return [*turns, {"role": "user", "content": given}]
+    names: dict[str, str] = {}  # of functions, by the id of their call
+    thought = ""
+    for number, value in enumerate(given):
+        pointer, kind = child("#/input", number), value.get("type", "message")
+        if not isinstance(kind, str) or kind not in ITEMS:
+            message = f"items of type {json.dumps(kind)} are not read here"
+            raise body.wrong(f"{pointer}/type", message, code="unsupported_value")
+        item = checked(body, ITEMS[kind], value, pointer)
+        if isinstance(item, ReasoningItem):
+            thought += text_of(item.content or item.summary)
+            continue
+        if isinstance(item, OutputItem):
+            if item.call_id not in names:
+                raise body.wrong(f"{pointer}/call_id", f"there is no call {json.dumps(item.call_id)} before it")
+            said = text_of(item.output)
+            turns.append({"role": "tool", "content": said, "tool_call_id": item.call_id, "name": names[item.call_id]})
+            continue
+        role, content = ("assistant", "") if isinstance(item, CallItem) else (item.role, text_of(item.content))
+        if isinstance(item, MessageItem) or thought or not turns or turns[-1]["role"] != "assistant":
+            turns.append({"role": role, "content": content})
+            if thought and role == "assistant":
+                turns[-1]["reasoning_content"], thought = thought, ""
+        if isinstance(item, CallItem):
+            names[item.call_id] = item.name
+            call = Call(id=item.call_id, function=Function(name=item.name, arguments=item.arguments))
+            turns[-1].setdefault("tool_calls", []).append(call.turn())
+    if not any(turn["role"] != "system" for turn in turns):
+        raise body.wrong("#/input", "there is no message")
+    return turns
 
-    def __init__(self, body: Body) -> None:
-        self._body = body
-        self._turns: list[dict[str, Any]] = []
-        self._names: dict[str, str] = {}  # of functions, by the id of their call
-        self._reasoning = ""
 
-    def read(self, instructions: str | None, given: str | list[Any]) -> list[dict[str, Any]]:
-        """The turns; `RequestError` for an item that is not read here."""
-        if instructions is not None:
-            self._turns.append({"role": "system", "content": instructions})
-        if isinstance(given, str):
-            return [*self._turns, {"role": "user", "content": given}]
-        for number, item in enumerate(given):
-            pointer = child("#/input", number)
-            if not isinstance(item, dict):
-                raise self._body.wrong(pointer, "an item is an object")
-            match item.get("type", "message"):
-                case "message":
-                    self._message(pointer, item)
-                case "function_call":
-                    self._call(pointer, item)
-                case "function_call_output":
-                    self._output(pointer, item)
-                case "reasoning":
-                    said = item.get("content") or item.get("summary") or []
-                    self._reasoning += self._text(f"{pointer}/content", said)
-                case kind:
-                    message = f"items of type {json.dumps(kind)} are not read here"
-                    raise self._body.wrong(f"{pointer}/type", message, code="unsupported_value")
-        if not any(turn["role"] != "system" for turn in self._turns):
-            raise self._body.wrong("#/input", "there is no message")
-        return self._turns
+@dataclass
+class _Item:
+    """An item of the output, as far as it is written.  text: what is said, thought, or the arguments of a call."""
 
-    def _message(self, pointer: str, item: dict[str, Any]) -> None:
-        role = item.get("role")
-        if role not in ROLES:
-            raise self._body.wrong(f"{pointer}/role" if "role" in item else pointer, f"role is {', '.join(ROLES)}")
-        turn = {"role": role, "content": self._text(f"{pointer}/content", item.get("content"))}
-        if role == "assistant":
-            turn |= self._thought()
-        self._turns.append(turn)
+    kind: Literal["message", "reasoning", "function_call"]
+    id: str
+    call_id: str = ""
+    name: str = ""
+    text: str = ""
+    logprobs: list[TokenTold] | None = None
+    status: str = "in_progress"
 
-    def _call(self, pointer: str, item: dict[str, Any]) -> None:
-        for name in ("call_id", "name", "arguments"):
-            if not isinstance(item.get(name), str):
-                raise self._body.wrong(f"{pointer}/{name}", "a text is expected")
-        self._names[item["call_id"]] = item["name"]
-        if not self._turns or self._turns[-1]["role"] != "assistant" or self._reasoning:
-            self._turns.append({"role": "assistant", "content": "", **self._thought()})
-        function = {"name": item["name"], "arguments": item["arguments"]}
-        call = with_object({"id": item["call_id"], "type": "function", "function": function})
-        self._turns[-1].setdefault("tool_calls", []).append(call)
+    @classmethod
+    def of(cls, piece: Piece, writer: Writer) -> _Item:
+        """The item that `piece` begins."""
+        if isinstance(piece, Said):
+            return cls("message", _id("msg"), logprobs=None if writer.likeliest is None else [])
+        if isinstance(piece, Thought):
+            return cls("reasoning", _id("rs"))
+        assert isinstance(piece, Called)
+        return cls("function_call", _id("fc"), writer.calls[piece.index]["id"], piece.name)
 
-    def _output(self, pointer: str, item: dict[str, Any]) -> None:
-        called = item.get("call_id")
-        if not isinstance(called, str) or called not in self._names:
-            raise self._body.wrong(f"{pointer}/call_id", f"there is no call {json.dumps(called)} before it")
-        text = self._text(f"{pointer}/output", item.get("output"))
-        self._turns.append({"role": "tool", "tool_call_id": called, "name": self._names[called], "content": text})
+    def takes(self, piece: Piece) -> bool:
+        """Whether `piece` goes on with it."""
+        kind = {Said: "message", Thought: "reasoning", Arguments: "function_call"}.get(type(piece))
+        return self.status == "in_progress" and self.kind == kind
 
-    def _thought(self) -> dict[str, str]:
-        thought, self._reasoning = self._reasoning, ""
-        return {"reasoning_content": thought} if thought else {}
+    @property
+    def part(self) -> Event:
+        """Its content."""
+        if self.kind == "reasoning":
+            return {"type": "reasoning_text", "text": self.text}
+        logprobs = {} if self.logprobs is None else {"logprobs": list(self.logprobs)}
+        return {"type": "output_text", "text": self.text, "annotations": [], **logprobs}
 
-    def _text(self, pointer: str, content: Any) -> str:
-        """A text, or the parts of one."""
-        if isinstance(content, str):
-            return content
-        if not isinstance(content, list):
-            raise self._body.wrong(pointer, "a text, or a list of parts, is expected")
-        found = []
-        for number, part in enumerate(content):
-            kind = part.get("type") if isinstance(part, dict) else None
-            name = "refusal" if kind == "refusal" else "text"
-            if kind not in (*TEXTS, "refusal"):
-                where = child(pointer, number, *(("type",) if isinstance(part, dict) and "type" in part else ()))
-                what = f"parts of type {json.dumps(kind)} are not read here; texts are"
-                raise self._body.wrong(where, what, code="unsupported_value")
-            if not isinstance(part.get(name), str):
-                raise self._body.wrong(child(pointer, number, name), "a text is expected")
-            found.append(part[name])
-        return "".join(found)
+    def told(self, *, new: bool = False) -> Event:
+        """It as a client has it; new: before its content."""
+        head = {"id": self.id, "type": self.kind, "status": self.status}
+        if self.kind == "function_call":
+            return {**head, "call_id": self.call_id, "name": self.name, "arguments": self.text}
+        beside = {"role": "assistant"} if self.kind == "message" else {"summary": list[str]()}
+        return {**head, **beside, "content": [] if new else [self.part]}
 
 
 class ResponsesAnswer(Answer):
@@ -209,41 +252,41 @@ class ResponsesAnswer(Answer):
     prefix = "resp"
     last = b""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.id = f"resp_{secrets.token_hex(24)}"
-        self._items: list[dict[str, Any]] = []
-        self._open = False  # whether the last item goes on
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.id = _id(self.prefix)
+        self._items: list[_Item] = []
         self._count = 0
         self._status = "in_progress"
         self._error: dict[str, str] | None = None
 
     # -- events -----------------------------------------------------------------------------------------------------
 
-    def begin(self) -> Iterator[dict[str, Any]]:
+    def begin(self) -> Iterator[Event]:
         yield self._numbered("response.created", response=self.whole())
         yield self._numbered("response.in_progress", response=self.whole())
 
-    def take(self, index: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
+    def take(self, index: int, chunk: Chunk) -> Iterator[Event]:
         writer = self.writers[index]
         for piece in writer.take(chunk):
             told = writer.new_logprobs()
-            yield from self._goes_on(piece, writer)
+            if not self._items or not self._items[-1].takes(piece):
+                yield from self._close("completed")
+                yield from self._add(piece, writer)
+            if isinstance(piece, Called):
+                continue
             item = self._items[-1]
+            item.text += piece.text
             if isinstance(piece, Said):
-                part = item["content"][0]
-                part["text"] += piece.text
-                if writer.likeliest is not None:
-                    part["logprobs"] += told
+                if item.logprobs is not None:
+                    item.logprobs += told
                 yield self._of_part("response.output_text.delta", delta=piece.text, logprobs=list(told))
             elif isinstance(piece, Thought):
-                item["content"][0]["text"] += piece.text
                 yield self._of_part("response.reasoning_text.delta", delta=piece.text)
-            elif not isinstance(piece, Called):
-                item["arguments"] += piece.text
+            else:
                 yield self._of_item("response.function_call_arguments.delta", delta=piece.text)
 
-    def finish(self, index: int) -> Iterator[dict[str, Any]]:
+    def finish(self, index: int) -> Iterator[Event]:
         writer = self.writers[index]
         status = "incomplete" if writer.finish_reason == "length" else "completed"
         if not self._items:
@@ -251,87 +294,56 @@ class ResponsesAnswer(Answer):
         yield from self._close("incomplete" if writer.cut else status)
         self._status = status
 
-    def end(self) -> Iterator[dict[str, Any]]:
+    def end(self) -> Iterator[Event]:
         yield self._numbered(f"response.{self._status}", response=self.whole())
 
-    def broken(self, error: RequestError) -> Iterator[dict[str, Any]]:
-        if self._open:
-            self._items[-1]["status"] = "incomplete"
+    def broken(self, error: RequestError) -> Iterator[Event]:
+        if self._items and self._items[-1].status == "in_progress":
+            self._items[-1].status = "incomplete"
         self._status, self._error = "failed", {"code": "server_error", "message": error.message}
         yield self._numbered("response.failed", response=self.whole())
 
-    def encode(self, value: dict[str, Any]) -> bytes:
+    def encode(self, value: Event) -> bytes:
         return f"event: {value['type']}\n".encode() + super().encode(value)
 
-    def _numbered(self, kind: str, **fields: Any) -> dict[str, Any]:
+    def _numbered(self, kind: str, **fields: object) -> Event:
         self._count += 1
         return {"type": kind, "sequence_number": self._count - 1, **fields}
 
-    def _of_item(self, kind: str, **fields: Any) -> dict[str, Any]:
-        where = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1}
-        return self._numbered(kind, **where, **fields)
+    def _of_item(self, kind: str, **fields: object) -> Event:
+        return self._numbered(kind, item_id=self._items[-1].id, output_index=len(self._items) - 1, **fields)
 
-    def _of_part(self, kind: str, **fields: Any) -> dict[str, Any]:
+    def _of_part(self, kind: str, **fields: object) -> Event:
         return self._of_item(kind, content_index=0, **fields)
 
-    # -- items ------------------------------------------------------------------------------------------------------
-
-    def _goes_on(self, piece: Piece, writer: Writer) -> Iterator[dict[str, Any]]:
-        """See to it that the last item is the one that `piece` belongs to."""
-        kind = "message" if isinstance(piece, Said) else "reasoning" if isinstance(piece, Thought) else "function_call"
-        if not self._open or self._items[-1]["type"] != kind or isinstance(piece, Called):
-            yield from self._close("completed")
-            yield from self._add(piece, writer)
-
-    def _add(self, piece: Piece, writer: Writer) -> Iterator[dict[str, Any]]:
-        part: dict[str, Any] | None = None
-        item: dict[str, Any]
-        if isinstance(piece, Said):
-            part = {"type": "output_text", "text": "", "annotations": []}
-            if writer.likeliest is not None:
-                part["logprobs"] = []
-            item = {"id": _id("msg"), "type": "message", "role": "assistant", "status": "in_progress", "content": []}
-        elif isinstance(piece, Thought):
-            part = {"type": "reasoning_text", "text": ""}
-            item = {"id": _id("rs"), "type": "reasoning", "status": "in_progress", "summary": [], "content": []}
-        else:
-            assert isinstance(piece, Called)
-            called = {"call_id": writer.calls[piece.index]["id"], "name": piece.name, "arguments": ""}
-            item = {"id": _id("fc"), "type": "function_call", "status": "in_progress", **called}
+    def _add(self, piece: Piece, writer: Writer) -> Iterator[Event]:
+        item = _Item.of(piece, writer)
         self._items.append(item)
-        self._open = True
-        yield self._numbered("response.output_item.added", output_index=len(self._items) - 1, item=_copy(item))
-        if part is not None:
-            item["content"] = [part]
-            yield self._of_part("response.content_part.added", part=dict(part))
+        yield self._numbered("response.output_item.added", output_index=len(self._items) - 1, item=item.told(new=True))
+        if item.kind != "function_call":
+            yield self._of_part("response.content_part.added", part=item.part)
 
-    def _close(self, status: str) -> Iterator[dict[str, Any]]:
+    def _close(self, status: str) -> Iterator[Event]:
         """The last item has ended, if there is one that goes on."""
-        if not self._open:
+        if not self._items or self._items[-1].status != "in_progress":
             return
-        item, told = self._items[-1], dict[str, Any]()
-        item["status"] = status
-        if item["type"] == "function_call":
-            told = {"name": item["name"], "arguments": item["arguments"]}
-            yield self._of_item("response.function_call_arguments.done", **told)
+        item = self._items[-1]
+        item.status = status
+        if item.kind == "function_call":
+            yield self._of_item("response.function_call_arguments.done", name=item.name, arguments=item.text)
+        elif item.kind == "message":
+            yield self._of_part("response.output_text.done", text=item.text, logprobs=list(item.logprobs or ()))
         else:
-            part = item["content"][0]
-            if item["type"] == "message":
-                told = {"text": part["text"], "logprobs": part.get("logprobs", [])}
-                yield self._of_part("response.output_text.done", **told)
-            else:
-                yield self._of_part("response.reasoning_text.done", text=part["text"])
-            yield self._of_part("response.content_part.done", part=dict(part))
-        self._open = False
-        yield self._numbered("response.output_item.done", output_index=len(self._items) - 1, item=_copy(item))
+            yield self._of_part("response.reasoning_text.done", text=item.text)
+        if item.kind != "function_call":
+            yield self._of_part("response.content_part.done", part=item.part)
+        yield self._numbered("response.output_item.done", output_index=len(self._items) - 1, item=item.told())
 
     # -- one object -------------------------------------------------------------------------------------------------
 
-    def whole(self) -> dict[str, Any]:
-        sent = self.body.value
-        ended = self._status != "in_progress"
-        reasoning = sent.get("reasoning") or {}
+    def whole(self) -> Event:
         return {
+            **self.asked.echoed,
             "id": self.id,
             "object": "response",
             "created_at": self.created,
@@ -340,30 +352,20 @@ class ResponsesAnswer(Answer):
             "completed_at": int(time.time()) if self._status == "completed" else None,
             "error": self._error,
             "incomplete_details": {"reason": "max_output_tokens"} if self._status == "incomplete" else None,
-            "instructions": sent.get("instructions"),
-            "max_output_tokens": sent.get("max_output_tokens"),
-            "max_tool_calls": sent.get("max_tool_calls"),
-            "metadata": sent.get("metadata") or {},
             "model": self.model,
-            "output": [_copy(item) for item in self._items],
-            "parallel_tool_calls": sent.get("parallel_tool_calls") is not False,
+            "output": [item.told() for item in self._items],
             "previous_response_id": None,
-            "reasoning": {"effort": reasoning.get("effort"), "summary": None},
             "service_tier": "default",
             "store": False,
             "temperature": self.sampling.temperature,
-            "text": {"format": {"type": "text"}, **{key: one for key, one in (sent.get("text") or {}).items() if one}},
-            "tool_choice": sent.get("tool_choice") or "auto",
-            "tools": sent.get("tools") or [],
             "top_logprobs": self.asked.likeliest or 0,
             "top_p": 1.0 if self.sampling.top_p is None else self.sampling.top_p,
             "truncation": "disabled",
-            "usage": self.usage() if ended else None,
-            "user": sent.get("user"),
+            "usage": None if self._status == "in_progress" else self.usage(),
             **self.warned(),
         }
 
-    def usage(self) -> dict[str, Any]:
+    def usage(self) -> Event:
         (writer,) = self.writers
         told = super().usage()
         row = writer.row
@@ -379,9 +381,3 @@ class ResponsesAnswer(Answer):
 
 def _id(prefix: str) -> str:
     return f"{prefix}_{secrets.token_hex(24)}"
-
-
-def _copy(item: dict[str, Any]) -> dict[str, Any]:
-    """An item as it is now: it goes on growing."""
-    content = {"content": [dict(part) for part in item["content"]]} if "content" in item else {}
-    return {**item, **content}

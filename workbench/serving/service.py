@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 from kernels_core import CancelToken, GrammarCompiler, GrammarMatcher
 from kernels_core.errors import (
@@ -39,7 +39,7 @@ from workbench.serving.endpoints import CHAT, Endpoint
 from workbench.serving.errors import RequestError, of_row
 from workbench.serving.fields import Asked, read
 from workbench.serving.limits import Limits
-from workbench.serving.metrics import Metrics
+from workbench.serving.metrics import Health, Metrics
 from workbench.serving.runner import Draw, Job, Runner, TimeIsUpError
 from workbench.serving.telling import Teller
 from workbench.serving.thoughts import Block
@@ -217,7 +217,7 @@ class Service:
             alone=self.teller.tells_tools,
             block=self._block(asked, texts[0]),
         )
-        sampling = replace(self.sampling, **dict(asked.sampling))
+        sampling = asked.draws(self.sampling)
         complete = self.complete if asked.complete is None else asked.complete
         if asked.canonical and not tokenizer.has_library:
             message = "this model's vocabulary has no tokenizer behind it, so that no cut of a text is canonical"
@@ -375,7 +375,7 @@ class Service:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.runner.close()
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> Health:
         """Numbers of what is going on."""
         state = "failed" if not self.runner.alive else "draining" if self._draining else "ok"
         return {

@@ -7,8 +7,9 @@ Read on: `answers.py` (who reads), `constraint.py` (the grammar around a block).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from workbench.serving.calls import Piece, Said, Thought
 
@@ -25,7 +26,7 @@ class Block:
     end: str
     opened: bool = False
 
-    def before(self, answer: dict[str, object]) -> dict[str, Any]:
+    def before(self, answer: Mapping[str, object]) -> dict[str, object]:
         """A format of structural tags: the block, which may be left out unless it is open, and `answer` behind it."""
         inside = {"type": "any_text", "excludes": [self.begin, self.end]}
         block = {"type": "tag", "begin": "" if self.opened else self.begin, "content": inside, "end": self.end}

@@ -14,11 +14,12 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Final
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import MaskscopeError
 from visualizers.live import FrontierView
+from workbench.serving.answers import Event
 from workbench.serving.service import Running, Service
 
 __all__ = ["Watcher"]
@@ -45,13 +46,13 @@ class Watcher:
         self._closed.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def views(self, number: int | None) -> AsyncIterator[dict[str, Any]]:
+    async def views(self, number: int | None) -> AsyncIterator[Event]:
         """What is to be seen, as often as it changes: the list, and the request `number` if it is there."""
         one = self._find(number)
         if one is not None and one.job is not None:
             one.job.watchers += 1
         watched = one.job if one is not None else None
-        sent: tuple[Any, ...] | None = None
+        sent: tuple[object, object] | None = None
         when = 0.0
         try:
             while not self._closed.is_set() and not self._service.draining:
@@ -70,14 +71,14 @@ class Watcher:
             if watched is not None:
                 watched.watchers -= 1
 
-    def requests(self) -> list[dict[str, Any]]:
+    def requests(self) -> list[Event]:
         """Running requests, the newest first, then those that have ended."""
         running, ended = (
             sorted(some, key=lambda one: -one.number) for some in (self._service.running.values(), self._service.ended)
         )
         return [self._line(one) for one in [*running, *ended]]
 
-    def _line(self, one: Running) -> dict[str, Any]:
+    def _line(self, one: Running) -> Event:
         row = one.job.row if one.job is not None else None
         title = " ".join((one.prompt or one.trouble).split())
         return {
@@ -95,7 +96,7 @@ class Watcher:
         found = self._service.running.get(number)
         return found or next((one for one in self._service.ended if one.number == number), None)
 
-    async def _shown(self, one: Running) -> dict[str, Any]:
+    async def _shown(self, one: Running) -> Event:
         """One request in full."""
         job = one.job
         row = job.row if job is not None else None
@@ -135,7 +136,7 @@ class Watcher:
             shown["trouble"] = "the server is ending"
         return shown
 
-    def _frontier(self, one: Running, tokens: list[int]) -> dict[str, Any]:
+    def _frontier(self, one: Running, tokens: list[int]) -> Event:
         """The traits of the frontier view behind `tokens`; in the watcher's thread."""
         twin = self._twins.get(one.number)
         if twin is None:
