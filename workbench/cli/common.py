@@ -169,15 +169,13 @@ def open_source(where: str, language: str | None, *, as_json: bool = False) -> S
 
     try:
         if where == "-":
-            found = Source.of(sys.stdin.buffer.read().decode("utf-8-sig"), language)
+            found = Source.of(sys.stdin.buffer.read(), language)
         else:
             found = Source.of(Path(where) if is_file(where) else where, language)
     except FileNotFoundError as error:
         said = str(error).replace("language='regex'", "-l regex")
         fail(f"{said}; - reads standard input", as_json=as_json)
     except (TypeError, ValueError) as error:
-        if isinstance(error, UnicodeDecodeError):
-            raise
         fail(str(error), as_json=as_json)
     if language is None and not as_json and not found.why.startswith("the file's name"):
         note = f"{found.name or 'SOURCE'} is read as {found.title}: {found.why}"
