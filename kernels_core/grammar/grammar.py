@@ -23,6 +23,7 @@ from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from .json_text import JSON_TEXT
 from .length import request
 from .names import fresh
+from .notation import explained
 from .notes import control_texts, notes_on_rules
 from .predicates import Predicate, check_judged, marks
 from .printer import print_grammar
@@ -52,7 +53,13 @@ def _limited(read: Callable[P, R]) -> Callable[P, R]:
     def within(*arguments: P.args, **named: P.kwargs) -> R:
         limit_ms = 0 if is_limited() else READING_MS
         with request(limit_ms, "reading a grammar", *arguments, *named.values()):
-            return read(*arguments, **named)
+            try:
+                return read(*arguments, **named)
+            except GrammarError as error:
+                said = explained(error)
+                if said is error:
+                    raise
+                raise said from None
 
     return within
 

@@ -1,5 +1,5 @@
-"""What a grammar says that its author hardly means: rules that nothing calls, a rule's name in brackets, and the name
-of a control token as text.
+"""What a grammar says that its author hardly means: rules that nothing calls, a rule's name in brackets, a character as
+W3C writes it, and the name of a control token as text.
 
 Nothing of that is an error, so each is a `GrammarNote` in `Grammar.warnings`, and compiling warns of it.
 
@@ -22,6 +22,7 @@ __all__ = ["control_texts", "notes_on_rules"]
 
 _MOST = 20
 _BRACKETS = re.compile(r"\[([A-Za-z_][\w.-]*)\]")
+_HEX = re.compile(r"(?<![&\"'\w])#x([0-9A-Fa-f]{1,6})\b(?!;)")
 
 
 def notes_on_rules(ir: GrammarIR, kept: Collection[str]) -> tuple[GrammarNote, ...]:
@@ -37,6 +38,11 @@ def notes_on_rules(ir: GrammarIR, kept: Collection[str]) -> tuple[GrammarNote, .
                     f"[{name}] is one of these characters, and there is a rule {name}; without brackets it is called"
                 )
                 found.append(_note(reason, ir.source, span.start))
+    for match in _HEX.finditer(ir.source) if "#x" in ir.source else ():
+        reason = (
+            f"{match.group()} is letters in brackets, and elsewhere a comment; the character is \\x{match.group(1)}"
+        )
+        found.append(_note(reason, ir.source, match.start()))
     if len(kept) < len(ir.rules):
         used = _called(ir)
         for name, rule in ir.rules.items():

@@ -147,3 +147,15 @@ def test_no_message_names_a_cure_that_cannot_be_taken() -> None:
         Grammar.from_json_schema(UNIQUE)
     assert "lenient=True" in str(schema.value)
     assert "lenient" not in schema.value.strictly
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("root ::= [#x41] | [#x42]+", [10, 19]),
+        ('root ::= "a" | #x9', [15]),
+        ('root ::= "&#x41;" | "#x41" | "a#x4"', []),
+    ],
+)
+def test_a_character_of_w3c_s_notation(text: str, places: list[int]) -> None:
+    assert [note.offset for note in Grammar.from_ebnf(text).warnings] == places

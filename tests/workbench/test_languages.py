@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
+import threading
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pydantic
 import pytest
@@ -43,6 +45,24 @@ TAG = {
     },
 }
 LARK = 'start: greeting NAME\ngreeting: "hello "\nNAME: /[a-z]+/\n'
+
+
+BYTES = TokenizerInfo([bytes([byte]) for byte in range(256)])
+
+
+def taken(source: Source, *texts: str) -> list[bool]:
+    """Which of these are texts of the source."""
+    matcher = GrammarMatcher(GrammarCompiler(BYTES).compile_grammar(source.grammar()))
+    found = []
+    for text in texts:
+        matcher.reset()
+        found.append(matcher.accept_string(text) and matcher.is_completed())
+    return found
+
+
+@dataclasses.dataclass
+class Place:
+    name: str
 
 
 class City(pydantic.BaseModel):
@@ -107,10 +127,70 @@ def test_files_are_read(tmp_path: Path, suffix: str) -> None:
     assert Source.of("nowhere.json", "regex").text == "nowhere.json"
 
 
-@pytest.mark.parametrize("wrong", [None, 3, object(), City(name="x")])
-def test_what_is_no_source_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError):
+def test_a_text_that_names_a_file_is_that_file(tmp_path: Path) -> None:
+    path = tmp_path / "rules.txt"
+    path.write_text(GRAMMAR, encoding="utf-8")
+    assert Source.of(str(path)).text == GRAMMAR
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        Source.of(str(tmp_path / "other.txt"))
+    for folder in (tmp_path, str(tmp_path)):
+        with pytest.raises(IsADirectoryError, match="is a folder; name a file in it"):
+            Source.of(folder)
+
+
+def test_a_file_in_lark_imports_from_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "words.lark").write_text("WORD: /[a-z]+/\n", encoding="utf-8")
+    main = tmp_path / "main.lark"
+    main.write_text("start: WORD\n%import .words.WORD\n", encoding="utf-8")
+    assert taken(Source.of(main), "ab", "5") == [True, False]
+    assert not Source.of(main, imports={}).option("base_path")
+    main.write_text("start: INT\n%import common.INT\n", encoding="utf-8")
+    assert not Source.of(main).options
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "message"),
+    [
+        (None, TypeError, "NoneType is no source of a grammar"),
+        (3, TypeError, "int is no source of a grammar"),
+        (object(), TypeError, "object is no source of a grammar"),
+        (City(name="x"), TypeError, "an instance of City is data, not a schema; pass its class"),
+        ([City], TypeError, "#/0: .*City.* is no JSON; a pydantic model is passed by itself"),
+        (["yes", "no"], TypeError, r'for one of several texts write {"enum": \[...\]}'),
+        (Path.open, TypeError, "function is no source of a grammar"),
+        (threading.Event, TypeError, "is no type that pydantic can make a schema of"),
+        (b"root ::= \xff", ValueError, "these bytes are not UTF-8 at byte 9: .*; save it as UTF-8"),
+        ("", ValueError, "an empty text is no grammar"),
+        (" \n", ValueError, "an empty text is no grammar"),
+    ],
+)
+def test_what_is_no_source_is_refused(wrong: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
         Source.of(wrong)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_bytes('{"type": "string"}'.encode("utf-16"))
+    with pytest.raises(ValueError, match=r"schema.json' is not UTF-8 at byte 0: .*; save it as UTF-8"):
+        Source.of(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"),
+    [
+        (int, "5", '"5"'),
+        (list[int], "[5]", "5"),
+        (dict[str, bool], '{"a": true}', "[true]"),
+        (Literal["a", "b"], '"a"', '"c"'),
+        (int | None, "null", '"a"'),
+        (Place, '{"name":"x"}', '{"name":1}'),
+    ],
+)
+def test_types_are_schemas(kind: Any, right: str, wrong: str) -> None:
+    source = Source.of(kind)
+    assert source.language == "json_schema"
+    assert taken(source, right, wrong) == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -274,21 +354,13 @@ def test_a_value_that_holds_a_part_many_times_is_no_text(inner: Any) -> None:
         lay_out(circle)
 
 
-BYTES = TokenizerInfo([bytes([byte]) for byte in range(256)])
-
-
 def arguments_taken(parameters: dict[str, Any], *texts: str, strict: bool | None = None) -> list[bool]:
     function = {"name": "f", **parameters} if strict is None else {"name": "f", "strict": strict, **parameters}
     choice = {"type": "function", "function": {"name": "f"}}
     tools = [{"type": "function", "function": function}, *TOOLS]
     source = Source.of(tools, "tools", tool_choice=choice, arguments_alone=True)
     assert set(source.tool_tag.names.values()) == {"f"}
-    matcher = GrammarMatcher(GrammarCompiler(BYTES).compile_grammar(source.grammar()))
-    found = []
-    for text in texts:
-        matcher.reset()
-        found.append(matcher.accept_string(text) and matcher.is_completed())
-    return found
+    return taken(source, *texts)
 
 
 def test_arguments_alone_are_an_object_of_the_schema() -> None:
@@ -318,13 +390,7 @@ def test_a_model_writes_in_order_in_short_numbers_and_with_blanks_where_people_h
     texts += ['{"sure" : 0.5}', '{"why": "x" , "sure": 0.5}', f'{{"sure": 0.{"1234567890" * 2}}}', '{"sure":  0.5}']
     free = {"whitespace_before_separators": True, "max_whitespace_cnt": 9}
     unlike = {"order": "any", "canonical_numbers": False, **free}
-    found = []
-    for one in (source, written, Source.of(schema, **unlike).for_a_model()):
-        matcher = GrammarMatcher(GrammarCompiler(BYTES).compile_grammar(one.grammar()))
-        found.append([])
-        for text in texts:
-            matcher.reset()
-            found[-1].append(matcher.accept_string(text) and matcher.is_completed())
+    found = [taken(one, *texts) for one in (source, written, Source.of(schema, **unlike).for_a_model())]
     assert found == [[True] * 8, [True] + [False] * 7, [True] * 8]
     assert Source.of(TOOLS, "tools").for_a_model().options == WRITTEN
     assert Source.of(GRAMMAR).for_a_model().options == {}

@@ -189,15 +189,13 @@ def open_source(where: str, language: str | None) -> Source:
 
     try:
         if where == "-":
-            found = Source.of(sys.stdin.buffer.read().decode("utf-8-sig"), language)
+            found = Source.of(sys.stdin.buffer.read(), language)
         else:
             found = Source.of(Path(where) if is_file(where) else where, language)
     except FileNotFoundError as error:
         said = str(error).replace("language='regex'", "-l regex")
         fail(f"{said}; - reads standard input")
     except (TypeError, ValueError) as error:
-        if isinstance(error, UnicodeDecodeError):
-            raise
         fail(str(error))
     if language is None and not _AS_JSON.get() and not found.why.startswith("the file's name"):
         note = f"{found.name or 'SOURCE'} is read as {found.title}: {found.why}"

@@ -58,10 +58,14 @@ class Guess(NamedTuple):
 
 
 def path_of(text: str) -> Path | None:
-    """The file that a text names, or None where it is no file name.  The file need not exist."""
-    if len(text) > 1_000 or "\n" in text or _PATH.fullmatch(text) is None:
+    """The file that a text names, or None where it is no file name.  One with an ending of ours need not exist."""
+    if len(text) > 1_000 or "\n" in text:
         return None
-    return Path(text).expanduser()
+    try:
+        path = Path(text).expanduser()
+        return path if _PATH.fullmatch(text) is not None or (is_name(text) and path.exists()) else None
+    except (OSError, ValueError, RuntimeError):  # too long for a name, a NUL in it, or nobody's home
+        return None
 
 
 def is_name(text: str) -> bool:

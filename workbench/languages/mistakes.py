@@ -39,7 +39,6 @@ _CURES = (
     (r'^"\)" without', "remove it, or write the missing ("),
     (r"nothing to repeat", "write what is repeated before the sign, or \\ before the sign if it is text"),
     (r"no root|root rule|there is no start|start rule", "name the root rule in the options, or call a rule so"),
-    (r"expected a rule", "begin with a rule: root ::= ..."),
 )
 
 

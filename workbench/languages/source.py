@@ -14,12 +14,13 @@ Read on: `guess.py` (which language), `mistakes.py` (where), `tools.py` (tools t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_origin
 
 from kernels_core import (
     CancelToken,
@@ -46,6 +47,7 @@ __all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source"]
 
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
 _WITH_TOKENS: Final = ("lark", "structural_tag")  # languages that write tokens by their text
+_MODULES: Final = re.compile(r"^\s*%import\s+(?!common\b)", re.MULTILINE)
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
 
 
@@ -138,12 +140,16 @@ class Source:
 
     @classmethod
     def of(cls, anything: object, language: str | None = None, **options: Any) -> Source:
-        """The source of a text, a file's path, a JSON schema, a structural tag, a list of tools, a pydantic model or a
-        `Grammar`.  `language` says what a text or value is, where the guess would be wrong; `options` are those of the
+        """The source of a text, a file's path, a JSON schema, a structural tag, a list of tools, a pydantic model or
+        another type that pydantic knows (a dataclass, `list[int]`, `Literal["a", "b"]`, an `Enum`), or a `Grammar`.
+        `language` says what a text or value is, where the guess would be wrong; `options` are those of the
         `Grammar.from_...` method, or of a tool template.
 
+        A file in Lark imports from its own folder, unless the options say otherwise.
+
         Raises `FileNotFoundError` for a path without a file and for a word that names one rather than being a regular
-        expression, `TypeError` for what is no source at all; a text with mistakes in it raises nothing here.
+        expression, `ValueError` for what is not UTF-8, `TypeError` for what is no source at all; a text with mistakes
+        in it raises nothing here.
         """
         if isinstance(anything, Source):
             return replace(anything, options={**anything.options, **options}) if options else anything
@@ -157,16 +163,21 @@ class Source:
         if isinstance(anything, Grammar):
             return cls._of_grammar(anything, options)
         if isinstance(anything, bytes):
-            anything = anything.decode("utf-8-sig")
+            anything = _decoded(anything, "these bytes are")
         path = anything if isinstance(anything, Path) else None
         if isinstance(anything, str) and language is None:
             path = path_of(anything)
         if path is not None:
+            if path.is_dir():
+                raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it")
             if not path.is_file():
                 hint = "" if isinstance(anything, Path) else "; if this is a text and no path, give its language"
                 raise FileNotFoundError(f"there is no file {str(path)!r}{hint}")
-            text = path.read_text(encoding="utf-8-sig")
-            return cls._of_text(text, language, options, path.name, path.suffix)
+            text = _decoded(path.read_bytes(), f"{str(path)!r} is")
+            source = cls._of_text(text, language, options, path.name, path.suffix)
+            if source.language == "lark" and not {"imports", "base_path"} & set(options) and _MODULES.search(text):
+                source = replace(source, options={**options, "base_path": str(path.parent)})
+            return source
         if isinstance(anything, str):
             return cls._of_text(anything, language, options, "", "")
         return cls._of_value(anything, language, options)
@@ -176,6 +187,8 @@ class Source:
         if language is not None:
             return cls(cast(Language, language), text, options, name)
         found, why = guess_text(text, suffix)
+        if found == "regex" and not suffix and not text.strip():
+            raise ValueError("an empty text is no grammar; if it is a regular expression, say language='regex'")
         if found == "regex" and not name and is_name(text):
             raise FileNotFoundError(f"there is no file {text!r}; if this is a regular expression, say language='regex'")
         return cls(found, text, options, name, why)
@@ -188,17 +201,22 @@ class Source:
             name, why, value, language = value.__name__, "a pydantic model", schema_of(), "json_schema"
         elif callable(getattr(value, "json_schema", None)):  # a pydantic TypeAdapter
             value, why, language = value.json_schema(), "a pydantic type", "json_schema"
-        elif callable(getattr(value, "model_dump", None)):  # a structural tag, or an MCP client's list of tools
+        elif isinstance(value, type) or get_origin(value) is not None:
+            name, value = getattr(value, "__name__", ""), _schema_of_type(value)
+            why, language = "a type", "json_schema"
+        elif _is_instance(value):  # a structural tag, or an MCP client's list of tools
             data = value
             value = _dumped(value)
             if guess_value(value).language == "json_schema":
                 raise TypeError(f"an instance of {type(data).__name__} is data, not a schema; pass its class")
         elif isinstance(value, list | tuple):
-            value = [_dumped(item) if callable(getattr(item, "model_dump", None)) else item for item in value]
+            if value and all(isinstance(item, str) for item in value):
+                raise TypeError('a list of texts describes no tools; for one of several texts write {"enum": [...]}')
+            value = [_dumped(item) if _is_instance(item) else item for item in value]
         if not isinstance(value, dict | list | tuple | bool | Mapping):
             raise TypeError(
                 f"{type(value).__name__} is no source of a grammar; there are texts (EBNF, Lark, regex, JSON), paths, "
-                "JSON schemas, structural tags, lists of tools, pydantic models and Grammar objects"
+                "JSON schemas, structural tags, lists of tools, pydantic models, types and Grammar objects"
             )
         guess = Guess(cast(Language, language), why or "it was said") if language else guess_value(value)
         return cls(guess.language, lay_out(value), options, name, guess.why)
@@ -346,6 +364,29 @@ class Source:
         except MaskscopeError as error:
             return self.mistakes(error)
         return ()
+
+
+def _decoded(data: bytes, what: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{what} not UTF-8 at byte {error.start}: {error.reason}; save it as UTF-8") from None
+
+
+def _schema_of_type(kind: Any) -> Any:
+    """The JSON schema of what pydantic reads as this type."""
+    from pydantic import PydanticUserError, TypeAdapter
+
+    try:
+        return TypeAdapter(kind).json_schema()
+    except (PydanticUserError, TypeError, NameError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TypeError(f"{kind!r} is no type that pydantic can make a schema of: {reason}") from None
+
+
+def _is_instance(value: Any) -> bool:
+    """Whether it is a pydantic model's instance, and not its class."""
+    return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)
 
 
 def _dumped(instance: Any) -> Any:

@@ -1,0 +1,94 @@
+"""In which notation is a text that the reader of another one refused?  The message then says so, and what to do.
+
+Nothing is decided here: a text that its reader takes is never looked at.  A notation is known by marks that nobody
+writes in the others, so what is said is a guess, as good as the marks.
+
+Read on: `grammar.py` (who asks).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+
+__all__ = ["explained"]
+
+_NAME = r"[A-Za-z_][\w-]*"
+_TYPES = "object|array|string|number|integer|boolean|null|function"
+_ABNF = r"%[xdb][0-9]|\b(?:ALPHA|DIGIT|DQUOTE|CRLF|SP|HEXDIG|OCTET)\b|\*[A-Za-z(]|[ \t]/[ \t]"
+# Name, mark and cure; the first whose mark is found in a text is its notation.
+_NOTATIONS: Final = tuple(
+    (name, re.compile(mark, re.MULTILINE), cure)
+    for name, mark, cure in (
+        ("the name of a file", r"\A[\w.~ /\\:-]+\.[A-Za-z]\w{0,9}\Z", "pass the text that is in it"),
+        ("a text with a byte order mark", r"\A\ufeff", 'read its file with encoding="utf-8-sig"'),
+        (
+            "XML or Protocol Buffers",
+            r"\A\s*<(?:\?xml|!DOCTYPE)\b|^syntax[ \t]*=[ \t]*[\"']proto",
+            "write EBNF, Lark or a JSON schema",
+        ),
+        ("JSON", r"\A\s*[{\[]\s*[\"{}\]]", "read it as a JSON schema, a structural tag or tools"),
+        (
+            "a grammar of ANTLR",
+            rf"^[ \t]*(?:(?:lexer|parser)[ \t]+)?grammar[ \t]+{_NAME}[ \t]*;",
+            "bring it to Lark: leave out the line of `grammar` and the `;` behind rules, write strings in double "
+            "quotes, [a-z] as /[a-z]/, and %ignore for `-> skip`",
+        ),
+        (
+            "a grammar of tree-sitter",
+            r"^[ \t]*(?:module\.exports[ \t]*=|export[ \t]+default)[ \t]*grammar\(",
+            "it is a program: write its rules in EBNF or Lark",
+        ),
+        (
+            "a grammar of yacc",
+            r"^%(?:token|left|right|nonassoc|type|union|start|\{|%)(?!\w)",
+            "bring it to Lark: write tokens as terminals in upper case, and leave out actions and the `;` behind rules",
+        ),
+        (
+            "YAML",
+            rf"^[ \t]*(?:- )?type:[ \t]+[\"']?(?:{_TYPES})[\"']?[ \t]*$",
+            "load it with yaml.safe_load and pass the value",
+        ),
+        ("BNF with <name>", rf"^[ \t]*<{_NAME}(?:[ \t]+[\w-]+)*>[ \t]*::=", "for EBNF write names without < and >"),
+        (
+            "W3C's EBNF",
+            rf"^[ \t]*\[[0-9]+[a-z]?\][ \t]*{_NAME}[ \t]*::=|(?<![&\"'\w])#x[0-9A-Fa-f]{{1,6}}\b(?!;)",
+            "leave out the numbers of rules, write \\x9 in quotes or brackets for #x9, and # for comments",
+        ),
+        ("Lark", rf"^%(?:import|ignore|declare)\b|^[ \t]*[?!]?{_NAME}(?:\.[0-9]+)?[ \t]*:(?![:=])", "read it as such"),
+        ("EBNF", rf"^[ \t]*{_NAME}[ \t]*::=", "read it as such"),
+        (
+            "a parsing expression grammar",
+            rf"^[ \t]*{_NAME}[ \t]*(?:<-|←)",
+            "for EBNF write ::= for <- and | for /; what the order of choices, & and ! decide has no equal there",
+        ),
+        (
+            "ABNF",
+            rf"^[ \t]*{_NAME}[ \t]*=/?[ \t](?=[^;\n]*(?:{_ABNF}))",
+            "for EBNF write ::= for =, | for /, (a)* for *a, a{2} for 2a, [\\x30-\\x39] for %x30-39, # for comments, "
+            "and letters in both cases",
+        ),
+        (
+            "ISO's EBNF",
+            rf"\A\s*\(\*|^[ \t]*{_NAME}(?:[ \t]+[\w-]+)*[ \t]*=[^;]{{0,500}};",
+            "write ::= for =, blanks for commas, (a)* for {a}, (a)? for [a], # for comments, and no `;`",
+        ),
+    )
+)
+_LOOKED_AT: Final = 20_000  # characters
+
+
+def explained(error: GrammarError) -> GrammarError:
+    """`error`, and what its text is, if that is written in another notation than it was read in."""
+    text = error.source
+    if type(error) not in (GrammarError, GrammarSyntaxError, UnsupportedFeatureError) or not text:
+        return error
+    if error.language not in ("EBNF", "Lark", "JSON"):
+        return error
+    found = next((one for one in _NOTATIONS if one[1].search(text, 0, _LOOKED_AT)), None)
+    if found is None or found[0] == error.language:
+        return error
+    reason = f"{error.reason}; the text looks like {found[0]}: {found[2]}"
+    return type(error)(reason, text, error.offset, language=error.language, needs_vocabulary=error.needs_vocabulary)
