@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from kernels_core.locks import new_lock
 from kernels_core.mask_rows import MaskRows
 from kernels_core.masks.bitmask import logits_layout
 from kernels_core.matcher import GrammarMatcher
@@ -29,7 +29,7 @@ __all__ = ["BatchGrammarMatcher", "apply_masks_inplace", "draw_tokens"]
 ROWS_A_THREAD = 4  # of logits: fewer are written before another thread has begun
 LOGITS_A_THREAD = 1 << 19  # that are drawn from: likewise
 _POOL: ThreadPoolExecutor | None = None
-_POOL_LOCK = threading.Lock()
+_POOL_LOCK = new_lock()
 
 
 def _pool() -> ThreadPoolExecutor:
@@ -42,9 +42,9 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _without_threads() -> None:
-    """In a child process there are no threads of the pool, and perhaps a lock that nobody gives back."""
-    global _POOL, _POOL_LOCK
-    _POOL, _POOL_LOCK = None, threading.Lock()
+    """In a child process there are no threads of the pool."""
+    global _POOL
+    _POOL = None
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork

@@ -9,7 +9,6 @@ somebody is making a grammar is a lock that is held by `with`, and nothing waits
 from __future__ import annotations
 
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from weakref import WeakSet
 
 from kernels_core.clock import look
 from kernels_core.giving_back import AFTER_BYTES, give_back
+from kernels_core.locks import Lock, new_lock
 
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
@@ -33,6 +33,15 @@ _ALIASES = 4  # other keys of one grammar: of more the oldest is forgotten
 _ALIVE: WeakSet[CompileCache] = WeakSet()
 
 
+class _Making(Lock):
+    """Held by who makes a grammar.  Who waits for it looks at the clock meanwhile."""
+
+    def acquire(self, timeout: float = -1) -> bool:
+        while not super().acquire(_PATIENCE):
+            look(_AT_ONCE)
+        return True
+
+
 class _Entry:
     """One grammar: `made` once it is there, before that perhaps being made by whoever holds `lock`."""
 
@@ -40,9 +49,9 @@ class _Entry:
 
     def __init__(self) -> None:
         self.aliases: list[Hashable] = []
-        self.lock = threading.Lock()
+        self.lock = _Making()
         self.made: CompiledGrammar | None = None
-        self.over = threading.Event()  # somebody made it, or failed
+        self.over = False  # somebody made it, or failed
 
 
 class CompileCache:
@@ -59,7 +68,7 @@ class CompileCache:
         self._held = 0  # their sum
         self._new = 0  # grammars since all were measured
         self._dropped = 0  # bytes since memory was given back
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         _ALIVE.add(self)
 
     def get(self, key: Hashable, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
@@ -77,16 +86,14 @@ class CompileCache:
                     self._entries.move_to_end(key)
             if entry.made is not None:
                 return entry.made
-            while entry.lock.locked() and not entry.over.wait(_PATIENCE):
-                look(_AT_ONCE)
             with entry.lock:
-                if entry.made is None and not entry.over.is_set():
+                if entry.made is None and not entry.over:
                     try:
                         entry.made = make()
                     finally:
                         if entry.made is None:
                             self._forget(key, entry)
-                        entry.over.set()
+                        entry.over = True
                     self._keep(key, entry)
             if entry.made is not None:
                 return entry.made
@@ -172,7 +179,6 @@ class CompileCache:
 
     def _after_fork(self) -> None:
         """In a child process: nobody else is at work, so what others were making is not being made."""
-        self._lock = threading.Lock()
         for key in [key for key, entry in self._entries.items() if entry.made is None]:
             del self._entries[key]
 

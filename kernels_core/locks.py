@@ -13,32 +13,51 @@ guards would stay half done.
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["new_lock", "new_reentrant_lock", "watch"]
+from kernels_core.mutex import Mutex
 
-_LOCKS: WeakSet[Any] = WeakSet()
-
-
-def _known(make: Callable[[], Any]) -> Any:
-    lock = make()
-    _LOCKS.add(lock)
-    return lock
+__all__ = ["Lock", "new_lock", "new_reentrant_lock", "watch"]
 
 
-new_lock: Callable[[], threading.Lock] = partial(_known, threading.Lock)
-"""A lock, as `threading.Lock()`."""
+class Lock(Mutex):
+    """A lock for `with` that an interrupt never leaves locked, and that is open in a forked child.
 
-new_reentrant_lock: Callable[[], threading.RLock] = partial(_known, threading.RLock)
-"""A lock that its holder may take again, as `threading.RLock()`."""
+    Since CPython 3.14 a signal's exception may come behind the `__enter__` of compiled code, where `with` does not yet
+    give the lock back: Ctrl-C would leave the locks of `threading` locked.  No exception comes behind an `__enter__` in
+    Python, nor before an `__exit__` in compiled code.
+    """
+
+    def __init__(self, *, again: bool = False) -> None:
+        super().__init__(again=again)
+        _LOCKS.add(self)
+
+    def __enter__(self) -> None:
+        before = self.depth
+        try:
+            self.acquire()
+        except BaseException:
+            if self.depth > before:
+                self.release()
+            raise
+
+
+_LOCKS: WeakSet[Lock] = WeakSet()
+
+
+def new_lock() -> Lock:
+    """A lock that one thread at a time takes once."""
+    return Lock()
+
+
+def new_reentrant_lock() -> Lock:
+    """A lock that its holder may take again."""
+    return Lock(again=True)
 
 
 def _open_all() -> None:
-    # What the standard library does to its own locks (`threading`, `logging`, `queue`).
+    # As the standard library does with its own locks (`threading`, `logging`, `queue`).
     for lock in list(_LOCKS):
         lock._at_fork_reinit()
 

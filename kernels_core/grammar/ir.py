@@ -10,9 +10,8 @@ Read on: `kernels_core/grammar/ebnf.py` (text to IR), `kernels_core/automata/low
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from ..locks import new_reentrant_lock
+from ..locks import Lock, new_reentrant_lock
 from .rules import DeferredRule, Rule, body_of
 from .tree import (
     ByteSet,
@@ -32,9 +31,6 @@ from .tree import (
     children,
     walk,
 )
-
-if TYPE_CHECKING:
-    import threading
 
 __all__ = [
     "RESTRICTIONS",
@@ -81,7 +77,7 @@ class GrammarIR:
     rules: dict[str, Rule]
     root: str
     source: str = ""
-    lock: threading.RLock = field(default_factory=new_reentrant_lock, compare=False, repr=False)
+    lock: Lock = field(default_factory=new_reentrant_lock, compare=False, repr=False)
     made: dict[str, DeferredRule] = field(default_factory=dict, compare=False, repr=False)  # what was deferred at first
 
     def was_deferred(self, name: str) -> bool:

@@ -7,7 +7,6 @@ where rules began and ended.  That is plain Python: fit for reading a text once,
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar
@@ -16,7 +15,7 @@ from weakref import WeakKeyDictionary
 from kernels_core import CompiledGrammar, GrammarMatcher, Options
 from kernels_core.inspect.classic import Chart, ChartItem, Step
 from kernels_core.inspect.layout import StateTable
-from kernels_core.locks import new_lock
+from kernels_core.locks import Lock, new_lock
 
 __all__ = ["NotedText", "Notes"]
 
@@ -25,7 +24,7 @@ class Notes:
     """The notes of one compiled grammar: `captures` names spans by rule, `temperatures` are by rule."""
 
     _known: ClassVar[WeakKeyDictionary[CompiledGrammar, Notes]] = WeakKeyDictionary()
-    _lock: ClassVar[threading.Lock] = new_lock()
+    _lock: ClassVar[Lock] = new_lock()
 
     def __init__(self, compiled: CompiledGrammar) -> None:
         self._grammar = compiled.grammar
