@@ -132,7 +132,6 @@ MECHANISMS: Final = (
         ),
     ),
     Mechanism("deferrable calls", ("grammar/structural_tag/deferrable_calls", "grammar/json_schema/common_schemas")),
-    Mechanism("deferrable terms", ("grammar/json_schema/deferrable_terms",)),
     Mechanism("memoised languages", ("grammar/regular/memo",)),
 )
 """All mechanisms, near what they belong to."""

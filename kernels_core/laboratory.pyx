@@ -30,7 +30,6 @@ NAMES = (
     "lazy documents",
     "quick reader",
     "deferrable calls",
-    "deferrable terms",
     "memoised languages",
 )
 """The mechanisms that can be left out, in the order of `Mechanism`."""

@@ -42,6 +42,7 @@ from .ir import (
 from .names import is_name, undefined
 from .needs import complaint
 from .nodes import MAX_REPEAT, fold, rebuild
+from .tree import has_text
 
 __all__ = [
     "MAX_DEPTH",
@@ -103,12 +104,12 @@ def recursive_rules(ir: GrammarIR) -> frozenset[str]:
 
 def nullable_rules(ir: GrammarIR, known: Mapping[str, bool] = MappingProxyType({})) -> frozenset[str]:
     """Rules that match the empty string.  `known` answers for rules that are called but are not in `ir`."""
-    return _derivable(ir, lambda leaf: isinstance(leaf, Empty), known, deferred=False)
+    return _derivable(ir, lambda leaf: isinstance(leaf, Empty), lambda _: False, known, deferred=False)
 
 
 def productive_rules(ir: GrammarIR) -> frozenset[str]:
     """Rules that match at least one string."""
-    return _derivable(ir, _has_text, {}, deferred=True)
+    return _derivable(ir, _has_text, has_text, {}, deferred=True)
 
 
 def _has_text(leaf: Node) -> bool:
@@ -122,12 +123,18 @@ def _has_text(leaf: Node) -> bool:
 
 
 def _derivable(
-    ir: GrammarIR, holds: Callable[[Node], bool], known: Mapping[str, bool], *, deferred: bool
+    ir: GrammarIR,
+    holds: Callable[[Node], bool],
+    known_to_hold: Callable[[Node], bool],
+    known: Mapping[str, bool],
+    *,
+    deferred: bool,
 ) -> frozenset[str]:
     """The least set of rules for which a property holds that passes up the tree; `deferred`: ... for deferred rules.
 
-    `holds` answers for leaves; a sequence needs all its items, a choice one, a repeat its item unless it may be left
-    out, a call its rule.  Each node waits with a count of what it still needs and is told once by each child, so the
+    `holds` answers for leaves, and nobody looks into nodes that are `known_to_hold`; a sequence needs all its items, a
+    choice one, a repeat its item unless it may be left out, a call its rule.  Each node waits with a count of what it
+    still needs and is told once by each child, so the
     whole takes time linear in the grammar (the way unit propagation works on Horn clauses).
     """
     parents: list[int] = []  # per node: its parent, or -1 - (index of the rule) for a body
@@ -147,6 +154,10 @@ def _derivable(
             node, parent = stack.pop()
             here = len(parents)
             parents.append(parent)
+            if known_to_hold(node):
+                needed.append(0)
+                true_nodes.append(here)
+                continue
             needed.append(len(node.items) if isinstance(node, Seq) else 1)
             if isinstance(node, RuleRef):
                 if node.name in waiting:

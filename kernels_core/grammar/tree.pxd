@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t
 cdef enum Held:
     HOLDS_CALLS = 1                 # a rule is called
     HOLDS_TOKENS = 2                # a token is named
+    HOLDS_DOUBTS = 4                # what has no text, or may have none: no character, members that are counted
 
 
 cdef class Span:

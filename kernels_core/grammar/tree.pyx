@@ -32,6 +32,7 @@ __all__ = [
     "Unordered",
     "calls_nothing",
     "children",
+    "has_text",
     "names_tokens",
     "walk",
 ]
@@ -118,6 +119,11 @@ def calls_nothing(Node node not None):
     return not node.holds & HOLDS_CALLS
 
 
+def has_text(Node node not None):
+    """Whether `node` surely has a text, whatever rules it calls and without a closer look."""
+    return not node.holds & (HOLDS_CALLS | HOLDS_DOUBTS)
+
+
 def names_tokens(Node node not None):
     """Whether a token is named in `node` or below it."""
     return bool(node.holds & HOLDS_TOKENS)
@@ -146,6 +152,7 @@ cdef class Never(Node):
 
     def __init__(self, *, span=None):
         self.span = span
+        self.holds = HOLDS_DOUBTS
 
     cdef tuple parts(self):
         return ()
@@ -180,6 +187,8 @@ cdef class CharSet(Node):
     def __init__(self, tuple ranges not None, *, span=None):
         self.ranges = ranges
         self.span = span
+        if not ranges or ranges[0][0] >= 0xD800 and ranges[len(ranges) - 1][1] <= 0xDFFF:
+            self.holds = HOLDS_DOUBTS
 
     cdef tuple parts(self):
         return (self.ranges,)
@@ -195,6 +204,8 @@ cdef class ByteSet(Node):
     def __init__(self, tuple ranges not None, *, span=None):
         self.ranges = ranges
         self.span = span
+        if not ranges:
+            self.holds = HOLDS_DOUBTS
 
     cdef tuple parts(self):
         return (self.ranges,)
@@ -357,7 +368,7 @@ cdef class Unordered(Node):
         self.held = (*keys, *values, *other_keys, *other_values, separator, closing)
         self.least, self.most = least, most
         self.span = span
-        self.holds = _held(self.held)
+        self.holds = _held(self.held) | HOLDS_DOUBTS
 
     @property
     def separator(self):

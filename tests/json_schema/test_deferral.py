@@ -1,4 +1,4 @@
-"""One judge of deferral: what the quick readers call plain, it finds deferrable by meaning; else it says why not."""
+"""What the quick readers call plain has no problem and an instance, as the algebra finds that puts nothing off."""
 
 from __future__ import annotations
 
@@ -11,32 +11,26 @@ from hypothesis import strategies as st
 
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.common_schemas import is_common_schema
+from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
 from kernels_core.grammar.json_schema.keywords import KEYWORDS
 from kernels_core.grammar.json_schema.keywords.quick import Quick
 from kernels_core.grammar.json_schema.lazy_document import LazyDocument
 from kernels_core.grammar.json_schema.quick_writer import QuickWriter
 from kernels_core.grammar.rulebook import RuleBook
-from kernels_core.laboratory import without
 from tests.json_schema import strategies, test_common_schemas, test_lazy_document, test_quick_reader
 from tests.json_schema.strategies import MANY
 
 
-def judge(document: Any, **options: Any) -> LazyDocument:
-    """The judge of a document, in `emitter.deferrable`; in the laboratory it has no help of the quick readers."""
-    return LazyDocument(json.loads(json.dumps(document)), QuickWriter(RuleBook(), SchemaOptions(**options)), {})
-
-
-def is_deferrable(document: Any, **options: Any) -> bool:
-    """What the judge says of a whole document by meaning alone."""
-    with without("quick reader"):
-        document_judge = judge(document, **options)
-        return document_judge.emitter.are_all_deferrable(document_judge.root) and not len(document_judge.problems)
-
-
 def is_plain(document: Any, **options: Any) -> bool:
     """What the quick reader says of a whole document."""
-    return judge(document, **options).top() is not None
+    document = json.loads(json.dumps(document))
+    return LazyDocument(document, QuickWriter(RuleBook(), SchemaOptions(**options)), {}).top() is not None
+
+
+def check_whole(document: Any, **options: Any) -> None:
+    """Read a document with nothing put off: that raises where there is a problem, or no instance."""
+    compile_schema(document, json.dumps(document), SchemaOptions(**options), {})
 
 
 documents = st.one_of(
@@ -63,35 +57,16 @@ NEVER_THERE = {
 @MANY
 @given(documents, st.booleans(), st.sampled_from(["any", "declared"]))
 @example(NEVER_THERE, False, "any")
-def test_what_is_plain_is_deferrable(document: Any, strict: bool, order: Any) -> None:
+def test_what_is_plain_has_no_problem_and_an_instance(document: Any, strict: bool, order: Any) -> None:
     if is_plain(document, strict_mode=strict, order=order):
-        assert is_deferrable(document, strict_mode=strict, order=order)
+        check_whole(document, strict_mode=strict, order=order)
 
 
 @given(st.recursive(test_common_schemas.leaves, test_common_schemas.objects, max_leaves=4))
-def test_common_schemas_are_deferrable(schema: Any) -> None:
+def test_common_schemas_are_plain(schema: Any) -> None:
     if is_common_schema(schema):
         assert is_plain(schema)
-        assert is_deferrable(schema)
-
-
-@pytest.mark.parametrize(
-    ("schema", "reason"),
-    [
-        ({"type": "object"}, ""),
-        ({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, "whether items differ"),
-        ({"type": "integer", "multipleOf": 1234567891}, "remainders"),
-        ({"type": "array", "minItems": 1, "items": {"$ref": "#"}}, "no instance"),
-        ({"type": "string", "minLength": 3, "pattern": "^ab?$"}, "no string"),
-        ({"type": "object", "properties": {"x": {"type": "string", "enum": [1]}}}, ""),
-    ],
-)
-def test_the_judge_says_why(schema: dict[str, Any], reason: str) -> None:
-    with without("quick reader"):
-        document_judge = judge(schema)
-        found = document_judge.emitter.deferrable.reason(document_judge.root)
-    assert reason in found
-    assert bool(found) == bool(reason)
+        check_whole(schema)
 
 
 @pytest.mark.parametrize("word", [entry.name for entry in KEYWORDS.values() if entry.quick == Quick.NEVER])

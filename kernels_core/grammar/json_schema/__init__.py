@@ -5,7 +5,7 @@ In reading order, one way: `schema_options`; `values`, `keywords` (the table of 
 `items` (the algebra); `reading`, `evaluated`, `constants` (what keywords mean);
 `value_writer`, `caps`, `layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit`
 (text);
-`deferrable_schemas`, `quick_writer`, `quick_reader`, `deferrable_terms`, `lazy_document` (what is deferred); `compile`,
+`deferrable_schemas`, `quick_writer`, `quick_reader`, `lazy_document` (what is deferred); `compile`,
 `conflicts`, `explain`, `problems` (the front door).
 """
 

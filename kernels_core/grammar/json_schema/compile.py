@@ -261,11 +261,4 @@ def defer_schema(
     document = LazyDocument(read_again(text), writer, {}, text=text)
     if len(document.problems):
         return None
-    top = document.top()
-    if top is not None:
-        return top
-    term = document.root
-    if len(document.problems) or not document.emitter.are_all_deferrable(term) or len(document.problems):
-        return None
-    node = document.emitter.top(term)
-    return node if isinstance(node, RuleRef) else None
+    return document.top()

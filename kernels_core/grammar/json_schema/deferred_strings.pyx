@@ -17,7 +17,7 @@ from hashlib import blake2b
 from kernels_core.grammar.json_schema.escape_texts import PLAIN as PLAIN_LETTERS
 from kernels_core.grammar.json_schema.escape_texts import any_but_plain, any_rest
 
-__all__ = ["ByAutomaton", "OtherKeys"]
+__all__ = ["ByAutomaton", "OtherKeys", "digest"]
 
 # What names are made of is the same in all grammars, and known by its identity (`compact_bodies.pyx`).
 cdef tuple PLAIN = PLAIN_LETTERS
@@ -37,7 +37,7 @@ cdef class OtherKeys(DeferredRule):
     @property
     def key(self):
         """Bytes that stand for the language."""
-        return _digest(("other_key", sorted(self.excluded)))
+        return digest(("other_key", sorted(self.excluded)))
 
     def make(self, compact):
         """The body, or with `compact` a compact body for it."""
@@ -66,12 +66,13 @@ cdef class ByAutomaton(DeferredRule):
     @property
     def key(self):
         """Bytes that stand for the language."""
-        return _digest((self.speller.way, self.language))
+        return digest((self.speller.way, self.language))
 
     def make(self, compact):
         """The body, or with `compact` a compact body for it."""
         return self.speller.compact(self.language) if compact else self.speller.in_full(self.language)
 
 
-cdef bytes _digest(said):
+def digest(said):
+    """Bytes that stand for what is `said`, by its representation."""
     return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
-from hashlib import blake2b
 from typing import Protocol
 
 from ...errors import UnsupportedSchemaError
@@ -24,14 +23,13 @@ from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
 from .arrays import ArrayText, NotFinite
 from .caps import Caps, capped
-from .deferrable_terms import DeferrableTerms
 from .keywords import blamed
 from .keywords.entry import ARRAY, NUMBER, OBJECT, STRING
 from .kinds import Kinds, kinds_of
 from .layout import Layout
 from .numbers import NO_NUMBERS, Numbers
 from .numerals import Numerals
-from .objects import ObjectText, WaitingObject
+from .objects import ObjectText
 from .problems import Problems, too_much
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
@@ -52,14 +50,8 @@ class Document(Protocol):
     def numerals(self) -> Numerals:
         """What writes numbers, shared by the documents of a grammar."""
 
-    def is_deferrable(self, term: Term) -> bool:
-        """Whether `term` is a deferrable schema."""
-
     def value(self, term: Term, level: int) -> Node | None:
         """The values of a deferrable schema as a node; None for other terms."""
-
-    def key(self, term: Term, level: int) -> bytes:
-        """Bytes that are equal for equal rules, in this document or another."""
 
 
 class Emitter:
@@ -94,10 +86,7 @@ class Emitter:
             self.numerals = Numerals(book, canonical=canonical_numbers, plain_integers=plain_integers)
         else:
             self.numerals = document.numerals
-            self.deferrable = DeferrableTerms(algebra, speller, self.kinds, document.is_deferrable, order=order)
         self._kinds: dict[Members, Kinds] = {}
-        self._visited: set[tuple[Term, int]] = set()
-        self._keys: dict[tuple[Term, int], bytes] = {}
         self._rules: dict[object, RuleRef] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
 
@@ -126,58 +115,13 @@ class Emitter:
             node = self.document.value(term, level)
             if node is not None:
                 return node
-            if self.deferrable.is_deferrable(term):
-                self._compile_now(term, level)
-                return self._wait(term, level)
         return self.now(term, level)
-
-    def are_all_deferrable(self, term: Term) -> bool:
-        """Whether nothing in `term` has to be written at once."""
-        assert self.document is not None
-        if self.document.is_deferrable(term):
-            return True
-        seen, work = {term}, [term]
-        while work:
-            top = work.pop()
-            if not self.deferrable.is_deferrable(top):
-                return False
-            new = [one for one in self.deferrable.must_compile_now(top) if one not in seen]
-            seen.update(new)
-            work += new
-        return True
-
-    def _compile_now(self, term: Term, level: int) -> None:
-        """Write at once what is in a term that may wait, and may not wait itself."""
-        if ("later", term, level) in self._rules:
-            return
-        work = [(term, level)]
-        while work:
-            outer, level = work.pop()
-            inner = self.layout.inner(level)
-            for one in self.deferrable.must_compile_now(outer):
-                if (one, inner) in self._visited:
-                    continue
-                self._visited.add((one, inner))
-                if self.deferrable.is_deferrable(one):
-                    work.append((one, inner))
-                else:
-                    self.value(one, inner)
 
     def kinds(self, members: Members) -> Kinds:
         """The kinds of members that objects of `members` have.  Raises `TooManyStates`."""
         found = self._kinds.get(members)
         if found is None:
             found = self._kinds[members] = kinds_of(self.algebra, members)
-        return found
-
-    def _wait(self, term: Term, level: int) -> RuleRef:
-        """The rule of a term whose body is made when the rule is needed."""
-        assert self.document is not None
-        found = self._rules.get(("later", term, level))
-        if found is None:
-            hint = term.name if isinstance(term, Place) else "any"
-            found = self.book.defer(hint, partial(self._key, term, level), partial(self.body, term, level))
-            self._rules["later", term, level] = found
         return found
 
     def body(self, term: Term, level: int) -> Node:
@@ -189,40 +133,8 @@ class Emitter:
             # The rule that is being made is this one's; no need for another.
             if shape.arrays:
                 return self._finished(lambda: self.array_text(shape.arrays[0], level, place, name))
-            return self._object(shape.objects[0], level, place, name)
-        if len(shape.objects) > 1:
-            # Each of them can be written and has an instance, else this rule could not wait.  So they wait as well.
-            parts = [self._part(members, term, level, number) for number, members in enumerate(shape.objects)]
-            rest = replace(shape, objects=())
-            return choice((*parts, self._finished(lambda: self.alternatives(rest, level, place, name))))
+            return self._finished(lambda: self.object_text(shape.objects[0], level, place, name))
         return self._finished(lambda: self.alternatives(shape, level, place, name))
-
-    def _object(self, members: Members, level: int, place: Place | None, name: str) -> Node:
-        """The body of a rule for objects of one kind that waited."""
-        self.algebra.renew()
-        return self._finished(lambda: self.object_text(members, level, place, name, WaitingObject))
-
-    def _part(self, members: Members, term: Term, level: int, number: int) -> RuleRef:
-        """A rule that waits for `members`, which are part `number` of what the rule of `term` stands for."""
-        assert self.document is not None
-        found = self._rules.get(("part", members, level))
-        if found is None:
-            _, place, name = self.known(term)
-            key = partial(self._part_key, term, level, number)
-            found = self.book.defer(name, key, partial(self._object, members, level, place, name))
-            self._rules["part", members, level] = found
-        return found
-
-    def _key(self, term: Term, level: int) -> bytes:
-        """What stands for the rule of a term; worked out when it is asked for, and the same ever after."""
-        assert self.document is not None
-        found = self._keys.get((term, level))
-        if found is None:
-            found = self._keys[term, level] = self.document.key(term, level)
-        return found
-
-    def _part_key(self, term: Term, level: int, number: int) -> bytes:
-        return blake2b(b"part %d" % number, key=self._key(term, level), digest_size=16).digest()
 
     def _finished(self, build: Callable[[], Node]) -> Node:
         """What `build` makes, and all rules in it; for rules that waited, which nothing is to be wrong with."""

@@ -1,8 +1,7 @@
 """Kinds of members of an object: one for each declared name, one for each class of other keys with equal rules.
 
 This is all of an object that takes thought (which keys there are, what their values must be, what they do for the
-needs), and nothing of its text: `deferrable_terms.py` looks at it to see whether the text may wait, `objects.py` writes
-it.
+needs), and nothing of its text, which `objects.py` writes.
 
 Read on: `shapes.pyx` (`Members`), `members.py`, `objects.py`.
 """

@@ -3,17 +3,14 @@
 `quick_reader.pyx` reads what is deferrable by its keywords; the schema algebra is set up when the first schema that
 needs it is met.
 
-Read on: `deferrable_schemas.pyx` and `deferrable_terms.py` (what may wait), `emit.py`,
-`..rules.DeferredRule`.
+Read on: `deferrable_schemas.pyx` (what may wait), `emit.py`, `..rules.DeferredRule`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from hashlib import blake2b
-from itertools import count
-from secrets import token_hex
 from typing import Any
 
 from ...laboratory import has_mechanism
@@ -147,7 +144,7 @@ class LazyDocument:
     @cached_property
     def root(self) -> Term:
         """The whole document as a term."""
-        return root_term(self.reader, self._document)
+        return root_term(self.reader, self._document, self._reader.holds)
 
     def written(self, schema: Any, level: int, name: str) -> Node:
         """The body of the rule of a deferrable schema that the algebra has to write."""
@@ -188,11 +185,6 @@ class LazyDocument:
         schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
         return self._reader.value(schema, level, name)
 
-    def key(self, term: Term, level: int) -> bytes:
-        """Bytes that are equal for equal rules, in this document or another."""
-        content = f"{self.setting} {level} {self._content(term)}".encode("utf-8", "surrogatepass")
-        return blake2b(content, digest_size=16).digest()
-
     @cached_property
     def setting(self) -> str:
         """All that rules depend on besides the schemas."""
@@ -204,27 +196,15 @@ class LazyDocument:
         text = self.text if self._source is None else self._source
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
-    def _content(self, term: Term) -> str:
-        documents = self.documents
-        if isinstance(term, Place) and term.context == documents.root_context and documents.has_local_references:
-            # Where a term is not deferrable, other parts of the document have a say in the order of names: conditions
-            # that two parts share are one term, in the order in which they came first.
-            if term.text and self.is_deferrable(term) and not any(word in term.text for word in REFERENCES):
-                return term.text
-            return f"{term.text or term.pointer} in {self.digest}"
-        # A combination of schemas, or one that other documents have a say in: known to this process alone.
-        return f"{_PROCESS} {next(_NUMBERS)}"
 
+def root_term(reader: Reader, document: Any, right: Callable[[Any], bool] = lambda _: False) -> Term:
+    """The term of a whole document; what is no schema at all is a problem, so are values no keyword can have.
 
-def root_term(reader: Reader, document: Any) -> Term:
-    """The term of a whole document; what is no schema at all is a problem, so are values no keyword can have."""
-    check_values(reader.documents, document, reader.problems)
+    right: whether a part of the document surely has no problem.
+    """
+    check_values(reader.documents, document, reader.problems, right)
     try:
         return reader.term(document, reader.documents.root_context, "#", "root")
     except Malformed as error:
         reader.problems.add("#", "schema", str(error), "nothing is allowed")
         return FALSE
-
-
-_PROCESS = token_hex(16)
-_NUMBERS = count()

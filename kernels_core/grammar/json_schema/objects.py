@@ -15,7 +15,7 @@ Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 
 from __future__ import annotations
 
-from ..ir import Choice, Literal, Never, Node, RuleRef, Unordered
+from ..ir import Never, Node, Unordered
 from ..needs import can_be_met, too_many
 from ..nodes import choice, repeat, seq, unordered
 from ..regular.dfa import TooManyStates
@@ -26,7 +26,7 @@ from .steps import MemberStep, member_steps
 from .terms import Term
 from .value_writer import ValueWriter
 
-__all__ = ["ObjectText", "WaitingObject", "fields_in_order"]
+__all__ = ["ObjectText", "fields_in_order"]
 
 
 class ObjectText:
@@ -193,17 +193,6 @@ class ObjectText:
             self._edges[number, term, False] = found
             self._edges[number, term, True] = seq((self.layout.comma(self.level), found))
         return self._edges[number, term, written]
-
-
-class WaitingObject(ObjectText):
-    """The body of a rule that waited: a value that is more than fixed texts is a rule, lowered when it is predicted."""
-
-    def value(self, term: Term) -> Node:
-        node = super().value(term)
-        parts = node.items if isinstance(node, Choice) else (node,)
-        if all(isinstance(part, Literal | RuleRef | Never) for part in parts):
-            return node
-        return self.emitter.book.add(f"{self.name}_value", node)
 
 
 def fields_in_order(named: list[tuple[Node, bool]], others: list[Node], comma: Node) -> Node:

@@ -9,7 +9,7 @@ Read on: `reading.py` (what keywords mean), `explain.py` (a table of them).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...clock import look
@@ -33,8 +33,8 @@ class Reached(NamedTuple):
     keywords: tuple[str, ...]
 
 
-def reached(documents: Documents, root: Any) -> Iterator[Reached]:
-    """Each schema once in each context, in the order of reading."""
+def reached(documents: Documents, root: Any, skip: Callable[[Any], bool] = lambda _: False) -> Iterator[Reached]:
+    """Each schema once in each context, in the order of reading; but for those of the root's context to `skip`."""
     seen: set[tuple[int, Context]] = set()
     work: list[tuple[Any, Context, str, bool]] = [(root, documents.root_context, "#", False)]
     while work:
@@ -43,6 +43,8 @@ def reached(documents: Documents, root: Any) -> Iterator[Reached]:
             continue
         look(10)
         seen.add((id(schema), context))
+        if context is documents.root_context and skip(schema):
+            continue
         if not entered:
             context = documents.inside(schema, context)
         alone = context.dialect.ref_alone and "$ref" in schema
@@ -72,9 +74,11 @@ def _below(
     return [(one, context, child(pointer, keyword, *keys), False) for keys, one in schemas_in(entry, value)]
 
 
-def check_values(documents: Documents, root: Any, problems: Problems) -> None:
-    """Report every keyword whose value it cannot have."""
-    for place in reached(documents, root):
+def check_values(
+    documents: Documents, root: Any, problems: Problems, right: Callable[[Any], bool] = lambda _: False
+) -> None:
+    """Report every keyword whose value it cannot have; schemas of the document that are `right` need no look."""
+    for place in reached(documents, root, right):
         for keyword in place.keywords:
             try:
                 _check(KEYWORDS[keyword], place.schema[keyword])

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from .. import charset
@@ -28,7 +28,7 @@ from ..charset import Ranges
 from ..compact_body import Bounded, Diagram
 from ..ir import CharSet, Literal, Node, RuleRef
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
-from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, explored, has_length, surely_some
+from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, surely_some
 from ..regular.graph import Graph
 from ..regular.languages import (
     ALL,
@@ -53,7 +53,7 @@ from ..regular.prefixes import ends_once
 from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
 from .counting import MAX_PAIRS, MAX_PAIRS_IN_FULL, counted_text, has_few_pairs
-from .deferred_strings import ByAutomaton, OtherKeys
+from .deferred_strings import ByAutomaton, OtherKeys, digest
 from .escape_texts import (
     BEYOND_ASCII,
     MUST_ESCAPE,
@@ -127,6 +127,8 @@ class Speller:
         if self.defer and not language.plain:
             if self.counted_beside(language) is not None:
                 return self.later(language, hint)
+            if isinstance(language, And) and _are_some_words_left_out(language):
+                return self.book.defer(hint, partial(digest, (self.way, language)), partial(self.quoted, language))
             content = self._without_automaton(language)
             if content is not None:
                 return self.book.add(hint, seq((QUOTE, content, QUOTE)))
@@ -282,49 +284,6 @@ class Speller:
         if found is None or found[0][1] is not None or found[0][0] > most:
             return None
         return CountedText(dfa, found, least, most)
-
-    def outlook(self, language: Language, *, alone: bool = True) -> tuple[bool, bool]:
-        """Before anything is written: whether `string` will surely not raise, and whether there surely is a string.
-
-        Not `alone`: as a part of others.
-        """
-        if language.plain:
-            return True, True
-        match language:
-            case Words():
-                return True, False
-            case Cat() | Alt():
-                parts = [self.outlook(item, alone=False) for item in language.items]
-                some = all(part[1] for part in parts) if isinstance(language, Cat) else any(part[1] for part in parts)
-                return all(part[0] for part in parts), some
-            case Loop():
-                written, some = self.outlook(language.item, alone=False)
-                return written, some or not language.least
-        try:
-            return True, self._has_text(language, alone=alone)
-        except TooManyStates:
-            return False, False
-
-    def _has_text(self, language: Language, *, alone: bool) -> bool:
-        """Whether there surely is a string in an intersection or a complement, which can be written."""
-        if not isinstance(language, And):
-            return surely_some(language)
-        bounds, excluded, others = _conditions(language)
-        if not others:
-            return bounds[1] is None or bounds[1] > 0 or "" not in excluded
-        solved = _solved(bounds, excluded, others)
-        if solved is not None:
-            written, some = self.outlook(solved, alone=False)
-            return written and some
-        if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
-            # Of the minimal automaton there are no more pairs, so that need not be made to see that they are few.
-            for dfa in (explored(_uncounted(excluded, others), MAX_STATES), determinise(_uncounted(excluded, others))):
-                if has_few_pairs(dfa, self.most_pairs):
-                    return has_length(dfa, *bounds)
-            counted = self.counted_beside(language) if alone and self.defer else None
-            if counted is not None:
-                return has_length(counted.dfa, *bounds)
-        return surely_some(language)
 
     def _automaton(self, language: Language) -> Node:
         dfa = determinise(language)
@@ -611,6 +570,12 @@ def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], 
         else:
             others.append(item)
     return bounds, excluded, others
+
+
+def _are_some_words_left_out(language: And) -> bool:
+    """Whether `language` is all strings of some length but for some words, and there are others."""
+    (_, most), excluded, others = _conditions(language)
+    return not others and (most != 0 or "" not in excluded)
 
 
 def _is_small(language: Language) -> bool:

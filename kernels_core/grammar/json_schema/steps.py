@@ -1,7 +1,6 @@
 """What may come next, as a graph: members of an object with needs, items of an array that are counted.
 
-A graph says nothing of text: labels are what is written on the way.  `deferrable_terms.py` asks it for a shortest way
-to an end, `objects.py` and `arrays.py` write it.
+A graph says nothing of text: labels are what is written on the way.  `objects.py` and `arrays.py` write it.
 
 Read on: `kinds.py` (members), `arrays.py` (items).
 """
@@ -9,7 +8,6 @@ Read on: `kinds.py` (members), `arrays.py` (items).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from heapq import heappop, heappush
 from typing import Generic, Literal, TypeVar, get_args
 
 from ..ir import Node
@@ -85,30 +83,6 @@ class Steps(Generic[S, L]):
                 else:
                     graph.edge(number, label(what), target)
         return graph.node(book, hint)
-
-    def cheapest(self, cost: Callable[[L], int]) -> list[L] | None:
-        """What is written on a cheapest way to an end, or None if there is no way."""
-        best = {0: 0}
-        before: dict[int, tuple[int, L | None]] = {}
-        heap = [(0, 0)]
-        while heap:
-            spent, state = heappop(heap)
-            if state in self.final:
-                way: list[L] = []
-                while state:
-                    state, label = before[state]
-                    if label is not None:
-                        way.append(label)
-                return way
-            if spent > best[state]:
-                continue
-            for label, target in self.edges[state]:
-                total = spent + (0 if label is None else cost(label))
-                if target not in best or total < best[target]:
-                    best[target] = total
-                    before[target] = (state, label)
-                    heappush(heap, (total, target))
-        return None
 
 
 # The kind, by place (declared ones, then others); its value; whether a member stands in front of it.
