@@ -41,7 +41,6 @@ from kernels_core.errors import (  # noqa: E402
 )
 from kernels_core.grammar import Grammar  # noqa: E402
 from kernels_core.grammar.predicates import AllDifferent, DeclaredBefore, OneOf, Predicate  # noqa: E402
-from kernels_core.inspect import answers  # noqa: E402
 from kernels_core.masks.bitmask import (  # noqa: E402
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -52,8 +51,6 @@ from kernels_core.masks.bitmask import (  # noqa: E402
 from kernels_core.matcher import GrammarMatcher  # noqa: E402
 from kernels_core.options import Options  # noqa: E402
 from kernels_core.tokens import TokenizerInfo, VocabType  # noqa: E402
-
-answers.register()  # the engine imports no inspection (`looking.pyx`)
 
 __version__ = "0.2.0"
 

@@ -4,10 +4,15 @@ Requests that are equal and come at the same time share one compilation.  A fail
 
 An interrupt (a signal's exception may come between any two instructions) loses at most the entry: what says that
 somebody is making a grammar is a lock that is held by `with`, and nothing waits for anything else.
+
+glibc keeps what each thread freed for the next request of that thread, and gives back only what is free at the very end
+of an arena: a server whose threads compile and forget grammars of all sizes would hold twice what it uses.  So what
+grammars held that were dropped is given back to the operating system (`give_back`).
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -15,13 +20,12 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from kernels_core.clock import look
-from kernels_core.giving_back import AFTER_BYTES, give_back
 from kernels_core.locks import Lock, new_lock
 
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
 
-__all__ = ["CompileCache"]
+__all__ = ["CompileCache", "give_back"]
 
 # Grammars grow while they are used: all are measured again when one in this many is new, so that keeping one costs a
 # few looks however many there are.
@@ -29,6 +33,8 @@ _LOOK_SHARE = 4
 _PATIENCE = 0.05  # seconds between two looks at a clock while another thread makes the grammar
 _AT_ONCE = 1 << 20  # units of work after which the clock is looked at
 _ALIASES = 4  # other keys of one grammar: of more the oldest is forgotten
+
+_GIVE_BACK_AFTER = 1 << 26  # bytes that were dropped: to look through all arenas takes some milliseconds
 
 _ALIVE: WeakSet[CompileCache] = WeakSet()
 
@@ -40,6 +46,22 @@ class _Making(Lock):
         while not super().acquire(_PATIENCE):
             look(_AT_ONCE)
         return True
+
+
+def _find_trim() -> Callable[[int], int] | None:
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):
+        return None
+    return found
+
+
+_TRIM = _find_trim()
+
+
+def give_back() -> bool:
+    """Give free pages back, without the GIL; whether there were any.  Other C libraries than glibc do it alone."""
+    return _TRIM is not None and bool(_TRIM(0))
 
 
 class _Entry:
@@ -129,7 +151,7 @@ class CompileCache:
         with self._lock:
             if self._entries.get(key) is entry:
                 self._weigh(key, size)
-            much = self._dropped >= AFTER_BYTES
+            much = self._dropped >= _GIVE_BACK_AFTER
             if much:
                 self._dropped = 0
         if much:

@@ -5,7 +5,6 @@ Read on: `compiler.py` (which makes it and remembers it), `matcher.pyx` (which f
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -33,7 +32,6 @@ from kernels_core.masks.pool import TokenSetPool
 from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
-from kernels_core.warming import Warming
 
 __all__ = ["CompiledGrammar", "trie_of"]
 
@@ -95,16 +93,20 @@ class CompiledGrammar(Inspected, Displayed):
     def _compile(self, where: str, trie: TokenTrie) -> None:
         ir, options = self.grammar.lazy_ir, self.options
         _check_tokens(ir, self.tokenizer_info)
-        tables: Tables = LazyTables(Lowering(ir if options.makes_states_when_met else self.grammar.ir, options))
-        if options.parser == "fsm" and options.mechanisms.fsm_minimise:
-            tables = MinimalTables(tables)
-        elif not options.makes_states_when_met:
-            tables.complete()
-        machine = self._parser(tables, where)
+        machine = self._parser(self._tables(), where)
         self.masks = self._masks(trie, machine)
         watch(self)
         if options.jit or options.parser in ("fsm", "pushdown"):
             self._make_ahead()
+
+    def _tables(self) -> Tables:
+        options, when_met = self.options, self.options.makes_states_when_met
+        tables = LazyTables(Lowering(self.grammar.lazy_ir if when_met else self.grammar.ir, options))
+        if options.parser == "fsm" and options.mechanisms.fsm_minimise:
+            return MinimalTables(tables)
+        if not when_met:
+            tables.complete()
+        return tables
 
     def _make_ahead(self) -> None:
         if isinstance(self.masks, FsmMasks):
@@ -191,16 +193,15 @@ class CompiledGrammar(Inspected, Displayed):
         return states if count == "all" else states[:count]
 
     def warm(self, count: int | Literal["all"] = "all") -> int:
-        """Compute the `count` costliest token sets that are missing, now; returns how many that were."""
+        """Compute the `count` costliest token sets that are missing, now; returns how many that were.
+
+        A thread of its own may do it while a matcher goes on: it needs the GIL only between two states, and stops where
+        it runs in a `TimeLimit` whose token is cancelled.
+        """
         states = self._to_warm(count)
         for state in states:
             self.masks.warm(state)
         return len(states)
-
-    def warm_in_background(self, count: int | Literal["all"] = "all") -> Warming:
-        """`warm` in a thread of its own, which needs the GIL only between two states.  It will go away."""
-        warnings.warn("call `warm` in a thread of your own: `warm_in_background` goes away", DeprecationWarning, 2)
-        return Warming(self.masks.warm, self._to_warm(count))
 
     def complete(self) -> None:
         """Lower every rule and make every state now, for those who want to see or warm them all."""

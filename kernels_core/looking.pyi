@@ -1,10 +1,8 @@
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable
 
-def register(**functions: Callable[..., Any]) -> None: ...
 def ask(question: str, about: object, *more: object) -> Any: ...
 
 class Step(NamedTuple):

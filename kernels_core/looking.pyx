@@ -1,25 +1,19 @@
 """Looking at the engine: its classes name the questions, and `kernels_core.inspect` answers them.
 
-Inspection imports the engine, and the engine none of it.  `inspect/answers.py` has a function for each question, and
-`kernels_core/__init__`, the one place that knows both, registers them.
+Inspection imports the engine, and the engine none of it: `inspect/answers.py`, which has a function for each question,
+is found by its name when the first is asked.
 """
 
 from functools import cached_property
+from importlib import import_module
 from typing import NamedTuple
 
-__all__ = ["Inspected", "Step", "ask", "register"]
-
-cdef dict _answers = {}
-
-
-def register(**functions):
-    """Let these functions answer the questions of their names."""
-    _answers.update(functions)
+__all__ = ["Inspected", "Step", "ask"]
 
 
 def ask(str question, about, *more):
     """What `about`, a matcher or a compiled grammar, looks like."""
-    return _answers[question](about, *more)
+    return getattr(import_module("kernels_core.inspect.answers"), question)(about, *more)
 
 
 class Step(NamedTuple):

@@ -146,7 +146,7 @@ class CacheShot:
         others += f"; the first {left:,} are not drawn" if left else ""
         return (
             f"{many(len(record), 'mask')} in {_time(spent)}{': ' if told else ''}{told}, at "
-            f"{many(len(record.states()), 'parser state')}{others}"
+            f"{many(len(record.times()), 'parser state')}{others}"
         )
 
     @property
@@ -236,7 +236,7 @@ def _of_text(shown: Sequence[Visit], present: Sequence[FillEvent | None]) -> lis
 def _visits(shot: CacheShot) -> Traits:
     """Columns, one row a mask; `times`: how often its parser state was visited in all."""
     shown = shot.record.visits[-MAX_SHOWN:]
-    times = {(state.renewal, state.set_id): state.visits for state in shot.record.states()}
+    times = shot.record.times()
     mine = [True] * len(shown) if shot.present is None else _of_text(shown, shot.present)
     latest = {visit.event.step: k for k, visit in enumerate(shown) if mine[k]}
     told = [latest.get(visit.event.step) == k for k, visit in enumerate(shown)]
@@ -409,7 +409,7 @@ def figure(shot: CacheShot, *, note: str = "") -> go.Figure:
     from plotly.subplots import make_subplots
 
     visits = shot.record.visits
-    times = {(state.renewal, state.set_id): state.visits for state in shot.record.states()}
+    times = shot.record.times()
     heights = [0.52, 0.06, 0.34]
     drawn = make_subplots(rows=3, cols=1, shared_xaxes=True, row_heights=heights, vertical_spacing=0.04)
     for word, colour in COLOURS.items():

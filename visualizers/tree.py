@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import traitlets as t
 
-from kernels_core.inspect.counting import ENDLESS
 from kernels_core.inspect.derivation import Derivation, TreeNode
-from kernels_core.inspect.forest import MAX_WAYS
+from kernels_core.inspect.forest import ENDLESS, MAX_WAYS
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.stack import dots, pointed, tail

@@ -2,10 +2,10 @@
 """Compute the structural identity of states: a 16-byte name that says what is read from there on.
 
 Equal names mean equal behaviour, in any grammar, so a token set can serve all grammars that have the state
-(`masks.pool`).  A state is named by its rule and the NFA states that it stands for.  A rule outside every cycle of calls
-is described by its NFA and the identities of what it calls.  A rule in a cycle of any shape is described by all rules of
-its cycle, as seen from it: in the order in which they are first called.  A rule that is not made yet is described by the
-key that came with it (`grammar.ir.DeferredRule`), so identity does not force lowering.
+(`masks.pool`).  A state is named by its rule and the NFA states that it stands for.  A rule outside every cycle of
+calls is described by its NFA and the identities of what it calls.  A rule in a cycle of any shape is described by all
+rules of its cycle, as seen from it: in the order in which they are first called.  A rule that is not made yet is
+described by the key that came with it (`grammar.ir.DeferredRule`), so identity does not force lowering.
 
 Descriptions hold calls with their bounds of iterations, but not a counted rule's own bounds: whoever uses the identity
 adds the distance to them.  They are hashed with SipHash-2-4-128 (Aumasson & Bernstein 2012) under a secret key, so that

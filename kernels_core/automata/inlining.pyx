@@ -77,7 +77,7 @@ cdef class Inlining(SizeEstimates):
     """What is decided of the rules of `ir`.
 
     `rules` by number and `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are
-    lowered.  `spelt` (by subclasses): what the automaton of each rule was made of, a node or a compact body.
+    lowered.  `lowered_from` (by subclasses): what the automaton of each rule was made of, a node or a compact body.
     """
 
     def __init__(self, ir, options):

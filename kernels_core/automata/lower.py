@@ -59,12 +59,12 @@ class Lowering(Inlining):
     """The rules of one grammar as NFAs, one by one.
 
     `rules` by id; `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are lowered.
-    `ir` must be in normal form (`grammar.analysis.normal_form`: all rules productive).  `spelt`: what the automaton of
-    a rule was made of, once it is.  Not locked: the owner of the tables it fills asks under its own lock.
+    `ir` must be in normal form (`grammar.analysis.normal_form`: all rules productive).  `lowered_from`: what the
+    automaton of a rule was made of, once it is.  Not locked: the owner of the tables it fills asks under its own lock.
     """
 
     def __init__(self, ir: GrammarIR, options: Options) -> None:
-        self.spelt: dict[LoweredRule, Node | CompactBody] = {}
+        self.lowered_from: dict[LoweredRule, Node | CompactBody] = {}
         super().__init__(ir, options)
 
     def nfa(self, number: int) -> Nfa:
@@ -153,7 +153,8 @@ class Lowering(Inlining):
     def _unrolls(self, node: Repeat, place: int) -> bool:
         """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot.
 
-        A counted rule is known by its place in a body, and what a compact body holds has none.
+        A counted rule is known by the place of its repetition.  Inside of a compact body `place` is negative, for there
+        are no nodes, and every repetition is copied.
         """
         copies = node.minimum + 1 if node.maximum is None else node.maximum
         options, mechanisms = self.options, self.options.mechanisms

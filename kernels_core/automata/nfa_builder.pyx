@@ -35,13 +35,13 @@ cdef Nfa _filled(Inlining lowering, LoweredRule rule):
     if body is None:
         with lowering.lock:
             body = body_of(lowering.bodies, lowering.made, rule.source, has(COMPACT_BODIES))
-    lowering.spelt[rule] = body
+    lowering.lowered_from[rule] = body
     nfa = _of_body(lowering, rule, body)
     if nfa.lengths.get() != NULL and not nfa.symbols.empty():
         # Characters are counted where bytes are read and nothing is called (`Mechanisms.inline_limit`).
         with lowering.lock:
             body = body_of(lowering.bodies, lowering.made, rule.source, False)
-        lowering.spelt[rule] = body
+        lowering.lowered_from[rule] = body
         nfa = _of_body(lowering, rule, <Node?>body)
     return nfa
 

@@ -5,9 +5,9 @@ The pseudo-states ACCEPT and ESCAPE have no edges: the first stands for the end 
 caller (`earley.machine`).  The states of rules follow, the root's start first.
 
 Tables may grow: a rule has a start state once it was entered (`enter`), and a state has its edges once they were needed
-(`need`).  Nothing that is there ever changes.  `lazy_dfa.pyx` makes states when they are met, or all at once where it is
-told to (`complete`); `../baselines/minimal.pyx` makes fewer of them.  Whoever reads or grows tables holds `lock`, which
-all machines on them share.
+(`need`).  Nothing that is there ever changes.  `lazy_dfa.pyx` makes states when they are met, or all at once
+(`complete`); `../baselines/minimal.pyx` makes fewer of them.  Whoever reads or grows tables holds `lock`, which all
+machines on them share.
 """
 
 from libc.string cimport memset

@@ -57,7 +57,8 @@ cdef class PushdownMachine(Machine):
 
 def refuse_left_recursion(tables):
     """`UnsupportedFeatureError`, at the rule, if some rule can call itself before a byte; all rules are entered."""
-    calls = [sorted({called for called, _ in tables.row(tables.start_of(rule))[3]}) for rule in range(tables.rule_count)]
+    starts = map(tables.start_of, range(tables.rule_count))
+    calls = [sorted({called for called, _ in tables.row(start)[3]}) for start in starts]
     done = [False] * len(calls)
     for root in range(len(calls)):
         path, on_path, todo = [], set(), [(root, 0)]

@@ -20,7 +20,6 @@ from .ranges import canonical, complement, contains, difference, intersection, n
 
 __all__ = [
     "ALL",
-    "ALL_BYTES",
     "DIGIT",
     "DOT",
     "LINE_TERMINATORS",
@@ -42,7 +41,6 @@ __all__ = [
 Ranges = tuple[tuple[int, int], ...]
 
 ALL: Ranges = ((0, MAX_CODE_POINT),)
-ALL_BYTES: Ranges = ((0, 0xFF),)
 SURROGATES: Ranges = ((0xD800, 0xDFFF),)
 
 

@@ -41,8 +41,7 @@ from .analysis import MAX_NESTING, members_are_last
 from .attributes import NOTES, Attribute, Note, shaped
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
 from .lexer import Tokens
-from .macros import Dispatch, call
-from .members_macro import Members
+from .macros import Dispatch, Members, call
 from .names import MACROS, RESERVED, undefined
 
 __all__ = ["parse_ebnf"]

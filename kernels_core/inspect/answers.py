@@ -1,26 +1,38 @@
-"""An answer to each question of `kernels_core.looking`: what public methods of matchers and compiled grammars show."""
+"""The answers to what a matcher or a compiled grammar is asked, by the names of the questions (`looking.ask`)."""
 
 from __future__ import annotations
 
-from kernels_core import looking
-from kernels_core.inspect import look, trace
-from kernels_core.inspect.explain import explain
+from typing import TYPE_CHECKING
+
 from kernels_core.inspect.layout import StateTable
+from kernels_core.inspect.look import cache_stats, cost_estimates, explain, frontier, token_sets
+from kernels_core.inspect.trace import Tracing, operations, parser_events
 
-__all__ = ["register"]
+if TYPE_CHECKING:
+    from kernels_core.compiled import CompiledGrammar
+    from kernels_core.inspect.snapshots import Automaton
+
+__all__ = [
+    "automaton",
+    "cache_stats",
+    "cost_estimates",
+    "explain",
+    "frontier",
+    "operations",
+    "parser_events",
+    "state_table",
+    "token_sets",
+    "trace",
+]
+
+trace = Tracing
 
 
-def register() -> None:
-    """Answer what the engine's classes are asked."""
-    looking.register(
-        state_table=lambda compiled: StateTable(compiled.machine.tables),
-        automaton=lambda compiled: compiled.state_table.automaton,
-        cost_estimates=look.cost_estimates,
-        cache_stats=look.cache_stats,
-        frontier=look.frontier,
-        token_sets=look.token_sets,
-        explain=explain,
-        trace=trace.Tracing,
-        operations=trace.operations,
-        parser_events=trace.parser_events,
-    )
+def state_table(compiled: CompiledGrammar) -> StateTable:
+    """Automata by state id."""
+    return StateTable(compiled.machine.tables)
+
+
+def automaton(compiled: CompiledGrammar) -> Automaton:
+    """The rule automata, drawn once for each number of states."""
+    return compiled.state_table.automaton

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from kernels_core.display import Displayed
 from kernels_core.grammar.json_text import KEY_BEFORE
 from kernels_core.inspect.classic import ChartItem
-from kernels_core.inspect.counting import readings as count_readings
 from kernels_core.inspect.forest import Forest, engine, written
+from kernels_core.inspect.forest import readings as count_readings
 from kernels_core.inspect.snapshots import EarleyItem, Table
 from kernels_core.inspect.stacks import Level, Stacks, find_stacks, kernel, reading
 from kernels_core.inspect.trees import MAX_TREE_NODES, Builder, TreeNode
@@ -217,7 +217,7 @@ class Derivation(Displayed, Table):
     `trees`: in how many ways the open rules can stand (or at least so many if not `exact`), one more if the text may
     end here; this is number `tree`, and number 0 is the finished one if `complete`.  Inside a tree nodes with several
     `readings` tell which one is shown.  `whole`: how many readings the whole text has, up to 1,000,000, 0 where it may
-    not end here, `counting.ENDLESS` where there is no end of them, None where that was too much to count.  `apart`:
+    not end here, `forest.ENDLESS` where there is no end of them, None where that was too much to count.  `apart`:
     whether all readings are told apart; without it, some rule can read nothing, and readings that differ only in where
     such a rule has read nothing are one, in `whole` and in the nodes.
     """

@@ -2,15 +2,21 @@
 
 Of a rule only the surroundings of its dot are printed, so a dotted rule costs the same however long the rule is.
 
-Read on: `parts.py` (dots in compact bodies), `layout.py` (which asks, and keeps what was printed).
+A rule of a schema may be lowered from a compact body (`grammar/compact_body.pyx`), which says in few words what its
+body would say in many; its states are then in no body, and `dots_inside` says where they stand.
+
+Read on: `layout.py` (which asks, and keeps what was printed).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kernels_core.automata.compact_bodies import FIRST_STATE, prefix_at
+from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lower import AFTER, Position
+from kernels_core.grammar.compact_body import CompactBody, ExcludedWords
 from kernels_core.grammar.ir import (
     Choice,
     GrammarIR,
@@ -25,7 +31,7 @@ from kernels_core.grammar.ir import (
 )
 from kernels_core.grammar.printer import print_node
 
-__all__ = ["DOT", "FREE_TEXT", "around_dot", "between", "dotted_rule"]
+__all__ = ["DOT", "FREE_TEXT", "around_dot", "dots_inside", "dotted_rule"]
 
 DOT = "•"
 CONTEXT = 60  # characters kept on each side of the dot when a rule is long
@@ -35,6 +41,8 @@ _ROOM = CONTEXT + 3
 _LONGEST = 4 * _ROOM  # bytes of a literal: a character has four at most
 FREE_TEXT = "free\N{NO-BREAK SPACE}text"  # two rules side by side have another space in between
 _TAGS = 3  # that are named
+_WORDS = 12  # that are listed
+_FINAL = 1  # of any NFA
 
 
 def dotted_rule(ir: GrammarIR, position: Position) -> str:
@@ -48,11 +56,30 @@ def around_dot(name: str, body: Node, path: tuple[int, ...], offset: int) -> str
     return _cut(name, _joined(here))
 
 
-def between(name: str, left: Sequence[Node], right: Sequence[Node]) -> str:
+def _between(name: str, left: Sequence[Node], right: Sequence[Node]) -> str:
     """`name ::= left • right`, for what stands in no body."""
     before, _ = _nearest(left, _ROOM, backwards=True)
     after, _ = _nearest(right, _ROOM)
     return _cut(name, _joined((*before, RuleRef(_HERE), *after)))
+
+
+def dots_inside(rule: LoweredRule, compact: CompactBody, member: int) -> Iterator[str]:
+    """The dotted rules of an NFA state of `rule`, which was lowered from `compact`."""
+    name = rule.source
+    if isinstance(compact, ExcludedWords):
+        assert rule.nfa is not None  # it was spelt out: it has states
+        prefix = prefix_at(rule.nfa, member)
+        if prefix is not None:
+            known = [Literal(prefix)] if prefix else []
+            words = [word for word in sorted(compact.words) if word.startswith(prefix)]
+            shown = ", ".join(repr(word.decode(errors="replace")) for word in words[:_WORDS])
+            yield _between(name, known, [_ELSE]) + (f" (none of {shown})" if words else "")
+        return
+    if member == _FINAL:
+        yield _between(name, [_ELSE], [])
+    labels = list(dict.fromkeys(label for source, label, _ in compact.edges if source == member - FIRST_STATE))
+    if labels:
+        yield _between(name, [_ELSE], [labels[0] if len(labels) == 1 else Choice(tuple(labels)), _ELSE])
 
 
 def _cut(name: str, marked: Node) -> str:

@@ -14,15 +14,13 @@ Read on: `trace.py` (`FillEvent`), `sharing.py` (who shares token sets with whom
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from types import TracebackType
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from kernels_core.inspect.snapshots import Table
-from kernels_core.inspect.trace import FillEvent, FillKind, fill_event
+from kernels_core.inspect.trace import FillEvent, FillKind, Listener
 
 if TYPE_CHECKING:
-    from kernels_core.inspect.classic import Step
     from kernels_core.matcher import GrammarMatcher
 
 __all__ = ["CacheLog", "CacheRecord", "Held", "Places", "Visit"]
@@ -72,20 +70,6 @@ class Visit:
         return self.event.kind != "mask hit"
 
 
-@dataclass(frozen=True, slots=True)
-class StateVisits:
-    """One interned set of a record: how often its mask was asked for, and what that cost in all."""
-
-    renewal: int
-    set_id: int
-    visits: int
-    first_step: int
-    first_kind: FillKind
-    nanoseconds: int
-    nbytes: int
-    where: tuple[str, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class CacheRecord(Table):
     """The masks of one text in order of time.  `dropped` more are not in it."""
@@ -98,24 +82,9 @@ class CacheRecord(Table):
         count = Counter(visit.event.kind for visit in self.visits)
         return {kind: count[kind] for kind in get_args(FillKind)}
 
-    def states(self) -> tuple[StateVisits, ...]:
-        """The interned sets that were visited, in order of their first visit."""
-        groups: dict[tuple[int, int], list[Visit]] = {}
-        for visit in self.visits:
-            groups.setdefault((visit.renewal, visit.set_id), []).append(visit)
-        return tuple(
-            StateVisits(
-                renewal,
-                set_id,
-                len(group),
-                group[0].event.step,
-                group[0].event.kind,
-                sum(visit.event.nanoseconds for visit in group),
-                group[0].event.nbytes,
-                group[0].where,
-            )
-            for (renewal, set_id), group in groups.items()
-        )
+    def times(self) -> Counter[tuple[int, int]]:
+        """How often each interned set, by (renewal, number), was visited."""
+        return Counter((visit.renewal, visit.set_id) for visit in self.visits)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each mask; times in microseconds, sizes in bytes."""
@@ -135,15 +104,11 @@ class CacheRecord(Table):
         return f"CacheRecord({len(self)} masks: {told or 'none'})"
 
 
-class CacheLog:
-    """Listens to one matcher while it is entered; also to a fork of it that `listen` is called with.
-
-    Only one listener hears a matcher at a time (`GrammarMatcher.set_trace`): an inner one takes the events.
-    """
+class CacheLog(Listener):
+    """Listens to one matcher while it is entered; also to a fork of it that `listen` is called with."""
 
     def __init__(self, matcher: GrammarMatcher | None = None) -> None:
-        self._matcher = matcher
-        self._before: Any = None
+        super().__init__(matcher)
         self._events: list[FillEvent] = []
         self._places: list[tuple[int, int]] = []  # renewal, set number
         self._held: list[Held] = []
@@ -151,18 +116,6 @@ class CacheLog:
         self._walks: list[Places] = []
         self._dropped = 0
         self._last: FillEvent | None = None
-
-    def __enter__(self) -> CacheLog:
-        if self._matcher is None:
-            raise ValueError("a log needs a matcher to listen to")
-        self._before = self._matcher.set_trace(self)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        assert self._matcher is not None
-        self._matcher.set_trace(self._before)
 
     def listen(self, matcher: GrammarMatcher) -> None:
         """Hear `matcher` from now on, until another listener is set."""
@@ -178,7 +131,7 @@ class CacheLog:
         return self._last
 
     @property
-    def heard(self) -> int:
+    def asked(self) -> int:
         """How many masks were asked for, those that were not kept included."""
         return len(self._events) + self._dropped
 
@@ -194,13 +147,8 @@ class CacheLog:
             self._dropped + begin - first,
         )
 
-    # -- what a matcher calls ------------------------------------------------------------------------------------------
-
-    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
-        """A mask was found (`known`: by pointer) or made; see `trace.Tracing.fill`."""
-        at = self._matcher
-        assert at is not None
-        event = self._last = fill_event(at, nanoseconds, nbytes, known, made, pool, partial, hits)
+    def heard(self, event: FillEvent, at: GrammarMatcher) -> None:
+        self._last = event
         if len(self._events) >= MAX_VISITS:
             self._dropped += 1
             return
@@ -210,29 +158,19 @@ class CacheLog:
             self._walks.append(Places(masks))
         self._events.append(event)
         self._places.append((len(self._masks) - 1, at.set_number))
-        self._held.append(self._holdings(masks, known))
-
-    def step(self, taken: Step | None, nanoseconds: int, transitions_made: int) -> None:
-        """The matcher took a step."""
-
-    def moved(self) -> None:
-        """The matcher went back."""
+        self._held.append(self._holdings(masks, event.kind == "mask hit"))
 
     def _holdings(self, masks: Any, known: bool) -> Held:
         machine = masks.machine
         pool_bytes = 0 if masks.pool is None else masks.pool.nbytes
         if known and self._held and self._places[-1][0] == self._places[max(0, len(self._places) - 2)][0]:
             # Nothing was made since: only the parser's own states can have grown.
-            last = self._held[-1]
-            return Held(
-                machine.set_count,
-                machine.frame_count,
-                last.masks,
-                last.token_sets,
-                machine.nbytes,
-                last.mask_bytes,
-                last.token_set_bytes,
-                pool_bytes,
+            return replace(
+                self._held[-1],
+                sets=machine.set_count,
+                frames=machine.frame_count,
+                arena_bytes=machine.nbytes,
+                pool_bytes=pool_bytes,
             )
         counters = masks.counters()
         return Held(

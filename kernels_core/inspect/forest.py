@@ -10,13 +10,17 @@ up when a tree, a stack or a chain is drawn, so reading costs what the chart cos
 called, which is faster to run and harder to recognise.  What matches nothing is in no chart: a call of a rule that may
 be empty is stepped over.
 
+A forest shares what readings have in common, so the number of readings is a sum over links and a product over parts,
+found once an item: a text of a hundred characters may have more readings than atoms are there.
+
 Read on: `classic.py` (the chart), `derivation.py` (stacks, trees and chains), `dispatch.py` (free text with tags).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
@@ -36,11 +40,15 @@ from kernels_core.options import Options
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
 
-__all__ = ["MAX_WAYS", "Forest", "Link", "LinkKind", "Part", "as_written", "engine", "written"]
+__all__ = ["ENDLESS", "MAX_WAYS", "Forest", "Link", "LinkKind", "Part", "as_written", "engine", "readings", "written"]
 
 MAX_ITEMS: Final = 200_000  # of a chart that trees are drawn from; about 20 MB, half a second
 MAX_SECONDS: Final = 5  # to write the automata in which every rule is called
 MAX_WAYS: Final = 1_000_000  # ways are counted up to here
+ENDLESS: Final = -1
+"""A rule derives itself over the same text: there is no end of readings."""
+MAX_NEW: Final = 10_000
+"""Links that are added up at one place; what was counted stays known while the text grows."""
 
 LinkKind: TypeAlias = Literal["scan", "token", "complete", "iteration"]
 
@@ -69,6 +77,19 @@ class Part(NamedTuple):
     state: int
 
 
+@dataclass(slots=True)
+class _Column:
+    """What was found out about one column, when it was asked for; `totals` is that of `readings`."""
+
+    by_origin: dict[int, list[ChartItem]] | None = None
+    callers: dict[tuple[int, ChartItem], list[ChartItem]] | None = None
+    by_rule: dict[int, list[tuple[ChartItem, ChartItem]]] = field(default_factory=dict)
+    ended: list[tuple[int, int]] | None = None
+    links: dict[ChartItem, tuple[Link, ...]] = field(default_factory=dict)
+    ways: dict[ChartItem, int] = field(default_factory=dict)
+    totals: dict[ChartItem, int] = field(default_factory=dict)
+
+
 class Forest:
     """All derivations of a text over the automata of `table`; `seek` moves it to another text.
 
@@ -87,14 +108,7 @@ class Forest:
         self.offset: list[int] = [0]
         self._refused: tuple[list[Step], BudgetExceededError] | None = None  # a text that was too much
         self._whole: dict[int, int] = {}  # column -> the step that ends there
-        # By column, found when they are asked for.
-        self._by_origin: list[dict[int, list[ChartItem]] | None] = [None]
-        self._callers: list[dict[tuple[int, ChartItem], list[ChartItem]] | None] = [None]
-        self._by_rule: list[dict[int, list[tuple[ChartItem, ChartItem]]] | None] = [None]
-        self._ended: list[list[tuple[int, int]] | None] = [None]
-        self._links: list[dict[ChartItem, tuple[Link, ...]]] = [{}]
-        self._ways: list[dict[ChartItem, int]] = [{}]
-        self.totals: list[dict[ChartItem, int]] = [{}]  # of `counting.py`
+        self.columns = [_Column()]
 
     # -- the text ---------------------------------------------------------------------------------------------------
 
@@ -131,26 +145,11 @@ class Forest:
             elif step.token is not None:
                 self.offset.append(self.offset[-1])
         self.text = b"".join(step.text for step in steps)
-        count = len(self.offset)
-        for lists in (self._by_origin, self._callers, self._by_rule, self._ended):
-            lists.extend([None] * (count - len(lists)))
-        self._links.extend({} for _ in range(count - len(self._links)))
-        self._ways.extend({} for _ in range(count - len(self._ways)))
-        self.totals.extend({} for _ in range(count - len(self.totals)))
+        self.columns.extend(_Column() for _ in range(len(self.offset) - len(self.columns)))
 
     def _forget(self, kept: int) -> None:
         """Drop what is known of all columns from `kept` on."""
-        kept_by_column = (
-            self._by_origin,
-            self._callers,
-            self._by_rule,
-            self._ended,
-            self._links,
-            self._ways,
-            self.totals,
-        )
-        for lists in (self.offset, *kept_by_column):
-            del lists[kept:]
+        del self.offset[kept:], self.columns[kept:]
         # Who waits in the last column that stays is known already: the column is as it was.
         for column in [column for column in self._whole if column >= kept]:
             del self._whole[column]
@@ -193,27 +192,26 @@ class Forest:
     def callers(self, rule: int, column: int) -> list[tuple[ChartItem, ChartItem]]:
         """Who called `rule` at `column`: (the item with its dot in front of the call, the item behind it)."""
         self._calls(column)
-        by_rule = self._by_rule[column]
-        pairs = [] if by_rule is None else by_rule.get(rule, [])
+        pairs = self.columns[column].by_rule.get(rule, [])
         if not self.table.limits_tokens:
             return pairs
         left = set(self.chart.not_dropped([after for _, after in pairs]))
         return [pair for pair in pairs if pair[1] in left]
 
     def _with_origin(self, column: int, origin: int) -> list[ChartItem]:
-        known = self._by_origin[column]
+        known = self.columns[column].by_origin
         if known is None:
-            known = self._by_origin[column] = {}
+            known = self.columns[column].by_origin = {}
             for item in self.items(column):
                 known.setdefault(item.origin, []).append(item)
         return known.get(origin, [])
 
     def _calls(self, column: int) -> dict[tuple[int, ChartItem], list[ChartItem]]:
         """(called rule, item behind the call) -> items in front of it."""
-        known = self._callers[column]
+        known = self.columns[column].callers
         if known is None:
-            known = self._callers[column] = {}
-            by_rule = self._by_rule[column] = {}
+            known = self.columns[column].callers = {}
+            by_rule = self.columns[column].by_rule
             calls = self.table.call_edges
             for item in self.items(column):
                 for rule, target in calls[item.state]:
@@ -227,7 +225,7 @@ class Forest:
 
     def _endings(self, column: int) -> list[tuple[int, int]]:
         """The rules that ended at `column` as (rule, where it began), the last to begin first."""
-        known = self._ended[column]
+        known = self.columns[column].ended
         if known is None:
             rule_of = self.table.rule_of
             found = {
@@ -235,16 +233,16 @@ class Forest:
                 for item in self.items(column)
                 if item.origin < column and self.accepts(item)
             }
-            known = self._ended[column] = sorted(found, key=lambda pair: (-pair[1], pair[0]))
+            known = self.columns[column].ended = sorted(found, key=lambda pair: (-pair[1], pair[0]))
         return known
 
     # -- links ------------------------------------------------------------------------------------------------------
 
     def links(self, item: ChartItem, column: int) -> tuple[Link, ...]:
         """All ways to `item`, an item of `column`; none for one that begins its rule there."""
-        known = self._links[column].get(item)
+        known = self.columns[column].links.get(item)
         if known is None:
-            known = self._links[column][item] = tuple(self._find(item, column))
+            known = self.columns[column].links[item] = tuple(self._find(item, column))
         return known
 
     def _find(self, item: ChartItem, column: int) -> list[Link]:
@@ -289,24 +287,26 @@ class Forest:
 
     def ways(self, item: ChartItem, column: int) -> int:
         """In how many ways the rule of `item` got there, its own parts counted and not what is in them."""
-        done = self._ways[column].get(item)
+        done = self.columns[column].ways.get(item)
         if done is not None:
             return done
         stack = [(item, column)]
         while stack:
             item, column = stack[-1]
-            if item in self._ways[column]:
+            if item in self.columns[column].ways:
                 stack.pop()
                 continue
             links = self.links(item, column)
-            missing = [(link.before, link.column) for link in links if link.before not in self._ways[link.column]]
+            missing = [
+                (link.before, link.column) for link in links if link.before not in self.columns[link.column].ways
+            ]
             if missing:
                 stack += missing
                 continue
-            total = sum(self._ways[link.column][link.before] for link in links) if links else 1
-            self._ways[column][item] = min(total, MAX_WAYS)
+            total = sum(self.columns[link.column].ways[link.before] for link in links) if links else 1
+            self.columns[column].ways[item] = min(total, MAX_WAYS)
             stack.pop()
-        return self._ways[column][item]
+        return self.columns[column].ways[item]
 
     def path(self, item: ChartItem, column: int, way: int = 0) -> list[tuple[Link, ChartItem, int]]:
         """The way number `way` to `item`, from the beginning of its rule: (link, item it leads to, its column)."""
@@ -408,3 +408,67 @@ def as_written(grammar: Grammar) -> Forest:
         tables = LazyTables(Lowering(ir, _AS_WRITTEN))
         tables.complete()
     return Forest(StateTable(tables), ir)
+
+
+# -- counting ---------------------------------------------------------------------------------------------------------
+
+_Node = tuple[ChartItem, int]
+
+
+def readings(forest: Forest, limit: int = MAX_NEW) -> int | None:
+    """How many derivations the whole text has, at most 1,000,000 (`MAX_WAYS`) are told; 0 where it may not end here.
+
+    `ENDLESS`, or None where more than `limit` links would have to be added up.  With the forest's lock held.
+    """
+    total = 0
+    for goal in forest.ends(0, 0, forest.last):
+        found = _total(forest, (goal, forest.last), limit)
+        if found is None or found == ENDLESS:
+            return found
+        total += found
+    return min(total, MAX_WAYS)
+
+
+def _total(forest: Forest, goal: _Node, limit: int) -> int | None:
+    """The ways to an item with all that is in its parts: those of what it is made of are found first."""
+    columns = forest.columns
+    if goal[0] in columns[goal[1]].totals:
+        return columns[goal[1]].totals[goal[0]]
+    path = [(goal, _needed(forest, *goal))]
+    open_ = {goal}
+    while path:
+        at, needed = path[-1]
+        wanted = next((node for node in needed if node[0] not in columns[node[1]].totals), None)
+        if wanted is None:
+            path.pop()
+            open_.discard(at)
+            item, column = at
+            columns[column].totals[item] = _sum(forest, item, column)
+            limit -= 1 + len(forest.links(item, column))
+            if limit < 0:
+                return None
+        elif wanted in open_:
+            return ENDLESS
+        else:
+            open_.add(wanted)
+            path.append((wanted, _needed(forest, *wanted)))
+    return columns[goal[1]].totals[goal[0]]
+
+
+def _needed(forest: Forest, item: ChartItem, column: int) -> Iterator[_Node]:
+    for link in forest.links(item, column):
+        yield link.before, link.column
+        if link.kind == "complete":
+            for end in forest.ends(link.rule, link.column, column):
+                yield end, column
+
+
+def _sum(forest: Forest, item: ChartItem, column: int) -> int:
+    links = forest.links(item, column)
+    total = 0 if links else 1
+    for link in links:
+        ways = forest.columns[link.column].totals[link.before]
+        if link.kind == "complete":
+            ways *= sum(forest.columns[column].totals[end] for end in forest.ends(link.rule, link.column, column))
+        total += ways
+    return min(total, MAX_WAYS)

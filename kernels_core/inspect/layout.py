@@ -3,7 +3,7 @@
 State ids here are the machine's.  The engine makes rules and states as it meets them (`automata/lazy_dfa.pyx`), and
 looking makes none: the table shows what there is, and what is not made yet it says is not.
 
-Read on: `classic.py` (the chart over a table), `dots.py` and `parts.py` (dotted rules).
+Read on: `classic.py` (the chart over a table), `dots.py` (dotted rules).
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from kernels_core.grammar.ir import (
     walk,
 )
 from kernels_core.grammar.printer import print_node
-from kernels_core.inspect.dots import DOT, dotted_rule
-from kernels_core.inspect.parts import dots_inside
+from kernels_core.inspect.dots import DOT, dots_inside, dotted_rule
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton, SourceRule
 
 __all__ = ["NotMadeError", "Row", "StateTable", "byte_label", "token_label"]
@@ -97,6 +96,10 @@ class StateTable:
         self._listed = FIRST_STATE  # ... of the states below this one
         self._drawn: dict[int, tuple[tuple[int, int], RuleAutomaton]] = {}
         self._latest: tuple[int, Automaton] | None = None
+        # `Tables` says what these answer.  The body that a position is in may not be made, where it is a schema's rule:
+        # who asks the grammar for one that is deferred makes it.
+        self.counted, self.lengths, self.characters = tables.counted, tables.lengths, tables.characters
+        self.may_end, self.positions = tables.may_end, tables.positions
         states, rules = lambda: self.state_count, lambda: self.rule_count
         self.rule_of: Sequence[int] = _Column(states, lambda state: self.row(state).rule)
         self.accepting: Sequence[bool] = _Column(states, lambda state: self.row(state).accepting)
@@ -178,34 +181,12 @@ class StateTable:
         """The ids of a token set, and whether they are the ones left out."""
         return self._lowering.token_sets[token_set]
 
-    def counted(self, target: int, counter: int) -> int | None:
-        """An item's counter where it comes to `target`; None where its text is too long or ends too early, or where no
-        such member may come."""
-        found: int | None = self._tables.counted(target, counter)
-        return found
-
-    def lengths(self, state: int) -> tuple[int, int, bool] | None:
-        """Where the rule of `state` bounds the characters of its texts: the least, the most, and whether to come to
-        `state` is to have read one."""
-        found: tuple[int, int, bool] | None = self._tables.lengths(state)
-        return found
-
-    def characters(self, state: int, counter: int) -> int | None:
-        """How many characters were read at an item whose rule bounds them; None at any other."""
-        found: int | None = self._tables.characters(state, counter)
-        return found
-
-    def may_end(self, state: int, counter: int) -> bool:
-        """Whether an item at a `state` that accepts may end there: all required members, or enough characters, were
-        there."""
-        return bool(self._tables.may_end(state, counter))
-
     def members(self, state: int, counter: int) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """The names of members that were read and of required ones that were not, where members come in any order."""
         found = self._tables.seen_members(state, counter)
         if found is None:
             return None
-        body = self._lowering.spelt[self.rule(self.row(state).rule)]
+        body = self._lowering.lowered_from[self.rule(self.row(state).rule)]
         assert isinstance(body, Node)  # no compact body has members
         keys = [key for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
         rules = self._lowering.ir.rules
@@ -227,14 +208,6 @@ class StateTable:
     def source_name(self, rule: int) -> str:
         """The name of the rule in the grammar that automaton `rule` comes from."""
         return self.rule(rule).source
-
-    def positions(self, state: int) -> Sequence[Position]:
-        """The places in the grammar that `state` stands for.
-
-        Bodies of schemas' rules may not be made: who asks the grammar for one that is deferred makes it.
-        """
-        found: Sequence[Position] = self._tables.positions(state)
-        return found
 
     # -- dotted rules ------------------------------------------------------------------------------------------------
 
@@ -266,7 +239,7 @@ class StateTable:
         rule, ir = self.rule(number), self._lowering.ir
         dots: list[str] = []
         sources: list[str] = []
-        body = self._lowering.spelt.get(rule)
+        body = self._lowering.lowered_from.get(rule)
         if body is not None and not isinstance(body, Node):
             assert isinstance(self._tables, LazyTables)  # other tables make no compact bodies
             dots += [dot for member in self._tables.subset_of(state)[2] for dot in dots_inside(rule, body, member)]

@@ -104,7 +104,6 @@ class GrammarShare:
     made: int
     found: int
     nbytes: int
-    shared_bytes: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,5 +280,4 @@ def _share(number: int, compiled: CompiledGrammar, sets: tuple[SharedSet, ...]) 
         len(made),
         len(mine) - len(made),
         sum(found.nbytes for found in mine),
-        sum(found.nbytes for found in mine if len(found.grammars) > 1 or found.in_pool),
     )

@@ -6,7 +6,7 @@ holds one.  `visualizers` knows these types and nothing else of the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -246,18 +246,6 @@ class UncertainTokens(Sequence[TokenVerdict]):
         self._vocab = vocab
         self.ids, self.escapes, self.allowed = ids, escapes, allowed
 
-    @classmethod
-    def of(cls, verdicts: Iterable[TokenVerdict]) -> UncertainTokens:
-        """Those of a list of verdicts, by id."""
-        ordered = sorted(verdicts, key=lambda verdict: verdict.token_id)
-        vocab = _Spelling({verdict.token_id: verdict.token for verdict in ordered})
-        return cls(
-            vocab,
-            _ids([verdict.token_id for verdict in ordered]),
-            _ids([verdict.escape for verdict in ordered]),
-            _read_only(np.array([verdict.allowed for verdict in ordered], dtype=np.bool_)),
-        )
-
     @overload
     def __getitem__(self, index: int) -> TokenVerdict: ...
     @overload
@@ -281,43 +269,15 @@ class UncertainTokens(Sequence[TokenVerdict]):
         return f"<{len(self)} uncertain tokens, {int(self.allowed.sum())} allowed>"
 
 
-class _Spelling(Sequence[bytes]):
-    """Tokens of which some are known."""
-
-    def __init__(self, known: dict[int, bytes]) -> None:
-        self._known = known
-
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
-        if isinstance(index, slice):
-            raise TypeError("tokens are looked up one by one")
-        return self._known[index]
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-
-def _ids(values: Sequence[int] | Ids) -> Ids:
-    return _read_only(np.array(values, dtype=np.int32))
-
-
-def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    array.flags.writeable = False
-    return array
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class StateTokens:
     """Accepted / rejected / uncertain tokens of one scannable state (paper: adaptive token mask cache).
 
-    `accepted` are token ids (an int32 array, ascending; any sequence of ids will do when one is made by hand),
-    `uncertain` the `UncertainTokens`; the rest of the vocabulary is rejected.  `storage` names how the engine keeps
-    the state's token set ("list", "complement", "bitset", "difference" or "iterations"; "" where no mask has needed one
-    yet), `nbytes` its size, and `made_by` the strategy that made it (`kernels_core.masks.strategy.STRATEGIES`; "" as
-    before).  `counter` and `source_rules` as in `EarleyItem`.
+    `accepted` are token ids (an int32 array, ascending), `uncertain` the `UncertainTokens`; the rest of the vocabulary
+    is rejected.  `storage` names how the engine keeps the state's token set ("list", "complement", "bitset",
+    "difference" or "iterations"; "" where no mask has needed one yet), `nbytes` its size, and `made_by` the strategy
+    that made it (`kernels_core.masks.strategy.STRATEGIES`; "" as before).  `counter` and `source_rules` as in
+    `EarleyItem`.
     """
 
     state: int
@@ -331,12 +291,6 @@ class StateTokens:
     counter: int = 0
     source_rules: tuple[SourceRule, ...] = ()
     made_by: str = ""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.accepted, np.ndarray):
-            object.__setattr__(self, "accepted", _ids(self.accepted))
-        if not isinstance(self.uncertain, UncertainTokens):
-            object.__setattr__(self, "uncertain", UncertainTokens.of(self.uncertain))
 
     def __repr__(self) -> str:
         kinds = f"{len(self.accepted)} accepted, {len(self.uncertain)} uncertain, {self.rejected_count} rejected"
@@ -357,10 +311,6 @@ class TokenSets(Displayed, Table):
     stop_allowed: bool
     vocab_size: int
     vocab: tuple[bytes, ...]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.allowed, np.ndarray):
-            object.__setattr__(self, "allowed", _ids(self.allowed))
 
     def __repr__(self) -> str:
         # A vocabulary has no place in one line: it holds a hundred thousand tokens.

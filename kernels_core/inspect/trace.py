@@ -11,7 +11,6 @@ Read on: `classic.py` (the chart), `../masks/cache.pyx` (where masks come from).
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.display import Displayed
@@ -28,12 +27,12 @@ __all__ = [
     "Fill",
     "FillEvent",
     "FillKind",
+    "Listener",
     "Operation",
     "Operations",
     "ParserEvent",
     "StepEvent",
     "Tracing",
-    "fill_event",
     "fill_kind",
     "operations",
     "parser_events",
@@ -161,38 +160,65 @@ class Events(Displayed, list[FillEvent | StepEvent]):
         return pd.DataFrame(self.rows())
 
 
-class Tracing:
-    """A context that lists a matcher's events.  Contexts nest: the inner one takes the events.
+class Listener:
+    """A context that hears what a matcher does: `fill`, `step` and `moved` are what the matcher calls.
 
-    The matcher calls `fill`, `step` and `moved`.
+    Only one listener hears a matcher at a time (`GrammarMatcher.set_trace`): contexts nest, and the inner one takes the
+    events.
     """
 
-    def __init__(self, matcher: GrammarMatcher) -> None:
+    def __init__(self, matcher: GrammarMatcher | None = None) -> None:
         self._matcher = matcher
-        self._before: Tracing | None = None
+        self._before: Listener | None = None
+
+    def __enter__(self) -> Any:
+        if self._matcher is None:
+            raise ValueError(f"a {type(self).__name__} needs a matcher to listen to")
+        self._before = self._matcher.set_trace(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._matcher is not None
+        self._matcher.set_trace(self._before)
+
+    def heard(self, event: FillEvent, at: GrammarMatcher) -> None:
+        """A mask was found or made for `at`."""
+
+    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
+        """A mask was found (`known`: by pointer), or `made` token sets, some in the pool, or some here (`hits`)."""
+        at = self._matcher
+        assert at is not None
+        kind, strategies = fill_kind(known, made, pool, partial, hits), at.masks.strategies(at.set_number)
+        event = FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial, strategies)
+        self.heard(event, at)
+
+    def step(self, taken: Step | None, nanoseconds: int, transitions_made: int) -> None:
+        """The matcher took a step: `taken`, or None for a stop token that ended the text."""
+
+    def moved(self) -> None:
+        """The matcher went back."""
+
+
+class Tracing(Listener):
+    """Lists a matcher's events."""
+
+    def __init__(self, matcher: GrammarMatcher) -> None:
+        super().__init__(matcher)
+        self._at = matcher
         self._chart: Chart | None = None
         self._behind = True  # the chart is not where the matcher is
         self.events = Events()
 
     def __enter__(self) -> Events:
-        self._before = self._matcher.set_trace(self)
+        super().__enter__()
         return self.events
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
-    ) -> None:
-        self._matcher.set_trace(self._before)
-
-    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
-        """A mask was found (`known`: by pointer), or `made` token sets, some in the pool, or some here (`hits`)."""
-        self.events.append(fill_event(self._matcher, nanoseconds, nbytes, known, made, pool, partial, hits))
+    def heard(self, event: FillEvent, at: GrammarMatcher) -> None:
+        self.events.append(event)
 
     def step(self, taken: Step | None, nanoseconds: int, transitions_made: int) -> None:
-        """The matcher took a step: `taken`, or None for a stop token that ended the text.
-
-        Raises `BudgetExceededError` for a text whose chart is too large; the events are then as they were.
-        """
-        at = self._matcher
+        """`BudgetExceededError` for a text whose chart is too large; the events are then as they were."""
+        at = self._at
         last = at.history[-1]
         token = taken.token if taken is not None else last if isinstance(last, int) else None
         done: list[ParserEvent] = []
@@ -209,12 +235,11 @@ class Tracing:
         self.events.append(event)
 
     def moved(self) -> None:
-        """The matcher went back."""
         self._behind = True
 
 
 def fill_kind(known: bool, made: int, pool: int, partial: int, hits: int) -> FillKind:
-    """How a mask was found, by what cost most (`FillEvent`); the arguments are those of `Tracing.fill`."""
+    """How a mask was found, by what cost most (`FillEvent`); the arguments are those of `Listener.fill`."""
     if known:
         return "mask hit"
     if made:
@@ -226,38 +251,18 @@ def fill_kind(known: bool, made: int, pool: int, partial: int, hits: int) -> Fil
     return "token-set hit" if hits else "walk"
 
 
-def fill_event(
-    at: GrammarMatcher, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int
-) -> FillEvent:
-    """The event of a mask at the place of `at`; the rest as in `Tracing.fill`."""
-    kind = fill_kind(known, made, pool, partial, hits)
-    strategies = at.masks.strategies(at.set_number)
-    return FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial, strategies)
-
-
-class Fill:
+class Fill(Listener):
     """`with Fill(matcher) as fill:` hears of the mask that is asked for meanwhile: `fill.event`, None before.
 
     It costs next to nothing, and is told of a dead end's mask, too.  Another context that listens hears it as well.
     """
 
-    def __init__(self, matcher: GrammarMatcher) -> None:
-        self._matcher = matcher
-        self._before: Any = None
-        self.event: FillEvent | None = None
+    event: FillEvent | None = None
 
-    def __enter__(self) -> Fill:
-        self._before = self._matcher.set_trace(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._matcher.set_trace(self._before)
-
-    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
-        """Called by the matcher, as `Tracing.fill`."""
-        self.event = fill_event(self._matcher, nanoseconds, nbytes, known, made, pool, partial, hits)
+    def heard(self, event: FillEvent, at: GrammarMatcher) -> None:
+        self.event = event
         if self._before is not None:
-            self._before.fill(nanoseconds, nbytes, known, made, pool, partial, hits)
+            self._before.heard(event, at)
 
 
 def operations(matcher: GrammarMatcher) -> Operations:

@@ -19,11 +19,10 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
-from kernels_core.masks.pool_file cimport FileEntry, pack, unpack
+from kernels_core.masks.pool_file cimport FileEntry, read_file, write_file
 from kernels_core.masks.token_sets cimport PROFILE, token_set_bytes
 
 from kernels_core.errors import PoolFileError
-from kernels_core.masks.pool_file import read_file, write_file
 
 __all__ = ["TokenSetPool"]
 
@@ -156,9 +155,7 @@ cdef class TokenSetPool:
         cdef vector[FileEntry] entries
         cdef FileEntry entry
         cdef pair[string, PoolEntry] item
-        cdef string body
         cdef size_t i
-        cdef bytes written
         with nogil:
             self.lock.lock()
             for item in self.entries:
@@ -170,9 +167,7 @@ cdef class TokenSetPool:
                 entries.push_back(entry)
             self.key_in_use = True
             self.lock.unlock()
-            pack(entries, body)      # token sets never change, so this needs no lock
-        written = body.data()[:body.size()]
-        write_file(path, self.fingerprint, self.key, entries.size(), written)
+        write_file(path, self.fingerprint, self.key, entries)
         return entries.size()
 
     def load(self, path):
@@ -183,20 +178,13 @@ cdef class TokenSetPool:
         version, or too late; `OSError` for one that cannot be read.  The pool is then as it was.
         """
         cdef vector[FileEntry] entries
-        cdef bytes body
-        cdef const char* data
         cdef PoolKey pool_key
-        cdef size_t size, i, before
-        cdef bint good
-        key, body = read_file(path, self.fingerprint)
-        data, size = body, len(body)
-        with nogil:
-            good = unpack(data, size, sizeof(PoolKey), self.trie, entries)
-            for i in range(entries.size()):
-                memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
-                good = good and (pool_key.to_minimum == ALL_COUNTS) == (entries[i].tokens.get().storage == PROFILE)
-        if not good:
-            raise PoolFileError(path, "is damaged: its token sets are not those of a vocabulary")
+        cdef size_t i, before
+        key = read_file(path, self.fingerprint, sizeof(PoolKey), self.trie, entries)
+        for i in range(entries.size()):
+            memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
+            if (pool_key.to_minimum == ALL_COUNTS) != (entries[i].tokens.get().storage == PROFILE):
+                raise PoolFileError(path, "is damaged: a key is not that of its token set")
         with nogil:
             self.lock.lock()
         try:

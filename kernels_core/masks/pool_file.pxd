@@ -1,3 +1,4 @@
+from libc.stdint cimport int32_t
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -7,8 +8,8 @@ from kernels_core.masks.trie cimport TokenTrie
 
 
 cdef struct Reader:
-    const char* at
-    const char* end
+    const int32_t* at
+    const int32_t* end
 
 
 cdef cppclass FileEntry:
@@ -16,6 +17,5 @@ cdef cppclass FileEntry:
     shared_ptr[TokenSet] tokens
 
 
-cdef void pack(vector[FileEntry]& entries, string& body) noexcept nogil
-cdef bint unpack(const char* body, size_t size, size_t key_size, TokenTrie trie,
-                 vector[FileEntry]& entries) noexcept nogil
+cdef int write_file(path, str fingerprint, bytes key, vector[FileEntry]& entries) except -1
+cdef bytes read_file(path, str fingerprint, size_t key_size, TokenTrie trie, vector[FileEntry]& entries)

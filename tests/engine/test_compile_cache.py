@@ -143,7 +143,7 @@ def test_what_was_dropped_is_given_back() -> None:
     script = """
 import resource
 from kernels_core import GrammarCompiler, TokenizerInfo
-from kernels_core.giving_back import give_back
+from kernels_core.compile_cache import give_back
 from experiments.machine import resident_bytes
 
 compiler = GrammarCompiler(TokenizerInfo([b"a", b"b", b"</s>"], stop_token_ids=[2]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 import os
 import random
 import subprocess
@@ -10,13 +10,15 @@ import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, PoolFileError
-from kernels_core.masks.pool_file import LAYOUT, MAGIC, _digest
+from kernels_core.masks.pool_file import LAYOUT, digest_of
 from tests.engine.driver import mask, tokenizer
 from tests.engine.test_against_reference import Oracle
 from tests.strategies import World, texts, worlds
@@ -44,6 +46,19 @@ def compiler_of(options: Options, words: list[bytes] | None = None) -> GrammarCo
     return GrammarCompiler(tokenizer(WORDS if words is None else words), options=options)
 
 
+def parts_of(data: bytes) -> dict[str, Any]:
+    """What the archive of a file holds."""
+    with np.load(io.BytesIO(data[:-16])) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def file_of(parts: dict[str, Any]) -> bytes:
+    """A file whose digest fits."""
+    archive = io.BytesIO()
+    np.savez(archive, **parts)
+    return archive.getvalue() + digest_of(archive.getvalue())
+
+
 def walk(compiler: GrammarCompiler, source: str) -> tuple[list[set[int]], int]:
     """The masks along a text, and how many token sets had to be computed for them."""
     compiled = compiler.compile_grammar(source)
@@ -68,7 +83,7 @@ def test_a_loaded_pool_is_warm_and_gives_the_same_masks(options: Options, tmp_pa
     second = compiler_of(options)
     assert second.load_pool(file) == len(first.pool)
     assert second.pool is not None
-    assert second.pool.nbytes == first.pool.nbytes
+    assert second.pool.nbytes <= first.pool.nbytes  # what was filtered is laid out anew
     for source, (masks, _) in expected.items():
         assert walk(second, source) == (masks, 0)
     assert second.pool.misses == 0
@@ -165,21 +180,20 @@ def test_files_that_are_not_taken(tmp_path: Path) -> None:
         assert str(file) in str(caught.value)
         assert len(by.pool) == 0  # type: ignore[arg-type]
 
-    refuse(b"", "no file of token sets")
-    refuse(b"PK\x03\x04" + good, "no file of token sets")
-    refuse(good[: len(MAGIC)], "no file of token sets")
-    refuse(good[:60], "header cannot be read")
-    refuse(MAGIC + b"\xff\xff\xff\xff" + good, "header cannot be read")
-    refuse(MAGIC + b"\x02\0\0\0[]" + good, "header cannot be read")
-    refuse(good[:-1], "damaged")
-    refuse(good + b"\0", "damaged")
-    refuse(good[:-40] + bytes([good[-40] ^ 1]) + good[-39:], "damaged")
-    # The header is under the digest, too: with another key nothing would be found.
-    for name in (b'"entries": ', b'"key": "'):
-        at = good.index(name) + len(name)
-        refuse(good[:at] + (b"1" if good[at : at + 1] != b"1" else b"2") + good[at + 1 :], "damaged")
-    refuse(good.replace(b'"size": ', b'"size": -'), "damaged")
-    refuse(good.replace(f'"layout": {LAYOUT}'.encode(), f'"layout": {LAYOUT + 1}'.encode()), "another version")
+    for damaged in (b"", good[:100], good[:-1], good + b"\0", good[:-40] + bytes([good[-40] ^ 1]) + good[-39:]):
+        refuse(damaged, "damaged")
+    refuse(b"nothing" + digest_of(b"nothing"), "no file of token sets")
+    parts = parts_of(good)
+    refuse(file_of({**parts, "layout": np.array(LAYOUT + 1)}), "another version")
+    for name in ("layout", "fingerprint"):
+        refuse(file_of({known: part for known, part in parts.items() if known != name}), "no file of token sets")
+    for wrong in (
+        {"secret": parts["secret"][:15]},
+        {"sets": parts["sets"].astype(np.int64)},
+        {"keys": parts["keys"][1:]},
+    ):
+        refuse(file_of({**parts, **wrong}), "damaged")
+    refuse(file_of({**parts, "sets": np.append(parts["sets"], np.int32(0))}), "damaged")
     refuse(good, "another vocabulary", compiler_of(Options(), WORDS[:-1]))
     with pytest.raises(FileNotFoundError):
         compiler.load_pool(tmp_path / "absent")
@@ -190,24 +204,21 @@ def test_files_that_are_not_taken(tmp_path: Path) -> None:
 
 
 def test_no_body_can_hurt(tmp_path: Path) -> None:
-    """Bytes changed at random under a digest that fits: refused, or harmless when asked for masks."""
+    """Bytes changed at random in all but what says whose file it is: refused, or harmless when asked for masks."""
     file = tmp_path / "pool.bin"
     first = compiler_of(OPTIONS["states by rule"])
     walk(first, NESTED)
     first.save_pool(file)
-    data = file.read_bytes()
-    start = len(MAGIC) + 4
-    length = int.from_bytes(data[len(MAGIC) : start], "little")
-    header, body = json.loads(data[start : start + length]), data[start + length : -16]
+    parts = parts_of(file.read_bytes())
+    names = ["keys", "numbers", "sets", "sets", "sets", "sets"]
     rng, refused = random.Random(0), 0
     for _ in range(400):
-        changed = bytearray(body)
+        changed = {name: part.copy() for name, part in parts.items()}
         for _ in range(rng.choice((1, 1, 4))):
-            place = rng.randrange(len(changed))
-            changed[place] = rng.choice((0, 1, 255, changed[place] ^ (1 << rng.randrange(8))))
-        text = json.dumps(header).encode()
-        front = MAGIC + len(text).to_bytes(4, "little") + text
-        file.write_bytes(front + changed + _digest(front, bytes(changed)))
+            part = changed[rng.choice(names)].view(np.uint8)
+            place = rng.randrange(len(part))
+            part[place] = rng.choice((0, 1, 255, int(part[place]) ^ (1 << rng.randrange(8))))
+        file.write_bytes(file_of(changed))
         compiler = compiler_of(OPTIONS["states by rule"])
         try:
             compiler.load_pool(file)

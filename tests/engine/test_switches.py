@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import BudgetExceededError, Grammar, GrammarMatcher, Options, UnsupportedFeatureError
+from kernels_core.automata.lower import Lowering
 from kernels_core.grammar.analysis import recursive_rules
 from kernels_core.grammar.ir import GrammarIR
-from tests.engine.driver import compiled, mask
+from tests.engine.driver import compiled, mask, minimal
 from tests.reference import Recogniser
 from tests.reference.masks import naive_mask
 from tests.strategies import grammars, productive, texts, vocabularies
@@ -112,6 +113,12 @@ def test_a_raw_automaton_has_more_states() -> None:
         for minimise in (False, True)
     )
     assert raw > minimal
+
+
+def test_what_is_kept_beside_states_has_no_minimal_automaton() -> None:
+    grammar = Grammar.from_ebnf('root ::= "{" Unordered(("a", "b"), ("c", "d"))')
+    with pytest.raises(ValueError, match="no minimal one"):
+        minimal(Lowering(grammar.ir, Options()))
 
 
 def test_without_memory_every_mask_and_step_is_computed_again() -> None:

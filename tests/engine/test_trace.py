@@ -137,11 +137,12 @@ def test_kinds_of_fills() -> None:
     options = Options.laboratory(inline_limit=0, lookahead=True, direct_limit=0)
     compiler = GrammarCompiler(tokenizer([b"a", b"[", b"]", b";", b"a]"]), options=options, cache_enabled=False)
     hits = ["mask hit", "mask hit"]
-    assert kinds(f'root ::= "[" name "]"\n{name}') == ["miss", *hits]
-    assert kinds(f'root ::= "[" name "]"\n{name}') == ["pool hit", *hits]
-    assert kinds(f'root ::= "[" name ";"\n{name}') == ["miss", *hits]  # after the name there is something new
+    rules = f'pair ::= name "]"\nhalf ::= name ";"\n{name}'
+    assert kinds(f'root ::= "[" pair\n{rules}') == ["miss", *hits]
+    assert kinds(f'root ::= "[" pair\n{rules}') == ["pool hit", *hits]
+    assert kinds(f'root ::= "[" half\n{rules}') == ["miss", *hits]  # after the name there is something new
     # Both ways to go on are known, but not that a name can be followed by either.
-    assert kinds(f'root ::= "[" name "]" | "-" name ";"\n{name}') == ["partial hit", *hits]
+    assert kinds(f'root ::= "[" pair | "-" half\n{rules}') == ["partial hit", *hits]
 
 
 def test_tracing_goes_along_with_forks_and_rollbacks() -> None:

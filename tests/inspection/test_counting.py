@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core.inspect.counting import ENDLESS, readings
 from kernels_core.inspect.derivation import derivation
-from kernels_core.inspect.forest import MAX_WAYS, written
+from kernels_core.inspect.forest import ENDLESS, MAX_WAYS, readings, written
 from tests.inspection.test_derivation import PAIRS, SUMS, matcher_of
 from visualizers.tree import said_readings
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import get_args
+
+import numpy as np
 
 from kernels_core.inspect.snapshots import (
     Automaton,
@@ -11,10 +14,11 @@ from kernels_core.inspect.snapshots import (
     CacheStats,
     EarleyItem,
     Frontier,
+    Ids,
     RuleAutomaton,
     StateTokens,
     TokenSets,
-    TokenVerdict,
+    UncertainTokens,
 )
 from kernels_core.inspect.trace import Operation, Operations, ParserEvent
 
@@ -24,6 +28,17 @@ item ::= string | list
 string ::= "\\"" char{0,8} "\\""
 char ::= [^"\\\\\\x00-\\x1F] | "\\\\" ["\\\\nt]
 """
+
+
+def ids(tokens: Iterable[int]) -> Ids:
+    """Token ids as snapshots have them."""
+    return np.array(sorted(tokens), np.int32)
+
+
+def uncertain_tokens(vocab: Sequence[bytes], found: Iterable[tuple[int, int, bool]] = ()) -> UncertainTokens:
+    """Those with an id, the bytes that were read when the rule ended, and whether a caller took the rest."""
+    columns = np.array(sorted(found), np.int32).reshape(-1, 3).T
+    return UncertainTokens(vocab, columns[0], columns[1], columns[2].astype(np.bool_))
 
 
 def _states(rule: str, *rows: tuple[int, bool, bool, tuple[str, ...]]) -> tuple[AutomatonState, ...]:
@@ -180,21 +195,21 @@ VOCAB: tuple[bytes, ...] = (
 def token_sets(position: int = 3, *, vocab: tuple[bytes, ...] = VOCAB, padding: int = 2) -> TokenSets:
     """Inside a string: letters accepted, what crosses the closing quote uncertain, the rest rejected."""
     accepted: list[int] = []
-    uncertain: list[TokenVerdict] = []
+    uncertain: list[tuple[int, int, bool]] = []
     for number, token in enumerate(vocab[1:], 1):
         text = token.decode(errors="replace")
         if b'"' in token:
             escape = token.index(b'"') + 1
             suffix = token[escape:]
-            uncertain.append(TokenVerdict(number, token, escape, suffix, suffix in (b"", b"]", b",")))
+            uncertain.append((number, escape, suffix in (b"", b"]", b",")))
         elif "\ufffd" not in text and all(ord(letter) > 31 and letter != "\\" for letter in text):
             accepted.append(number)
     entry = StateTokens(
         state=13,
         rule="char",
         dot='char ::= • [^"\\\\\\x00-\\x1F]',
-        accepted=tuple(accepted),
-        uncertain=tuple(uncertain),
+        accepted=ids(accepted),
+        uncertain=uncertain_tokens(vocab, uncertain),
         rejected_count=len(vocab) + padding - len(accepted) - len(uncertain),
         storage="bitset",
         nbytes=128,
@@ -204,14 +219,14 @@ def token_sets(position: int = 3, *, vocab: tuple[bytes, ...] = VOCAB, padding: 
         state=11,
         rule="string",
         dot='string ::= "\\"" char{0,8} • "\\""',
-        accepted=(quote,),
-        uncertain=(TokenVerdict(vocab.index(b' "'), b' "', 1, b'"', False),),
+        accepted=ids((quote,)),
+        uncertain=uncertain_tokens(vocab, [(vocab.index(b' "'), 1, False)]),
         rejected_count=len(vocab) + padding - 2,
         storage="list",
         nbytes=4,
     )
-    allowed = {quote, *accepted, *(verdict.token_id for verdict in uncertain if verdict.allowed)}
-    return TokenSets(position, (entry, close), tuple(sorted(allowed)), False, len(vocab) + padding, vocab)
+    allowed = {quote, *accepted, *(token for token, _, taken in uncertain if taken)}
+    return TokenSets(position, (entry, close), ids(allowed), False, len(vocab) + padding, vocab)
 
 
 def operations(step: int = 1) -> Operations:
@@ -224,7 +239,7 @@ def operations(step: int = 1) -> Operations:
 
 def stop_sets() -> TokenSets:
     """The text is complete: only the stop token is allowed and no state scans."""
-    return TokenSets(5, (), (0,), True, len(VOCAB), VOCAB)
+    return TokenSets(5, (), ids((0,)), True, len(VOCAB), VOCAB)
 
 
 def stats(step: int = 0) -> CacheStats:

@@ -69,7 +69,7 @@ class TestTraits:
         held = dict(view.visits["held"])
         assert held["token sets"][-1] == round(visits[-1].held.token_set_bytes)
         assert view.head.startswith(f"{len(visits)} masks in ")
-        assert f"at {len(shot.record.states())} parser states" in view.head
+        assert f"at {len(shot.record.times())} parser states" in view.head
 
     def test_sharing_is_told_with_its_parts(self, shot: CacheShot) -> None:
         assert shot.sharing is not None

@@ -125,8 +125,10 @@ def test_events_are_told_in_order() -> None:
 
 def test_a_state_rejects_no_stop_token_that_the_mask_allows() -> None:
     vocab = (b"a", b"b", b"\0", b"")
-    state = StateTokens(7, "root", "root ::= •[ab]*", (0, 1), (), 2, "list", 0)
-    page = html.token_sets(TokenSets(1, (state,), (0, 1, 3), True, 4, vocab))
+    state = StateTokens(
+        7, "root", "root ::= •[ab]*", fixtures.ids((0, 1)), fixtures.uncertain_tokens(vocab), 2, "list", 0
+    )
+    page = html.token_sets(TokenSets(1, (state,), fixtures.ids((0, 1, 3)), True, 4, vocab))
     text = re.sub("<[^>]*>", " ", page)
     assert re.search(r"rejected\s+1\b", text), "the tab"
     assert re.search(r"\b2\s+0 of 0\s+1\b", text), "the state: accepted, uncertain taken, rejected"
@@ -171,7 +173,7 @@ hostile = st.text("<>&\"'\\\n\x00\u202e;:{}•()" + "ab", max_size=16)
 def test_nothing_from_a_grammar_or_a_vocabulary_is_markup(name: str, tokens: list[bytes]) -> None:
     item = EarleyItem(name, f"{name} ::= • {name}", 0, 0, 0, True, True, None)
     survives(html.frontier(Frontier(0, 0, False, (item,))))
-    sets = TokenSets(0, (), tuple(range(len(tokens))), True, len(tokens), tuple(tokens))
+    sets = TokenSets(0, (), fixtures.ids(range(len(tokens))), True, len(tokens), tuple(tokens))
     survives(html.token_sets(sets))
     state = AutomatonState(0, name, True, True, (name,))
     edges = (AutomatonEdge(0, 0, "call", name, (), name), AutomatonEdge(0, 0, "bytes", name, ((0, 40),)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels_core.inspect.snapshots import StateTokens, TokenSets, TokenVerdict
+from kernels_core.inspect.snapshots import StateTokens, TokenSets
 from tests.visualizers import fixtures
 from visualizers.glyphs import glyph
 from visualizers.tokens import KINDS, TABS, TokenIndex, token_index, vocabulary
@@ -22,12 +22,12 @@ def steps(draw: st.DrawFn) -> TokenSets:
     for number in range(draw(st.integers(0, 3))):
         accepted = sorted(draw(st.sets(st.integers(0, size - 1), max_size=8)))
         asked = sorted(draw(st.sets(st.integers(0, size - 1), max_size=8)) - set(accepted))
-        verdicts = tuple(TokenVerdict(i, b"", 1, b"", draw(st.booleans())) for i in asked)
+        verdicts = fixtures.uncertain_tokens((b"",) * size, [(i, 0, draw(st.booleans())) for i in asked])
         allowed |= {*accepted, *(verdict.token_id for verdict in verdicts if verdict.allowed)}
         rejected = size - len(accepted) - len(asked)
-        entries.append(StateTokens(number, "r", "r ::= •", tuple(accepted), verdicts, rejected, "list", 0))
+        entries.append(StateTokens(number, "r", "r ::= •", fixtures.ids(accepted), verdicts, rejected, "list", 0))
     stops = draw(st.sets(st.integers(0, size - 1), max_size=2))
-    return TokenSets(0, tuple(entries), tuple(sorted(allowed | stops)), bool(stops), size, vocab)
+    return TokenSets(0, tuple(entries), fixtures.ids(allowed | stops), bool(stops), size, vocab)
 
 
 def _kind(sets: TokenSets, token: int) -> str:
@@ -118,7 +118,7 @@ def test_bad_questions_are_refused() -> None:
         index.ids("some")  # type: ignore[arg-type]
     with pytest.raises(IndexError, match="outside the vocabulary"):
         index.row(10**6)
-    broken = TokenSets(0, (), (5,), False, 3, (b"a", b"b", b"c"))
+    broken = TokenSets(0, (), fixtures.ids((5,)), False, 3, (b"a", b"b", b"c"))
     with pytest.raises(ValueError, match="token id 5 is outside the vocabulary of 3"):
         TokenIndex(broken)
 

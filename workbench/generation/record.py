@@ -42,7 +42,7 @@ class Recorder:
         self._alternatives = min(alternatives, model.vocab_size) if people else 0
         self._people = people
         self._log = log
-        self._heard = log.heard
+        self._masks_before = log.asked
         self._mask = MaskRow(model.vocab_size, model.device)
         self._drawn: dict[str, Any] = {}  # of the token that is about to be taken
         self._took_ns = 0
@@ -58,7 +58,7 @@ class Recorder:
             mask_ns = time.perf_counter_ns() - began
         else:
             mask.take(seen.masks, seen.number)
-            if self._log.heard > self._heard:
+            if self._log.asked > self._masks_before:
                 event = self._log.last
                 mask_ns = 0 if event is None else event.nanoseconds
         for one in seen.refused:
@@ -99,7 +99,7 @@ class Recorder:
         self._drawn["record_ns"] = self._took_ns - arrived - apply_ns
 
     def takes(self, row: Row, token: int) -> None:
-        self._heard = self._log.heard
+        self._masks_before = self._log.asked
         self._drawn["sample_ns"] += time.perf_counter_ns() - self._took_ns
         self.steps.append(
             Step(

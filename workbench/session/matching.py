@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import TokenizerError
-from kernels_core.inspect.explain import refused_by_predicate
+from kernels_core.inspect.look import refused_by_predicate
 from workbench.session.history import Step, Tape, Unit
 from workbench.session.result import Reading, StepError
 from workbench.session.shadow import Shadow

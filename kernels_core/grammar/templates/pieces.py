@@ -1,6 +1,6 @@
 """What call formats are made of: constants, tags, arguments, reasoning blocks, calls in free text or in a section.
 
-Read on: `thinking.py`, `sections.py`, `marked.py`, `cohere.py`, `harmony.py`.
+Read on: `layouts.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Templates by the name of the model family.
 
-Read on: `thinking.py` (the simplest templates), `request.py` (what a template gets).
+Read on: `layouts.py` (the templates), `request.py` (what a template gets).
 """
 
 from __future__ import annotations
