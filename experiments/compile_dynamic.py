@@ -18,13 +18,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
 
 from experiments import datasets, reuse
 from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
 from experiments.figures import ENGINES as COLOURS
-from experiments.figures import lines
 from experiments.measurement import rotate
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
@@ -116,15 +117,15 @@ REQUESTS: Final = Table(
     by=("tools", "setting", "engine"),
 )
 TABLES: Final = (REQUESTS,)
-plot = lines(
-    REQUESTS,
-    "tools",
-    "later",
-    ("engine", "setting"),
-    lambda engine, setting: {"color": COLOURS[engine], "dash": "dash" if setting == "static" else "solid"},
-    xaxis={"title": "tools in a request"},
-    yaxis={"title": "compiling, ms", "type": "log"},
-)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
+    """Compile time of later requests, by number of tools."""
+    return px.line(
+        REQUESTS.cells(trials), x="tools", y="later", color="engine", color_discrete_map=COLOURS, line_dash="setting",
+        line_dash_map={"static": "dash", "dynamic": "solid"}, markers=True, log_y=True,
+        labels={"tools": "tools in a request", "later": "compiling, ms"},
+    )  # fmt: skip
 
 
 def _means(trials: pd.DataFrame, engine: str, setting: str, size: int) -> dict[int, float]:

@@ -21,12 +21,14 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, worst
 from experiments.columns import Column, Table, where
 from experiments.datasets import CaseName, load_case
-from experiments.figures import GREEN, RED, YELLOW, bars
+from experiments.figures import GREEN, RED, YELLOW
 from experiments.grammar_set import GRAMMARS
 from experiments.table6 import Definitions, Item
 from experiments.trial import NotRunError, Params
@@ -213,14 +215,15 @@ COMPARED: Final = Table(
     named=_with_source,
 )
 TABLES: Final = (COMPARED,)
-plot = bars(
-    COMPARED,
-    ("options", "source"),
-    dict(zip(COUNTS, (GREEN, YELLOW, RED), strict=True)),
-    stacked=True,
-    title="tokens at a state, %",
-    range=[0, 100],
-)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
+    """Shares of the tokens at a state, by options and source."""
+    rows = COMPARED.cells(trials)
+    names = rows["options"] + ", " + rows["source"]
+    colours = dict(zip(COUNTS, (GREEN, YELLOW, RED), strict=True))
+    figure = px.bar(rows, x=names, y=list(COUNTS), color_discrete_map=colours, range_y=[0, 100])
+    return figure.update_yaxes(title="tokens at a state, %")
 
 
 def _never(column: str) -> Callable[[pd.DataFrame], Effect]:

@@ -20,13 +20,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import CONTENT, Claim, Effect, different, mean, slope
 from experiments.columns import Column, Table
 from experiments.engines import open_engine
 from experiments.figures import ENGINES as COLOURS
-from experiments.figures import lines
 from experiments.machine import resident_bytes
 from experiments.measurement import measure, rotate
 from experiments.pairs import over
@@ -182,15 +183,15 @@ TOOLS: Final = Table(
     named=_named,
 )
 TABLES: Final = (TOOLS,)
-plot = lines(
-    TOOLS,
-    "tools",
-    "compile",
-    ("engine",),
-    lambda engine: {"color": COLOURS[engine]},
-    xaxis={"type": "log", "title": "tools", "tickvals": list(SIZES)},
-    yaxis={"type": "log", "title": "compiling, ms"},
-)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
+    """Compile time by number of tools, both axes logarithmic."""
+    figure = px.line(
+        TOOLS.cells(trials), x="tools", y="compile", color="engine", color_discrete_map=COLOURS, markers=True,
+        log_x=True, log_y=True, labels={"compile": "compiling, ms"},
+    )  # fmt: skip
+    return figure.update_xaxes(tickvals=list(SIZES))
 
 
 def _exponent(*, made: bool) -> Callable[[pd.DataFrame], Effect]:

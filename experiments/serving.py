@@ -29,11 +29,12 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, ratio
-from experiments.columns import Column, Table, finished
+from experiments.columns import Column, Table, where
 from experiments.engines import WARM_UP, open_engine
 from experiments.figures import ENGINES as COLOURS
 from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, need_torch, replay_cases
@@ -362,14 +363,12 @@ TABLES: Final = (SERVED,)
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Tokens a second in the closed loop, by batch and engine."""
-    figure = go.Figure()
-    told = pd.DataFrame(_rows(finished(trials)))
-    told = told[told["arrivals"] == CLOSED] if len(told) else told
-    for engine, rows in told.groupby("engine", sort=False) if len(told) else ():
-        names = [f"{row['source']}, {row['rows']} rows" for row in rows.to_dict("records")]
-        figure.add_bar(x=names, y=rows["throughput"], name=str(engine), marker_color=COLOURS.get(str(engine)))
-    figure.update_yaxes(title="tokens a second, closed loop")
-    return figure
+    told = where(SERVED.cells(trials), arrivals=CLOSED)
+    names = told["source"] + ", " + told["rows"].astype(str) + " rows"
+    return px.bar(
+        told, x=names, y="throughput", color="engine", color_discrete_map=COLOURS, barmode="group",
+        labels={"throughput": "tokens a second, closed loop"},
+    )  # fmt: skip
 
 
 Pairs = tuple[list[float], list[float]]
