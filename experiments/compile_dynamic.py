@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ def grid(preset: str) -> list[Params]:
     ]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """`compile_ns` of each request that was taken, in order; `refused`: how many were not."""
     engine = _open(params["engine"], params["vocabulary"])
     engine.forget()

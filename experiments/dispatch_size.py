@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from string import ascii_lowercase, digits
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,14 @@ from experiments.columns import Column, Table, where
 from experiments.figures import BLUE, GREEN, RED, YELLOW
 from experiments.trial import Params
 from experiments.walk import quiet
-from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
+from kernels_core import (
+    CompiledGrammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    Options,
+    TokenizerInfo,
+    allocate_token_bitmask,
+)
 
 __all__ = ["CLAIMS", "TABLES", "Node", "automaton", "grid", "plain_grammar", "plot", "tag_grammar", "trial"]
 
@@ -91,7 +98,7 @@ def draw_tags(kind: str, count: int, seed: int) -> list[str]:
     return list(found)
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """Sizes of the automaton and of both grammars, what it takes to compile them and to make the first mask
     (nanoseconds), and how many of `texts` the two grammars disagree about."""
     tags = draw_tags(params["kind"], params["tags"], params["seed"])
@@ -105,7 +112,7 @@ def trial(params: Params) -> dict[str, Any]:
     }
     texts = _texts(tags, Random(f"texts {params['seed']}"))
     taken = {name: [_takes(one["compiled"], text) for text in texts] for name, one in made.items()}
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "length": sum(map(len, tags)),
         "ac_states": len(nodes),
         "ac_edges": sum(len(node.next) for node in nodes) + len(nodes) - 1,
@@ -120,7 +127,7 @@ def trial(params: Params) -> dict[str, Any]:
     for name, one in made.items():
         rules = one["compiled"].automaton().rules
         found |= {f"{name}_states": sum(len(rule.states) for rule in rules), f"{name}_rules": len(rules)}
-        found |= {f"{name}_{key}": one[key] for key in ("compile_ns", "first_mask_ns")}
+        found |= {f"{name}_compile_ns": one["compile_ns"], f"{name}_first_mask_ns": one["first_mask_ns"]}
     return found
 
 
@@ -189,7 +196,15 @@ def tag_grammar(tags: Sequence[str]) -> str:
     return f'root ::= TagDispatch({pairs})\ncontent ::= "{CONTENT}"'
 
 
-def _compiled(text: str, info: Any) -> dict[str, Any]:
+class Made(TypedDict):
+    """A grammar that was compiled, and nanoseconds for it and for its first mask."""
+
+    compiled: CompiledGrammar
+    compile_ns: int
+    first_mask_ns: int
+
+
+def _compiled(text: str, info: TokenizerInfo) -> Made:
     compiler = GrammarCompiler(info, options=WHOLE, cache_enabled=False)
     mask = allocate_token_bitmask(1, info.vocab_size)
     with quiet():
@@ -221,7 +236,7 @@ def _texts(tags: Sequence[str], random: Random) -> list[str]:
     return ["".join(piece() for _ in range(random.randint(1, 5))) for _ in range(TEXTS)]
 
 
-def _takes(compiled: Any, text: str) -> bool:
+def _takes(compiled: CompiledGrammar, text: str) -> bool:
     matcher = GrammarMatcher(compiled)
     return bool(matcher.accept_string(text)) and matcher.is_completed()
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -37,11 +37,11 @@ from kernels_core.errors import MaskscopeError
 
 __all__ = ["CLAIMS", "OPTIONS", "TABLES", "grid", "plot", "trial"]
 
-OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "engine": {},
     "plain": {"inline_limit": 0, "repetition": "compress", "lazy_lowering": False, "direct_limit": 0},
 }
-UNLIMITED: Final[Mapping[str, Any]] = {"max_compile_ms": 0, "max_fill_ms": 0}
+UNLIMITED: Final[Mapping[str, object]] = {"max_compile_ms": 0, "max_fill_ms": 0}
 MOST_STATES: Final = 20_000
 # By preset: schemas, places of each grammar, tokens of the vocabulary (None: all of them).
 EXTENT: Final[Mapping[str, tuple[int, int, int | None]]] = {
@@ -76,7 +76,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     return [{"options": options, **source, **shared} for source in sources for options in OPTIONS]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, int]:
     """Compare some places of the texts of one grammar.
 
     Returns how many `states` and `decisions` (a token at a state) were compared; tokens that brute force has as

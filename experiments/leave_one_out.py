@@ -34,7 +34,7 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import FEWEST, Claim, Effect, worst
-from experiments.columns import Column, Table
+from experiments.columns import Column, Row, Table
 from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
 from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
@@ -92,7 +92,7 @@ class Input:
     texts: tuple[tuple[int, ...], ...]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """All inputs once with everything on, and once without the mechanism.
 
     Returns for each of `SIDES` and `WORKLOADS`, by input: `compile` (nanoseconds, None where it was refused), `mask`
@@ -260,7 +260,7 @@ def _statistic(metric: str, values: Times) -> float:
     return quantile(values, 0.999) if metric.endswith("p99.9") else float(values.mean())
 
 
-def _least_times(work: Sequence[Mapping[str, Any]]) -> dict[str, list[Times]]:
+def _least_times(work: Sequence[Row]) -> dict[str, list[Times]]:
     """Each call's least time in any repetition, in microseconds, input by input; empty where it was refused."""
     found: dict[str, list[Times]] = {"compile": [], "mask": [], "accept": [], "mask + accept": []}
     for at, first in enumerate(work[0]["compile"]):
@@ -337,7 +337,7 @@ def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> list[dict[str, Any]]:
     ends = {cell: effect.interval(level) for cell, effect in enough.get(NOTHING, {}).items()}
     # Where nothing was left out one side may seem slower than the other, or quicker.
     error = {cell: max(high, 1 / low) for cell, (low, high) in ends.items()}
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for name, found in enough.items():
         known = {cell: effect for cell, effect in found.items() if cell in error}
         if not known:

@@ -186,7 +186,7 @@ class Ledger:
         """One row a trial: its parameters, its metrics, then `status`, `error`, `seconds`, `started`, `load`, `git`,
         `machine` (digest).  In the order of recording, or of `hashes`, which must all be recorded."""
         query = "SELECT params_hash, params, metrics, " + ", ".join(ROW_COLUMNS) + " FROM trial WHERE sweep = ?"
-        rows: dict[str, dict[str, Any]] = {}
+        rows: dict[str, dict[str, object]] = {}
         for key, params, metrics, *rest in self._db.execute(query + " ORDER BY id", (sweep,)):
             values = json.loads(params) | (json.loads(metrics) if metrics else {})
             rows[key] = values | dict(zip(ROW_COLUMNS, rest, strict=True))
@@ -233,7 +233,7 @@ def _is_absent(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def _needs_json(column: pd.Series[Any]) -> bool:
+def _needs_json(column: pd.Series) -> bool:
     """Whether the cells are nested, or of kinds that no column of a table file takes side by side."""
     if column.dtype != object:
         return False

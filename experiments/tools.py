@@ -14,11 +14,11 @@ has it (`peers.base.Engine.tools_request`); a schema from its text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,7 @@ from experiments.measurement import (
 from experiments.pairs import best_peer, over, request, together
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
+from workbench.json_values import Json
 from workbench.peers.base import Constraint
 from workbench.peers.toolsets import Tool, ToolSet
 
@@ -152,7 +153,7 @@ def trial(params: Params) -> dict[str, object]:
 def without_lengths(tools: ToolSet) -> ToolSet:
     """The same tools whose strings may have any length."""
 
-    def freed(schema: Any) -> Any:
+    def freed(schema: Json) -> Json:
         if isinstance(schema, list):
             return [freed(part) for part in schema]
         if isinstance(schema, dict):
@@ -163,7 +164,7 @@ def without_lengths(tools: ToolSet) -> ToolSet:
     return replace(tools, tools=tuple(bare))
 
 
-def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], Mapping[str, Any]]) -> dict[str, Any]:
+def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
     """What `of` says of the trials of each form and data set, by caption."""
     return {
         caption: rows
@@ -173,7 +174,7 @@ def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], Mapping[str, 
     }
 
 
-def _times(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+def _times(trials: pd.DataFrame, name: str) -> dict[str, pd.DataFrame]:
     times = {
         f"{size} tools: {metric}": by_metric[metric]
         for size in sorted(trials["tools"].unique())
@@ -183,12 +184,12 @@ def _times(trials: pd.DataFrame, name: str) -> dict[str, Any]:
     return {f"Tools as one {name}, us": compare(times)}
 
 
-def _wrong(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+def _wrong(trials: pd.DataFrame, name: str) -> dict[str, pd.DataFrame]:
     wrong = mistakes(trials, CASE)
     return {f"Wrong verdicts as one {name}, the first of them": wrong} if len(wrong) else {}
 
 
-def _verdicts(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+def _verdicts(trials: pd.DataFrame, name: str) -> dict[str, pd.DataFrame]:
     return {f"Verdicts on calls, as one {name}": verdicts(trials)}
 
 
