@@ -25,7 +25,7 @@ from experiments import datasets, reuse
 from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
-from experiments.figures import ENGINES as COLOURS
+from experiments.figures import BY_ENGINE
 from experiments.measurement import rotate
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
@@ -121,11 +121,9 @@ TABLES: Final = (REQUESTS,)
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Compile time of later requests, by number of tools."""
-    return px.line(
-        REQUESTS.cells(trials), x="tools", y="later", color="engine", color_discrete_map=COLOURS, line_dash="setting",
-        line_dash_map={"static": "dash", "dynamic": "solid"}, markers=True, log_y=True,
-        labels={"tools": "tools in a request", "later": "compiling, ms"},
-    )  # fmt: skip
+    apart = {**BY_ENGINE, "line_dash": "setting", "line_dash_map": {"static": "dash", "dynamic": "solid"}}
+    titles = {"tools": "tools in a request", "later": "compiling, ms"}
+    return px.line(REQUESTS.cells(trials), x="tools", y="later", **apart, markers=True, log_y=True, labels=titles)
 
 
 def _means(trials: pd.DataFrame, engine: str, setting: str, size: int) -> dict[int, float]:

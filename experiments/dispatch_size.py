@@ -15,7 +15,7 @@ beginnings of calls of real tools.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from string import ascii_lowercase, digits
@@ -23,13 +23,13 @@ from typing import Final, TypedDict
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, slope, worst
 from experiments.columns import Column, Table, where
-from experiments.figures import BLUE, GREEN, RED, YELLOW
+from experiments.figures import LOG
 from experiments.trial import Params
 from experiments.walk import quiet
 from kernels_core import (
@@ -57,12 +57,8 @@ PAPER: Final = {
     100: (1000, 942, 1882, 6529),
 }
 """Table 2: total length of tags, states, edges, size of the EBNF, by number of tags."""
-# Of the figure: unit, its place in `PAPER`, and what is counted in it, with a colour.
-PANELS: Final[Sequence[tuple[str, int, Mapping[str, str]]]] = (
-    ("states", 1, {"ac_states": BLUE}),
-    ("edges", 2, {"ac_edges": GREEN}),
-    ("symbols of the grammar", 3, {"symbols": RED, "linked": YELLOW, "nodes": "#8a5fb0"}),
-)
+DRAWN: Final = {"ac_states", "paper_states", "ac_edges", "paper_edges", "symbols", "linked", "nodes", "paper_size"}
+"""Columns of the figure."""
 WHOLE: Final = Options(lazy_lowering=False, max_compile_ms=0, max_fill_ms=0)
 
 
@@ -321,30 +317,12 @@ TABLES: Final = (
 
 
 def plot(trials: pd.DataFrame) -> go.Figure:
-    """Sizes by number of tags, with the paper's: states, edges, and the grammars, each on axes of its own."""
-    rows = SIZES_TABLE.cells(trials)
-    labels = {column.key: column.label for column in SIZES_TABLE.columns}
-    figure = make_subplots(rows=1, cols=len(PANELS), horizontal_spacing=0.09)
-    for at, (unit, place, columns) in enumerate(PANELS, start=1):
-        for key, colour in columns.items():
-            for kind, dash in (("random", "solid"), ("tools", "dash")):
-                some, line = where(rows, kind=kind), {"color": colour, "dash": dash}
-                named = f"{labels[key]}, {kind} tags"
-                figure.add_scatter(x=some["tags"], y=some[key], name=named, line=line, row=1, col=at)
-        figure.add_scatter(
-            x=list(PAPER),
-            y=[row[place] for row in PAPER.values()],
-            name=f"the paper: {unit}",
-            mode="markers",
-            marker={"symbol": "star", "size": 11, "color": next(iter(columns.values()))},
-            row=1,
-            col=at,
-        )
-        figure.update_yaxes(title=unit, type="log", dtick=1, row=1, col=at)
-    figure.update_xaxes(title="tags", type="log", tickvals=list(PAPER))
-    figure.update_layout(legend={"orientation": "h", "y": -0.25})
-    figure.update_layout(height=620)
-    return figure
+    """Sizes by number of tags, with the paper's, both axes logarithmic."""
+    labels = {column.key: column.label for column in SIZES_TABLE.columns if column.key in DRAWN}
+    rows = SIZES_TABLE.cells(trials).rename(columns=labels).melt(["kind", "tags"], list(labels.values()), "what")
+    titles = {"value": "states, edges, or symbols of the grammar"}
+    figure = px.line(rows.dropna(), x="tags", y="value", color="what", line_dash="kind", **LOG, labels=titles)
+    return figure.update_xaxes(tickvals=list(PAPER))
 
 
 def _growth(kind: str) -> Callable[[pd.DataFrame], Effect]:

@@ -24,7 +24,7 @@ from workbench.cli.doctor import find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["BLUE", "ENGINES", "GREEN", "RED", "YELLOW", "label_decades", "write_figures"]
+__all__ = ["BLUE", "BY_ENGINE", "ENGINES", "GREEN", "LOG", "RED", "YELLOW", "label_decades", "write_figures"]
 
 ENGINES: Final[Mapping[str, str]] = {
     "ours": "#2f6db5",
@@ -37,6 +37,9 @@ ENGINES: Final[Mapping[str, str]] = {
     "maskforge": "#7a5195",
 }
 """Colours of the engines that are compared, the same in every figure."""
+BY_ENGINE: Final[Mapping[str, object]] = {"color": "engine", "color_discrete_map": ENGINES}
+LOG: Final[Mapping[str, object]] = {"log_x": True, "log_y": True, "markers": True}
+"""Of `plotly.express`: a colour for each engine; both axes logarithmic."""
 BLUE, RED, GREEN, YELLOW = "#2f6db5", "#b5402f", "#2f8f5b", "#c79a00"
 SIZE: Final = (900, 520)
 FEWEST: Final = 1.5  # decades of an axis below which the places in between need labels, too

@@ -20,7 +20,7 @@ from experiments import datasets
 from experiments.claims import Claim, Effect, share
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
-from experiments.figures import ENGINES as COLOURS
+from experiments.figures import BY_ENGINE
 from experiments.grammar_set import ECMA_404, GRAMMARS, WrittenGrammar
 from experiments.measurement import VERDICTS, Measured, first_valid, measure, request_ns, rotate, samples, verdicts
 from experiments.pairs import request
@@ -84,10 +84,8 @@ TABLES: Final = (
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """A request under each grammar, by engine, on a logarithmic axis."""
-    return px.bar(
-        REQUESTS.cells(trials).dropna(), x="grammar", y="request", color="engine", color_discrete_map=COLOURS,
-        barmode="group", log_y=True, labels={"request": "a request, cold, ms"},
-    )  # fmt: skip
+    rows, titles = REQUESTS.cells(trials).dropna(), {"request": "a request, cold, ms"}
+    return px.bar(rows, x="grammar", y="request", **BY_ENGINE, barmode="group", log_y=True, labels=titles)
 
 
 def _took_all(trials: pd.DataFrame) -> Effect:

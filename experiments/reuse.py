@@ -23,12 +23,12 @@ from random import Random
 from typing import Final
 
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean
 from experiments.columns import Column, Table, where
-from experiments.figures import BLUE, GREEN, RED, YELLOW
 from experiments.trial import Params
 from experiments.walk import walk
 from kernels_core import Grammar, Options
@@ -224,29 +224,14 @@ TABLES: Final = (
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Rules seen before in dynamic requests, by number of tools and definition, with the paper's rate."""
-    figure = go.Figure()
-    done = where(trials, setting="dynamic")
-    for way, colour in zip(WAYS, (BLUE, RED, "#8a5fb0", GREEN), strict=True):
-        for form, group in done.groupby("form", sort=False):
-            sizes = list(dict.fromkeys(group["tools"]))
-            figure.add_scatter(
-                x=sizes,
-                y=[_rate(group[group["tools"] == size], "rules", way) for size in sizes],
-                name=f"{way}, {form}",
-                mode="lines+markers",
-                line={"color": colour, "dash": "solid" if form == "tag" else "dash"},
-                marker={"symbol": "circle" if form == "tag" else "x", "size": 9},
-            )
-    figure.add_scatter(
-        x=list(PAPER),
-        y=[dynamic for _, dynamic in PAPER.values()],
-        name="the paper",
-        mode="markers",
-        marker={"symbol": "star", "size": 13, "color": YELLOW},
-    )
-    figure.update_xaxes(title="tools in a request")
-    figure.update_yaxes(title="rules seen before, %", range=[0, 100])
-    return figure
+    groups = where(trials, setting="dynamic").groupby(["tools", "form"], sort=False)
+    rows = [(*key, way, _rate(group, "rules", way)) for way in WAYS for key, group in groups]
+    told = pd.DataFrame(rows, columns=["tools", "form", "way", "rate"])
+    titles = {"tools": "tools in a request", "rate": "rules seen before, %"}
+    figure = px.line(told, x="tools", y="rate", color="way", line_dash="form", markers=True, labels=titles)
+    figure.update_yaxes(range=[0, 100])
+    paper = [dynamic for _, dynamic in PAPER.values()]
+    return figure.add_scatter(x=list(PAPER), y=paper, name="the paper", mode="markers", marker_symbol="star")
 
 
 def _reused(kind: str, way: str) -> Callable[[pd.DataFrame], Effect]:

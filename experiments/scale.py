@@ -27,7 +27,7 @@ from experiments import datasets
 from experiments.claims import CONTENT, Claim, Effect, different, mean, slope
 from experiments.columns import Column, Table
 from experiments.engines import open_engine
-from experiments.figures import ENGINES as COLOURS
+from experiments.figures import BY_ENGINE, LOG
 from experiments.machine import resident_bytes
 from experiments.measurement import measure, rotate
 from experiments.pairs import over
@@ -188,10 +188,8 @@ TABLES: Final = (TOOLS,)
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Compile time by number of tools, both axes logarithmic."""
-    figure = px.line(
-        TOOLS.cells(trials), x="tools", y="compile", color="engine", color_discrete_map=COLOURS, markers=True,
-        log_x=True, log_y=True, labels={"compile": "compiling, ms"},
-    )  # fmt: skip
+    titles = {"compile": "compiling, ms"}
+    figure = px.line(TOOLS.cells(trials), x="tools", y="compile", **BY_ENGINE, **LOG, labels=titles)
     return figure.update_xaxes(tickvals=list(SIZES))
 
 

@@ -36,7 +36,7 @@ from experiments import datasets
 from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Row, Table, where
 from experiments.engines import WARM_UP, open_engine
-from experiments.figures import ENGINES as COLOURS
+from experiments.figures import BY_ENGINE
 from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, need_torch, replay_cases
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
@@ -376,11 +376,8 @@ TABLES: Final = (SERVED,)
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Tokens a second in the closed loop, by batch and engine."""
     told = where(SERVED.cells(trials), arrivals=CLOSED)
-    names = told["source"] + ", " + told["rows"].astype(str) + " rows"
-    return px.bar(
-        told, x=names, y="throughput", color="engine", color_discrete_map=COLOURS, barmode="group",
-        labels={"throughput": "tokens a second, closed loop"},
-    )  # fmt: skip
+    names, titles = told["source"] + ", " + told["rows"].astype(str) + " rows", {"throughput": "tokens a second"}
+    return px.bar(told, x=names, y="throughput", **BY_ENGINE, barmode="group", labels=titles)
 
 
 Pairs = tuple[list[float], list[float]]
