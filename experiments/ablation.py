@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -109,7 +109,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     return variants.grid_of("step", NAMES, cases, shared)
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """One schema at one step (`measurement.measure`), and the options that were changed for it."""
     changes = options_at(params["step"])
     return {"options": changes, **variants.measure_variant(params, changes)}

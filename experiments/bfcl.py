@@ -20,9 +20,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from experiments.datasets import DataError
+from workbench.json_values import Json, JsonObject
 
 __all__ = ["Question", "is_right", "read_questions"]
 
@@ -33,14 +34,20 @@ KEPT: Final = ("description", "enum")
 SIGNS: Final = re.compile(r"[ ,./\-_*^]")
 
 
+Row: TypeAlias = Mapping[str, Any]
+"""A line of a file, not looked at yet."""
+Allowed: TypeAlias = Mapping[str, Sequence[Json]]
+"""By argument: the values that are right."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked, the JSON Schema of each function's arguments by name, and the right calls with allowed values."""
 
     id: str
     text: str
-    functions: Mapping[str, Any]
-    answers: Sequence[tuple[str, Mapping[str, Sequence[Any]]]]
+    functions: Mapping[str, JsonObject]
+    answers: Sequence[tuple[str, Allowed]]
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -56,7 +63,7 @@ def read_questions(path: Path) -> list[Question]:
         if _holds_both(file):
             joined = _lines(file, ("id", "question", "functions", "answers"))
             found += [
-                _question(record | {"function": record["functions"]}, {"ground_truth": record["answers"]}, file)
+                _question({**record, "function": record["functions"]}, {"ground_truth": record["answers"]}, file)
                 for record in joined
                 if record["answers"]  # else nothing is to be called
             ]
@@ -75,12 +82,12 @@ def read_questions(path: Path) -> list[Question]:
     return found
 
 
-def is_right(question: Question, calls: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether calls (`name`, `arguments`) are those of the answer, each once."""
+def is_right(question: Question, calls: Sequence[tuple[str, JsonObject]]) -> bool:
+    """Whether calls (names and arguments) are those of the answer, each once."""
     left = list(question.answers)
-    for call in calls:
+    for called, arguments in calls:
         for number, (name, allowed) in enumerate(left):
-            if call["name"] == name and _fits(call["arguments"], allowed):
+            if called == name and _fits(arguments, allowed):
                 del left[number]
                 break
         else:
@@ -88,7 +95,7 @@ def is_right(question: Question, calls: Sequence[Mapping[str, Any]]) -> bool:
     return not left
 
 
-def _fits(arguments: Mapping[str, Any], allowed: Mapping[str, Sequence[Any]]) -> bool:
+def _fits(arguments: JsonObject, allowed: Allowed) -> bool:
     if not arguments.keys() <= allowed.keys():
         return False
     missing = allowed.keys() - arguments.keys()
@@ -123,8 +130,8 @@ def _holds_both(file: Path) -> bool:
     return '"functions"' in first and '"answers"' in first
 
 
-def _lines(file: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
-    found = []
+def _lines(file: Path, needed: Sequence[str]) -> list[Row]:
+    found: list[Row] = []
     for number, line in enumerate(_text(file).splitlines(), start=1):
         if not line.strip():
             continue
@@ -138,7 +145,7 @@ def _lines(file: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _question(record: Mapping[str, Any], answer: Mapping[str, Any], file: Path) -> Question:
+def _question(record: Row, answer: Row, file: Path) -> Question:
     try:
         messages = [message for turn in record["question"] for message in turn]
         text = "\n".join(message["content"] for message in messages if message["role"] == "user")
@@ -149,9 +156,9 @@ def _question(record: Mapping[str, Any], answer: Mapping[str, Any], file: Path) 
     return Question(str(record["id"]), text, functions, answers)
 
 
-def _schema(given: Mapping[str, Any], *, closed: bool = False) -> dict[str, Any]:
+def _schema(given: Row, *, closed: bool = False) -> dict[str, Json]:
     """The leaderboard's parameters as JSON Schema, without what its checker does not look at (formats, defaults)."""
-    found: dict[str, Any] = {name: given[name] for name in KEPT if name in given}
+    found: dict[str, Json] = {name: given[name] for name in KEPT if name in given}
     kind = TYPES.get(given.get("type", "any"), given.get("type", "any"))
     if kind in PLAIN:  # else it may be anything
         found["type"] = kind

@@ -23,11 +23,17 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
+from experiments.columns import Row
 from experiments.machine import resident_bytes
 from experiments.synthetic_schemas import make_case, make_tool
 from experiments.trial import NotRunError
+from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from workbench.json_values import Json, JsonObject
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["Asked", "Outcome", "Server", "ask_all", "make_requests", "serving"]
 
@@ -47,8 +53,8 @@ class Asked:
     """A request: of which kind, its body, and what an answer is checked with."""
 
     kind: str
-    body: dict[str, Any]
-    expected: Any = None
+    body: JsonObject
+    expected: JsonObject = field(default_factory=dict)
 
 
 @dataclass
@@ -69,7 +75,7 @@ class Outcome:
     finish: str = ""
     why: str = ""
 
-    def row(self) -> list[Any]:
+    def row(self) -> list[Json]:
         """As JSON."""
         return [self.kind, self.ended, self.right, self.first_ms, self.token_ms, self.tokens, self.finish, self.why]
 
@@ -121,7 +127,7 @@ def make_requests(count: int, distinct: int, seed: int) -> list[Asked]:
 
 
 def _make(kind: str, number: int, seed: int, random: Random) -> Asked:
-    body: dict[str, Any] = {
+    body: dict[str, Json] = {
         "model": "demo",
         "messages": [{"role": "user", "content": random.choice(WORDS)}],
         "seed": random.randrange(2**31),
@@ -145,7 +151,7 @@ def _make(kind: str, number: int, seed: int, random: Random) -> Asked:
         return Asked(kind, body, made)
     if kind == "regex":
         body["response_format"] = {"type": "regex", "pattern": PATTERN}
-        return Asked(kind, body, PATTERN)
+        return Asked(kind, body)
     return Asked(kind, body)
 
 
@@ -171,7 +177,7 @@ async def ask_all(server: Server, requests: Sequence[Asked], clients: int) -> li
     return outcomes
 
 
-async def _ask(client: Any, asked: Asked) -> Outcome:
+async def _ask(client: httpx.AsyncClient, asked: Asked) -> Outcome:
     import httpx
 
     found = Outcome(asked.kind)
@@ -219,7 +225,7 @@ async def _ask(client: Any, asked: Asked) -> Outcome:
     return found
 
 
-def _collect(calls: list[list[str]], parts: Sequence[dict[str, Any]]) -> None:
+def _collect(calls: list[list[str]], parts: Sequence[Row]) -> None:
     for part in parts:
         if part["index"] == len(calls):
             calls.append([part["function"]["name"], ""])
@@ -245,8 +251,8 @@ def _fault(asked: Asked, text: str, calls: Sequence[Sequence[str]], finish: str)
     if asked.kind == "broken":
         return "a broken schema was taken"
     if asked.kind == "regex":
-        whole = re.fullmatch(asked.expected, text) is not None
-        return "" if whole or (finish == "length" and _begins("regex", asked.expected, text)) else "not of the pattern"
+        whole = re.fullmatch(PATTERN, text) is not None
+        return "" if whole or (finish == "length" and _begins("regex", PATTERN, text)) else "not of the pattern"
     if asked.kind in ("schema", "leaving"):
         if finish == "length":
             begins = _begins("schema", json.dumps(asked.expected), text)
@@ -281,15 +287,11 @@ def _number(text: str) -> int | float:
 
 
 @cache
-def _compiler() -> Any:
-    from kernels_core import GrammarCompiler, TokenizerInfo
-
+def _compiler() -> GrammarCompiler:
     return GrammarCompiler(TokenizerInfo([bytes([byte]) for byte in range(256)] + [b""], stop_token_ids=[256]))
 
 
 def _begins(kind: str, source: str, text: str) -> bool:
     """Whether a right text begins with `text`, but for a character that was cut in its middle."""
-    from kernels_core import GrammarMatcher
-
     compiled = _compiler().compile_regex(source) if kind == "regex" else _compiler().compile_json_schema(source)
     return bool(GrammarMatcher(compiled).accept_string(text.rstrip("�")))

@@ -19,9 +19,11 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-__all__ = ["Column", "Table", "explained", "finished", "where"]
+__all__ = ["Column", "Row", "Table", "explained", "finished", "where"]
 
-Rows: TypeAlias = Iterable[Mapping[str, Any]] | pd.DataFrame
+Row: TypeAlias = Mapping[str, Any]
+"""One finished trial, or one row of a table, by the keys of its columns; frames of pandas know no types."""
+Rows: TypeAlias = Iterable[Mapping[str, object]] | pd.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Column:
     head: str = ""
     unit: str = ""
     help: str = ""
-    of: Callable[[Any], Any] | None = None
+    of: Callable[[Any], object] | None = None
 
     @property
     def label(self) -> str:
@@ -58,7 +60,7 @@ class Table:
     caption: str
     columns: Sequence[Column]
     by: Sequence[str] = ()
-    rows: Callable[[pd.DataFrame], Any] | None = None
+    rows: Callable[[pd.DataFrame], Rows | Mapping[str, Rows]] | None = None
     unfinished: bool = False
     named: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
@@ -81,7 +83,7 @@ class Table:
         groups = trials.groupby(list(self.by), sort=False) if len(trials) else ()
         return [self._row(dict(zip(self.by, values, strict=True)), group) for values, group in groups]
 
-    def _row(self, known: Mapping[Any, Any], trials: Any) -> dict[str, Any]:
+    def _row(self, known: Row, trials: Row | pd.DataFrame) -> dict[str, object]:
         return {
             column.key: known.get(column.key) if column.of is None else column.of(trials) for column in self.columns
         }

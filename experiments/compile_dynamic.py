@@ -13,18 +13,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
 
 from experiments import datasets, reuse
 from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
-from experiments.figures import ENGINES as COLOURS
-from experiments.figures import lines
+from experiments.figures import BY_ENGINE
 from experiments.measurement import rotate
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
@@ -53,7 +54,7 @@ def grid(preset: str) -> list[Params]:
     ]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """`compile_ns` of each request that was taken, in order; `refused`: how many were not."""
     engine = _open(params["engine"], params["vocabulary"])
     engine.forget()
@@ -116,15 +117,13 @@ REQUESTS: Final = Table(
     by=("tools", "setting", "engine"),
 )
 TABLES: Final = (REQUESTS,)
-plot = lines(
-    REQUESTS,
-    "tools",
-    "later",
-    ("engine", "setting"),
-    lambda engine, setting: {"color": COLOURS[engine], "dash": "dash" if setting == "static" else "solid"},
-    xaxis={"title": "tools in a request"},
-    yaxis={"title": "compiling, ms", "type": "log"},
-)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
+    """Compile time of later requests, by number of tools."""
+    apart = {**BY_ENGINE, "line_dash": "setting", "line_dash_map": {"static": "dash", "dynamic": "solid"}}
+    titles = {"tools": "tools in a request", "later": "compiling, ms"}
+    return px.line(REQUESTS.cells(trials), x="tools", y="later", **apart, markers=True, log_y=True, labels=titles)
 
 
 def _means(trials: pd.DataFrame, engine: str, setting: str, size: int) -> dict[int, float]:

@@ -24,6 +24,7 @@ from typing import Any, Final
 from experiments import synthetic_schemas
 from experiments.demo_model import WEIGHTS_FOLDER
 from workbench.cli.doctor import data_folder
+from workbench.json_values import Json
 from workbench.peers.toolsets import Tool
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
@@ -85,11 +86,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that a model should have made: its tool's name, arguments (a JSON value), and what was asked, if known."""
+    """A call that a model should have made: its tool's name, and arguments."""
 
     name: str
-    arguments: Any
-    question: str | None = None
+    arguments: Json
 
 
 def default_schemas() -> list[str]:
@@ -189,7 +189,7 @@ def load_case(name: CaseName) -> Case:
     return Case(str(record.get("id", default_id)), _json(record["schema"]), _instances(pairs))
 
 
-def _instances(pairs: Sequence[tuple[Any, bool]]) -> tuple[Instance, ...]:
+def _instances(pairs: Sequence[tuple[Json, bool]]) -> tuple[Instance, ...]:
     # Python's separators, ", " and ": ", as MaskBench writes them.
     return tuple(Instance(_json(data), valid) for data, valid in pairs)
 
@@ -236,10 +236,7 @@ def _tools(folder: Path | None, seed: int) -> tuple[Tool, ...]:
 
 @cache
 def _calls(folder: Path | None, seed: int) -> tuple[Call, ...]:
-    return tuple(
-        Call(record["name"], record["arguments"], record.get("question"))
-        for record in _tool_records(CALLS_FILE, folder, seed)
-    )
+    return tuple(Call(record["name"], record["arguments"]) for record in _tool_records(CALLS_FILE, folder, seed))
 
 
 def _tool_records(file: Path, folder: Path | None, seed: int) -> Iterator[dict[str, Any]]:

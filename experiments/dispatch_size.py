@@ -15,24 +15,31 @@ beginnings of calls of real tools.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from string import ascii_lowercase, digits
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, slope, worst
 from experiments.columns import Column, Table, where
-from experiments.figures import BLUE, GREEN, RED, YELLOW
+from experiments.figures import LOG
 from experiments.trial import Params
 from experiments.walk import quiet
-from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
+from kernels_core import (
+    CompiledGrammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    Options,
+    TokenizerInfo,
+    allocate_token_bitmask,
+)
 
 __all__ = ["CLAIMS", "TABLES", "Node", "automaton", "grid", "plain_grammar", "plot", "tag_grammar", "trial"]
 
@@ -50,12 +57,8 @@ PAPER: Final = {
     100: (1000, 942, 1882, 6529),
 }
 """Table 2: total length of tags, states, edges, size of the EBNF, by number of tags."""
-# Of the figure: unit, its place in `PAPER`, and what is counted in it, with a colour.
-PANELS: Final[Sequence[tuple[str, int, Mapping[str, str]]]] = (
-    ("states", 1, {"ac_states": BLUE}),
-    ("edges", 2, {"ac_edges": GREEN}),
-    ("symbols of the grammar", 3, {"symbols": RED, "linked": YELLOW, "nodes": "#8a5fb0"}),
-)
+DRAWN: Final = {"ac_states", "paper_states", "ac_edges", "paper_edges", "symbols", "linked", "nodes", "paper_size"}
+"""Columns of the figure."""
 WHOLE: Final = Options(lazy_lowering=False, max_compile_ms=0, max_fill_ms=0)
 
 
@@ -91,7 +94,7 @@ def draw_tags(kind: str, count: int, seed: int) -> list[str]:
     return list(found)
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """Sizes of the automaton and of both grammars, what it takes to compile them and to make the first mask
     (nanoseconds), and how many of `texts` the two grammars disagree about."""
     tags = draw_tags(params["kind"], params["tags"], params["seed"])
@@ -105,7 +108,7 @@ def trial(params: Params) -> dict[str, Any]:
     }
     texts = _texts(tags, Random(f"texts {params['seed']}"))
     taken = {name: [_takes(one["compiled"], text) for text in texts] for name, one in made.items()}
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "length": sum(map(len, tags)),
         "ac_states": len(nodes),
         "ac_edges": sum(len(node.next) for node in nodes) + len(nodes) - 1,
@@ -120,7 +123,7 @@ def trial(params: Params) -> dict[str, Any]:
     for name, one in made.items():
         rules = one["compiled"].automaton().rules
         found |= {f"{name}_states": sum(len(rule.states) for rule in rules), f"{name}_rules": len(rules)}
-        found |= {f"{name}_{key}": one[key] for key in ("compile_ns", "first_mask_ns")}
+        found |= {f"{name}_compile_ns": one["compile_ns"], f"{name}_first_mask_ns": one["first_mask_ns"]}
     return found
 
 
@@ -189,7 +192,15 @@ def tag_grammar(tags: Sequence[str]) -> str:
     return f'root ::= TagDispatch({pairs})\ncontent ::= "{CONTENT}"'
 
 
-def _compiled(text: str, info: Any) -> dict[str, Any]:
+class Made(TypedDict):
+    """A grammar that was compiled, and nanoseconds for it and for its first mask."""
+
+    compiled: CompiledGrammar
+    compile_ns: int
+    first_mask_ns: int
+
+
+def _compiled(text: str, info: TokenizerInfo) -> Made:
     compiler = GrammarCompiler(info, options=WHOLE, cache_enabled=False)
     mask = allocate_token_bitmask(1, info.vocab_size)
     with quiet():
@@ -221,7 +232,7 @@ def _texts(tags: Sequence[str], random: Random) -> list[str]:
     return ["".join(piece() for _ in range(random.randint(1, 5))) for _ in range(TEXTS)]
 
 
-def _takes(compiled: Any, text: str) -> bool:
+def _takes(compiled: CompiledGrammar, text: str) -> bool:
     matcher = GrammarMatcher(compiled)
     return bool(matcher.accept_string(text)) and matcher.is_completed()
 
@@ -306,30 +317,12 @@ TABLES: Final = (
 
 
 def plot(trials: pd.DataFrame) -> go.Figure:
-    """Sizes by number of tags, with the paper's: states, edges, and the grammars, each on axes of its own."""
-    rows = SIZES_TABLE.cells(trials)
-    labels = {column.key: column.label for column in SIZES_TABLE.columns}
-    figure = make_subplots(rows=1, cols=len(PANELS), horizontal_spacing=0.09)
-    for at, (unit, place, columns) in enumerate(PANELS, start=1):
-        for key, colour in columns.items():
-            for kind, dash in (("random", "solid"), ("tools", "dash")):
-                some, line = where(rows, kind=kind), {"color": colour, "dash": dash}
-                named = f"{labels[key]}, {kind} tags"
-                figure.add_scatter(x=some["tags"], y=some[key], name=named, line=line, row=1, col=at)
-        figure.add_scatter(
-            x=list(PAPER),
-            y=[row[place] for row in PAPER.values()],
-            name=f"the paper: {unit}",
-            mode="markers",
-            marker={"symbol": "star", "size": 11, "color": next(iter(columns.values()))},
-            row=1,
-            col=at,
-        )
-        figure.update_yaxes(title=unit, type="log", dtick=1, row=1, col=at)
-    figure.update_xaxes(title="tags", type="log", tickvals=list(PAPER))
-    figure.update_layout(legend={"orientation": "h", "y": -0.25})
-    figure.update_layout(height=620)
-    return figure
+    """Sizes by number of tags, with the paper's, both axes logarithmic."""
+    labels = {column.key: column.label for column in SIZES_TABLE.columns if column.key in DRAWN}
+    rows = SIZES_TABLE.cells(trials).rename(columns=labels).melt(["kind", "tags"], list(labels.values()), "what")
+    titles = {"value": "states, edges, or symbols of the grammar"}
+    figure = px.line(rows.dropna(), x="tags", y="value", color="what", line_dash="kind", **LOG, labels=titles)
+    return figure.update_xaxes(tickvals=list(PAPER))
 
 
 def _growth(kind: str) -> Callable[[pd.DataFrame], Effect]:

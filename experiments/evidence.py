@@ -1,16 +1,18 @@
 """`docs/evidence.md`: one row for each table and figure of the papers and posts, what does not hold, what is not known.
 
-Everything on the page comes from the records; this module says only which number answers which question, and in one
+Everything on the page comes from the records; `evidence.toml` says which number answers which question, and in one
 sentence why it is not the same question where it is not.  Read on: `record.py`, `pages.py`.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isnan
+from pathlib import Path
 from typing import Final
 
 from experiments.bounds import bounds_of
@@ -22,14 +24,12 @@ from workbench.peers.catalogue import ENGINES
 __all__ = ["LACKING", "ROWS", "Cell", "Row", "evidence"]
 
 HEADS: Final = ("of", "question", "number (95 %)", "ours", "theirs", "n", "verdict", "the same question?")
-WHOLE, TAG, HARMONY = "masks whole folder", "Tools as one tag, BFCL, us", "Tools as one harmony, BFCL, us"
 LACKING: Final = "not in the table"
 NOT_RUN: Final = "⚪ not run"
 REDO: Final = (
     "Check the commit out, `make build`, install the peers (`pip install '.[peers]'`), and run the command; "
     "`python -m workbench study` runs all that is missing, `study --gpu` the GPU's part in eight minutes."
 )
-COMMON: Final = "The same schemas and tokens for all engines, us"
 HEADING: Final = f"""# The evidence on one page
 
 Made by `python -m workbench experiment pages` of what is recorded in `experiments/results/`; a test compares both.
@@ -109,241 +109,11 @@ class Row:
         return f"{self.of}: {self.question[0].lower()}{self.question[1:]}"
 
 
-def _tool_masks(caption: str) -> Cell:
-    return Cell(caption, "avg", "us (500 tools)", {"metric": "500 tools: mask"})
-
-
-WARM_128: Final = {"source": "schemas", "rows": "128", "pass": "warm"}
-DEVICE: Final = "no: steps on an H100 with given texts and random weights; not whole requests, nor SGLang"
-ROWS: Final = (
-    Row(
-        "headline",
-        "A cold request: compile, all masks and accepts of one text (JSON schemas both engines take)",
-        WHOLE,
-        "compile, all masks and accepts of a schema's first valid text, average, ours / best peer",
-        Cell(COMMON, "avg", "us", {"metric": "request"}),
-        "llguidance",
-    ),
-    Row(
-        "headline",
-        "The same, 99 % quantile",
-        WHOLE,
-        "compile, all masks and accepts of a schema's first valid text, 99 % quantile, ours / best peer",
-        Cell(COMMON, "p99", "us", {"metric": "request"}),
-        "llguidance",
-    ),
-    Row(
-        "headline",
-        "The request of 500 tools with one call",
-        "tools",
-        "compile 500 tools (BFCL) as a tag, all masks and accepts of one call, ours / best peer",
-    ),
-    Row(
-        "XGrammar-2, table 1",
-        "Do requests that choose their tools share grammars?",
-        "reuse",
-        "whole grammars known before, %",
-        differs="the same tools, drawn anew",
-    ),
-    Row(
-        "table 1",
-        "Do they share substructures?",
-        "reuse",
-        "distinct rules that an earlier request had, %",
-        differs="no: the paper does not define its substructures; ours are automata of rules",
-    ),
-    Row(
-        "figure 6",
-        "Compile 50 tools that are chosen anew",
-        "compile-dynamic",
-        "compile 50 tools, dynamic, ours with a cache of grammars / llguidance",
-        Cell("Compiling a request", "later ones, average, ms", "ms", {"tools": "50", "setting": "dynamic"}),
-        "llguidance",
-        "ours, grammars remembered",
-        differs="the paper's engine is not to be had; XGrammar 0.2.8 makes all masks ahead",
-    ),
-    Row(
-        "table 2",
-        "How large is dispatch as plain EBNF? (exponent, tags of tools)",
-        "dispatch-size",
-        "exponent of the EBNF's symbols in the automaton's states, tags of tools",
-    ),
-    Row(
-        "figure 7, Llama",
-        "A mask inside calls: the number over 5 to 500 tools, times at 500",
-        "tools",
-        "mask, average, of all sizes, tag, BFCL, ours / best peer",
-        _tool_masks(TAG),
-        "xgrammar",
-        differs="no: tools of BFCL, where the paper has CONFETTI",
-    ),
-    Row(
-        "figure 7, Harmony",
-        "A mask inside calls: the number over 5 to 500 tools, times at 500",
-        "tools",
-        "mask, average, of all sizes, harmony, BFCL, ours / best peer",
-        _tool_masks(HARMONY),
-        "xgrammar",
-        differs="no: tools of BFCL, where the paper has CONFETTI",
-    ),
-    Row(
-        "figure 8, Llama",
-        "Compile 500 tools",
-        "tools",
-        "compile 500 tools as a tag, ours / llguidance",
-        Cell(TAG, "avg", "us", {"metric": "500 tools: compile"}),
-        "llguidance",
-        differs="no: tools of BFCL, where the paper has CONFETTI",
-    ),
-    Row(
-        "figure 8, Harmony",
-        "Compile 500 tools",
-        "tools",
-        "compile 500 tools in Harmony's format, ours / llguidance",
-        Cell(HARMONY, "avg", "us", {"metric": "500 tools: compile"}),
-        "llguidance",
-        differs="no: tools of BFCL, where the paper has CONFETTI",
-    ),
-    Row(
-        "figure 9, a GPU",
-        "What known masks add to a step, worst of batch 1, 16, 128",
-        "gpu",
-        "added to a free step in the worst setting, masks known, %",
-        differs=DEVICE,
-    ),
-    Row(
-        "table 3, a GPU",
-        "The same of what the best peer adds, over batch 1, 16, 128, schemas and tools",
-        "gpu",
-        "added by ours / by the best peer, masks known, sums over the settings",
-        Cell("A step: the free one, and what masks add", "{}, % more", "% (schemas, batch 128)", WARM_128),
-        "xgrammar",
-        named="",
-        differs=DEVICE,
-    ),
-    Row(
-        "figure 9, a loop",
-        "A request from its coming to its last token",
-        "serving",
-        "a request at the largest batch, closed loop, ours / best peer",
-        differs="no: our own loop along given texts, a shape of hidden size 128",
-    ),
-    Row(
-        "table 3, a GPU, a loop",
-        "A request from its coming to its last token, closed loop, batch 128, 8B shape, H100",
-        "serving on a GPU",
-        "a request at the largest batch, closed loop, ours / best peer",
-        differs="no: our own loop along given texts, random weights",
-    ),
-    *(
-        Row(
-            f"table 4, 2 x 2 x 2, {name}",
-            f"A cold request without / with {mechanism}",
-            "factorial",
-            f"a cold request without / with {mechanism}, over the combinations of the others",
-            differs="no: whole requests over a stratified sample, where the paper has preprocessing and masks apart",
-        )
-        for name, mechanism in (
-            ("JIT", "just-in-time masks"),
-            ("cache", "cross-grammar cache"),
-            ("repetition", "repetition compression"),
-        )
-    ),
-    Row(
-        "table 4, JIT",
-        "Preprocessing alone, without / with just-in-time masks (the work moves into masks)",
-        "ablation",
-        "preprocessing, baseline / with JIT",
-        differs="no: few schemas, those that the baseline can compile; ours makes every mask of every state ahead",
-    ),
-    Row(
-        "table 4, cache",
-        "Masks, before / with the cross-grammar cache, as the second step",
-        "ablation",
-        "masks, step before / with the cross-grammar cache",
-        differs="no: few schemas; what it is worth in the whole engine: [leave-one-out](results/leave-one-out.md)",
-    ),
-    Row(
-        "table 4, repetition",
-        "Preprocessing, before / with repetition compression, on schemas with few bounds",
-        "ablation",
-        "preprocessing, step before / with repetition compression",
-        differs="no: the gain is that of few schemas with large bounds, which a small sample does not hold",
-    ),
-    Row(
-        "table 5",
-        "Right calls, schema in the prompt, with a grammar above without (1 % without, BFCL)",
-        "tax",
-        "right answers, both above schema, percentage points",
-        differs="no: SmolLM2 with 135 million parameters, greedy; the paper's are Llamas of 1 to 70 billion",
-    ),
-    Row(
-        "table 6",
-        "Masks that differ from the definitions",
-        "formal",
-        "masks of a grammar that differ",
-    ),
-    Row(
-        "figure 10",
-        "Compile time, Earley / pushdown, each with the mechanisms of its paper",
-        "parsers",
-        "Earley compiles faster than the pushdown automaton (each as published).",
-        differs="no: both are ours, on the schemas that both can compile ahead",
-    ),
-    Row(
-        "figure 10",
-        "The same with the same mechanisms on both sides: the parser alone",
-        "parsers",
-        "Earley compiles faster than the pushdown automaton (all that both can have).",
-        differs="no: both are ours; it says what the parser alone is worth",
-    ),
-    Row(
-        "figure 11",
-        "A mask, average, over JSON schemas",
-        WHOLE,
-        "mask, average, ours / best peer",
-        Cell(COMMON, "avg", "us", {"metric": "mask"}),
-        "llguidance",
-        differs="7,920 of JSONSchemaBench's 11,306 schemas, those of MaskBench; the peer that takes most",
-    ),
-    Row(
-        "figure 11",
-        "Schemas that compile within 1 ms",
-        WHOLE,
-        "share of schemas compiled within 1 ms",
-    ),
-    Row(
-        "post, figure 2",
-        "Compile 500 tools, ours / XGrammar",
-        "scale",
-        "compile 500 tools, ours / xgrammar",
-        Cell("Tools in one grammar, medians over the sets", "compile, ms", "ms", {"tools": "500"}),
-        "xgrammar",
-        differs="the post's tools are not told; BFCL's here",
-    ),
-    Row(
-        "XGrammar, figure 1",
-        "A mask of JSON schemas beside XGrammar",
-        "masks",
-        "mask, average, ours / best peer",
-        Cell(COMMON, "avg", "us", {"metric": "mask"}),
-        "llguidance",
-        differs="no: 200 schemas of MaskBench, one setting of XGrammar (strict_mode=False, not its default)",
-    ),
-    Row(
-        "XGrammar, figure 1",
-        "The request under the grammar of JSON (ECMA-404) and nine other languages",
-        "grammars",
-        "compile, all masks and accepts of a grammar's first text, average, ours / best peer",
-    ),
-    Row(
-        "XGrammar, figure 2",
-        "What a grammar does to a token's time in a serving loop, closed, batch 128, 8B shape, H100 (ours / free)",
-        "serving on a GPU",
-        "time per token at the largest batch, closed loop, ours / free",
-        differs="no: our own loop along given texts",
-    ),
+ROWS: Final = tuple(
+    Row(**{**known, "cell": Cell(**known["cell"]) if "cell" in known else None})
+    for known in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["row"]
 )
+"""Of the page, in its order."""
 
 
 def evidence(records: Mapping[str, Record]) -> str:

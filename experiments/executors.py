@@ -70,7 +70,7 @@ class DaskExecutor(Executor):
         """Calls that run at a time, now: workers come and go.  1 while there are none."""
         try:
             if self._client.status == "running":
-                return max(1, sum(self._client.nthreads().values()))
+                return max(1, int(sum(self._client.nthreads().values())))
         except OSError:
             pass
         raise BrokenExecutor("the Dask scheduler was lost")

@@ -64,7 +64,7 @@ def grid(preset: str, limit: int | None = None, *, repeats: int | None = None) -
     ]
 
 
-def sample(files: Sequence[str], each: int) -> list[list[Any]]:
+def sample(files: Sequence[str], each: int) -> list[tuple[str, int, float]]:
     """File, index and weight of `each` schemas with a large bound and of as many others, evenly spread."""
     strata: dict[bool, list[CaseName]] = {True: [], False: []}
     for name in find_cases(list(files), LOOKED_AT):
@@ -72,12 +72,12 @@ def sample(files: Sequence[str], each: int) -> list[list[Any]]:
         if any(one.valid for one in case.instances):
             bounds = [int(found) for found in BOUND.findall(case.schema)]
             strata[max(bounds, default=0) >= LARGE].append(name)
-    chosen: list[list[Any]] = []
+    chosen: list[tuple[str, int, float]] = []
     for names in strata.values():
         count = min(each, len(names))
         places = [round(float(at)) for at in np.linspace(0, len(names) - 1, count)]
         weight = len(names) / max(1, len(places))
-        chosen += [[names[at].file, names[at].index, weight] for at in places]
+        chosen += [(names[at].file, names[at].index, weight) for at in places]
     return chosen
 
 
@@ -89,16 +89,16 @@ def options_of(params: Params) -> dict[str, object]:
     return changes
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, list[int]]:
     """All schemas at one combination: `compile_ns`, `request_ns` and `refused` of each, in the order of `schemas`."""
     engine = Ours(datasets.open_tokenizer(params["vocabulary"]), Options.laboratory(**options_of(params)))
     engine.compile_ebnf('root ::= "warm up"').fill()
-    found: dict[str, list[Any]] = {"compile_ns": [], "request_ns": [], "refused": []}
+    found: dict[str, list[int]] = {"compile_ns": [], "request_ns": [], "refused": []}
     for file, index, _ in params["schemas"]:
         case = load_case(CaseName(file, index))
         texts = [(one.text, True) for one in case.instances if one.valid][:1]
         row = measure(engine, partial(engine.compile_schema, case.schema), texts, max_tokens=params["max_tokens"])
-        at = first_valid(row | {"cold": row.get("cold", [])}) if row["compiled"] else None
+        at = first_valid(row) if row["compiled"] else None
         whole = row["compiled"] and (at is not None or row["cold"][0]["cut"])
         found["compile_ns"].append(row["compile_ns"])
         found["request_ns"].append(request_ns(row, 0) if row["compiled"] else row["compile_ns"])

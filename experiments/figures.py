@@ -1,4 +1,4 @@
-"""What all figures have in common: one colour for each engine, bars and lines of a table, labels of logarithmic axes.
+"""What all figures have in common: one colour for each engine, labels of logarithmic axes, files.
 
 Their files are drawn by the same plotly in a headless Chromium.
 
@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from experiments.columns import Table
 from experiments.trial import NotRunError
 from workbench.cli.doctor import find_chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["BLUE", "ENGINES", "GREEN", "RED", "YELLOW", "Draw", "bars", "label_decades", "lines", "write_figures"]
+__all__ = ["BLUE", "BY_ENGINE", "ENGINES", "GREEN", "LOG", "RED", "YELLOW", "label_decades", "write_figures"]
 
 ENGINES: Final[Mapping[str, str]] = {
     "ours": "#2f6db5",
@@ -39,58 +37,12 @@ ENGINES: Final[Mapping[str, str]] = {
     "maskforge": "#7a5195",
 }
 """Colours of the engines that are compared, the same in every figure."""
+BY_ENGINE: Final[Mapping[str, object]] = {"color": "engine", "color_discrete_map": ENGINES}
+LOG: Final[Mapping[str, object]] = {"log_x": True, "log_y": True, "markers": True}
+"""Of `plotly.express`: a colour for each engine; both axes logarithmic."""
 BLUE, RED, GREEN, YELLOW = "#2f6db5", "#b5402f", "#2f8f5b", "#c79a00"
 SIZE: Final = (900, 520)
 FEWEST: Final = 1.5  # decades of an axis below which the places in between need labels, too
-
-Draw = Callable[[pd.DataFrame], go.Figure]
-"""Draws the figure of an experiment from its finished trials."""
-
-
-def bars(
-    table: Table,
-    across: Sequence[str],
-    colours: Mapping[str, str | None],
-    *,
-    x: str | None = None,
-    stacked: bool = False,
-    **y: Any,
-) -> Draw:
-    """A bar for each row and each column of `colours` (by key), over the columns `across`.
-
-    x: the title below.  y: of the axis, as plotly takes it.
-    """
-
-    def draw(trials: pd.DataFrame) -> go.Figure:
-        rows, figure = table.cells(trials), go.Figure()
-        heads = {column.key: column.head or column.key for column in table.columns}
-        named = [list(rows[key]) for key in across] if len(rows) else [[] for _ in across]
-        for key, colour in colours.items():
-            over = named if len(named) > 1 else named[0]
-            figure.add_bar(x=over, y=rows.get(key), name=heads.get(key, key), marker_color=colour)
-        figure.update_layout(barmode="stack" if stacked else "group")
-        figure.update_xaxes(title=x)
-        return figure.update_yaxes(**y)
-
-    return draw
-
-
-def lines(
-    table: Table, x: str, y: str, by: Sequence[str], style: Callable[..., Mapping[str, Any]], **axes: Mapping[str, Any]
-) -> Draw:
-    """A line for each group of rows that agree in `by`; style: how it is drawn, by the same values.
-
-    axes: `xaxis` and `yaxis`, as plotly takes them.
-    """
-
-    def draw(trials: pd.DataFrame) -> go.Figure:
-        rows, figure = table.cells(trials), go.Figure()
-        for values, group in rows.groupby(list(by), sort=False) if len(rows) else ():
-            name = ", ".join(map(str, values))
-            figure.add_scatter(x=group[x], y=group[y], name=name, mode="lines+markers", line=style(*values))
-        return figure.update_layout(**axes)
-
-    return draw
 
 
 def label_decades(figure: go.Figure) -> None:

@@ -17,16 +17,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, worst
 from experiments.columns import Column, Table, where
 from experiments.datasets import CaseName, load_case
-from experiments.figures import GREEN, RED, YELLOW, bars
+from experiments.figures import GREEN, RED, YELLOW
 from experiments.grammar_set import GRAMMARS
 from experiments.table6 import Definitions, Item
 from experiments.trial import NotRunError, Params
@@ -35,11 +37,11 @@ from kernels_core.errors import MaskscopeError
 
 __all__ = ["CLAIMS", "OPTIONS", "TABLES", "grid", "plot", "trial"]
 
-OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "engine": {},
     "plain": {"inline_limit": 0, "repetition": "compress", "lazy_lowering": False, "direct_limit": 0},
 }
-UNLIMITED: Final[Mapping[str, Any]] = {"max_compile_ms": 0, "max_fill_ms": 0}
+UNLIMITED: Final[Mapping[str, object]] = {"max_compile_ms": 0, "max_fill_ms": 0}
 MOST_STATES: Final = 20_000
 # By preset: schemas, places of each grammar, tokens of the vocabulary (None: all of them).
 EXTENT: Final[Mapping[str, tuple[int, int, int | None]]] = {
@@ -74,7 +76,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     return [{"options": options, **source, **shared} for source in sources for options in OPTIONS]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, int]:
     """Compare some places of the texts of one grammar.
 
     Returns how many `states` and `decisions` (a token at a state) were compared; tokens that brute force has as
@@ -213,14 +215,15 @@ COMPARED: Final = Table(
     named=_with_source,
 )
 TABLES: Final = (COMPARED,)
-plot = bars(
-    COMPARED,
-    ("options", "source"),
-    dict(zip(COUNTS, (GREEN, YELLOW, RED), strict=True)),
-    stacked=True,
-    title="tokens at a state, %",
-    range=[0, 100],
-)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
+    """Shares of the tokens at a state, by options and source."""
+    rows = COMPARED.cells(trials)
+    names = rows["options"] + ", " + rows["source"]
+    colours = dict(zip(COUNTS, (GREEN, YELLOW, RED), strict=True))
+    figure = px.bar(rows, x=names, y=list(COUNTS), color_discrete_map=colours, range_y=[0, 100])
+    return figure.update_yaxes(title="tokens at a state, %")
 
 
 def _never(column: str) -> Callable[[pd.DataFrame], Effect]:

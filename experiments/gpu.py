@@ -74,7 +74,7 @@ def grid(preset: str) -> list[Params]:
     return [trial | shared for trial in trials]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """Steps: `ns` by pass and loop, lists of nanoseconds, and bytes of each step.  Kernel: `ns` by kernel."""
     torch = need_torch(params["device"])
     with torch.inference_mode():

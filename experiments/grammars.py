@@ -10,18 +10,19 @@ An engine that does not know the language is not run there: glrmask reads Lark a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, share
+from experiments.claims import Claim, Effect, share
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
-from experiments.figures import ENGINES as COLOURS
+from experiments.figures import BY_ENGINE
 from experiments.grammar_set import ECMA_404, GRAMMARS, WrittenGrammar
-from experiments.measurement import VERDICTS, first_valid, measure, request_ns, rotate, samples, verdicts
+from experiments.measurement import VERDICTS, Measured, first_valid, measure, request_ns, rotate, samples, verdicts
 from experiments.pairs import request
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
@@ -46,7 +47,7 @@ def grid(
     ]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """One grammar in one engine with empty caches (`measurement.measure`)."""
     written = ALL[params["grammar"]]
     engine = open_engine(params["engine"], params["vocabulary"])
@@ -56,26 +57,22 @@ def trial(params: Params) -> dict[str, Any]:
     return {"language": written.language, **measured}
 
 
-def _request(trials: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    for row in trials.to_dict("records"):
-        at = first_valid(row) if row["compiled"] is True else None
-        told = {name: row[name] for name in ("grammar", "language", "engine")}
-        rows.append(told | {"request": None if at is None else request_ns(row, at) / MILLION})
-    return rows
+def _request(row: Measured) -> float | None:
+    at = first_valid(row) if row["compiled"] is True else None
+    return None if at is None else request_ns(row, at) / MILLION
 
 
-TABLES: Final = (
-    Table(
-        "A request under each grammar: compiling, all masks and accepts of its first text",
-        (
-            Column("grammar", help="what it describes"),
-            Column("language", help="that it is written in"),
-            ENGINE,
-            Column("request", "request", "ms", "blank where the engine refused the grammar or the text"),
-        ),
-        rows=_request,
+REQUESTS: Final = Table(
+    "A request under each grammar: compiling, all masks and accepts of its first text",
+    (
+        Column("grammar", help="what it describes"),
+        Column("language", help="that it is written in"),
+        ENGINE,
+        Column("request", "request", "ms", "blank where the engine refused the grammar or the text", _request),
     ),
+)
+TABLES: Final = (
+    REQUESTS,
     Table(
         "The same grammars and tokens for all engines, us",
         TIMES,
@@ -87,15 +84,11 @@ TABLES: Final = (
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """A request under each grammar, by engine, on a logarithmic axis."""
-    told = pd.DataFrame(_request(trials), columns=["grammar", "engine", "request"]).dropna()
-    figure = go.Figure()
-    for engine, rows in told.groupby("engine", sort=False):
-        figure.add_bar(x=rows["grammar"], y=rows["request"], name=str(engine), marker_color=COLOURS.get(str(engine)))
-    figure.update_yaxes(type="log", title="a request, cold, ms")
-    return figure
+    rows, titles = REQUESTS.cells(trials).dropna(), {"request": "a request, cold, ms"}
+    return px.bar(rows, x="grammar", y="request", **BY_ENGINE, barmode="group", log_y=True, labels=titles)
 
 
-def _took_all(trials: pd.DataFrame) -> Any:
+def _took_all(trials: pd.DataFrame) -> Effect:
     ours = where(trials, engine=OURS).to_dict("records")
     return share([row["compiled"] is True and all(one["accepted"] for one in row["cold"]) for row in ours], "grammars")
 

@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from workbench.json_values import JsonObject
 from workbench.peers.errors import NotRunError
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _wait_until_up(address: str, server: subprocess.Popen[bytes], log: Path) -> 
 
 def write_notebook(lab: Lab, name: str, *cells: str) -> str:
     """A notebook of code cells in the lab's folder; returns its name."""
-    made: list[dict[str, Any]] = [
+    made: list[JsonObject] = [
         {
             "cell_type": "code",
             "id": f"cell-{number}",

@@ -30,11 +30,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import FEWEST, Claim, Effect, worst
-from experiments.columns import Column, Table
+from experiments.columns import Column, Row, Table
 from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
 from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
@@ -92,7 +93,7 @@ class Input:
     texts: tuple[tuple[int, ...], ...]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """All inputs once with everything on, and once without the mechanism.
 
     Returns for each of `SIDES` and `WORKLOADS`, by input: `compile` (nanoseconds, None where it was refused), `mask`
@@ -260,7 +261,7 @@ def _statistic(metric: str, values: Times) -> float:
     return quantile(values, 0.999) if metric.endswith("p99.9") else float(values.mean())
 
 
-def _least_times(work: Sequence[Mapping[str, Any]]) -> dict[str, list[Times]]:
+def _least_times(work: Sequence[Row]) -> dict[str, list[Times]]:
     """Each call's least time in any repetition, in microseconds, input by input; empty where it was refused."""
     found: dict[str, list[Times]] = {"compile": [], "mask": [], "accept": [], "mask + accept": []}
     for at, first in enumerate(work[0]["compile"]):
@@ -337,7 +338,7 @@ def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> list[dict[str, Any]]:
     ends = {cell: effect.interval(level) for cell, effect in enough.get(NOTHING, {}).items()}
     # Where nothing was left out one side may seem slower than the other, or quicker.
     error = {cell: max(high, 1 / low) for cell, (low, high) in ends.items()}
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for name, found in enough.items():
         known = {cell: effect for cell, effect in found.items() if cell in error}
         if not known:
@@ -426,28 +427,14 @@ def _names() -> list[str]:
 def plot(trials: pd.DataFrame) -> go.Figure:
     """The greatest gain of each mechanism anywhere, greatest first, with its lines of code."""
     worth = WORTH_TABLE.cells(trials)
-    figure = go.Figure()
-    figure.add_scatter(
-        x=worth["gain"],
-        y=[f"{name} ({lines:,})" for name, lines in zip(worth["mechanism"], worth["lines"], strict=True)],
-        text=worth["there"],
-        hovertemplate="%{y}: %{x:.3g} times, %{text}<extra></extra>",
-        mode="markers",
-        marker={"size": 9, "color": ["#2f8f5b" if word == "yes" else "#8a94a3" for word in worth["worth"]]},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": worth["high"] - worth["gain"],
-            "arrayminus": worth["gain"] - worth["low"],
-            "thickness": 1,
-            "color": "#8a94a3",  # readable on light and dark pages; by itself it is black
-        },
-    )
-    figure.add_vline(x=WORTH, line_dash="dot")
+    worth["named"] = [f"{name} ({lines:,})" for name, lines in zip(worth["mechanism"], worth["lines"], strict=True)]
+    worth = worth.assign(above=worth["high"] - worth["gain"], below=worth["gain"] - worth["low"])
+    reach = {"error_x": "above", "error_x_minus": "below", "hover_name": "there"}
+    titles = {"gain": f"times slower without, anywhere (dotted: {WORTH})", "named": "mechanism (lines of code)"}
+    figure = px.scatter(worth, x="gain", y="named", color="worth", log_x=True, **reach, labels=titles)
     figure.update_layout(height=160 + 20 * len(worth))
-    figure.update_xaxes(type="log", title=f"times slower without, at most, anywhere (dotted: {WORTH})")
-    figure.update_yaxes(title="mechanism (lines of code)", tickmode="linear", automargin=True)
-    return figure
+    figure.add_vline(x=WORTH, line_dash="dot")
+    return figure.update_yaxes(tickmode="linear", automargin=True)
 
 
 def _least(of: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], Effect | None]:

@@ -186,7 +186,7 @@ class Ledger:
         """One row a trial: its parameters, its metrics, then `status`, `error`, `seconds`, `started`, `load`, `git`,
         `machine` (digest).  In the order of recording, or of `hashes`, which must all be recorded."""
         query = "SELECT params_hash, params, metrics, " + ", ".join(ROW_COLUMNS) + " FROM trial WHERE sweep = ?"
-        rows: dict[str, dict[str, Any]] = {}
+        rows: dict[str, dict[str, object]] = {}
         for key, params, metrics, *rest in self._db.execute(query + " ORDER BY id", (sweep,)):
             values = json.loads(params) | (json.loads(metrics) if metrics else {})
             rows[key] = values | dict(zip(ROW_COLUMNS, rest, strict=True))
@@ -213,8 +213,9 @@ class Ledger:
         if found.empty:
             raise LedgerError(f"{self.path} holds no trials of {sweep!r}")
         for name in found.columns:
-            if _needs_json(found[name]):
-                found[name] = found[name].map(lambda value: None if _is_absent(value) else json.dumps(value))
+            column = found[name]
+            if column.dtype == object and not column.dropna().map(lambda value: isinstance(value, str)).all():
+                found[name] = column.map(json.dumps, na_action="ignore")
         if path.suffix == ".csv":
             found.to_csv(path, index=False)
         elif path.suffix == ".parquet":
@@ -227,18 +228,6 @@ class Ledger:
         else:
             raise LedgerError(f"cannot export to {path.name}: the name must end in .csv or .parquet")
         return path
-
-
-def _is_absent(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
-
-
-def _needs_json(column: pd.Series[Any]) -> bool:
-    """Whether the cells are nested, or of kinds that no column of a table file takes side by side."""
-    if column.dtype != object:
-        return False
-    kinds = {type(value) for value in column if not _is_absent(value)}
-    return not kinds.isdisjoint({list, dict}) or len({float if kind is int else kind for kind in kinds}) > 1
 
 
 def _check_keys(value: object, where: str) -> None:

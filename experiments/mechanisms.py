@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import kernels_core
 from kernels_core.laboratory import NAMES, without
@@ -33,7 +33,7 @@ class Mechanism:
 
     name: str
     parts: tuple[str, ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     def left_out(self) -> AbstractContextManager[None]:
         """Leaves it out of this process, as far as the laboratory does that."""

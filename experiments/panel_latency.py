@@ -16,9 +16,10 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, worst
@@ -27,6 +28,7 @@ from experiments.lab import open_notebook, run_all, serving, write_notebook
 from experiments.synthetic_schemas import NOUNS, VERBS, make_wide
 from experiments.trial import NotRunError, Params
 from workbench.cli.doctor import find_chromium
+from workbench.json_values import JsonObject
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -68,23 +70,23 @@ WATCH: Final = """() => {
 }""".replace("LIMIT", str(LIMIT_MS))
 
 
-def _tiny() -> tuple[Any, str]:
+def _tiny() -> tuple[str | JsonObject, str]:
     return 'root ::= "[" (word ("," word)*)? "]"\nword ::= [a-z]+\n', "[" + ",".join(NOUNS[:30]) + "]"
 
 
-def _calls() -> tuple[Any, str]:
+def _calls() -> tuple[str | JsonObject, str]:
     from workbench.explorer import EXAMPLE_GRAMMAR
 
     return EXAMPLE_GRAMMAR, "call add(" + ", ".join(f'{n}, "{noun}"' for n, noun in enumerate(NOUNS[:16])) + ")"
 
 
-def _ambiguous() -> tuple[Any, str]:
+def _ambiguous() -> tuple[str | JsonObject, str]:
     grammar = 'root ::= e\ne ::= e "+" e | e "*" e | "(" e ")" | [0-9]+\n'
     return grammar, "+".join(f"({n}*{n + 7}+{n * n})" for n in range(12))
 
 
-def _tags() -> tuple[Any, str]:
-    tags = [
+def _tags() -> tuple[str | JsonObject, str]:
+    tags: list[JsonObject] = [
         {
             "type": "tag",
             "begin": f"<tool={name}>",
@@ -101,25 +103,28 @@ def _tags() -> tuple[Any, str]:
         }
         for name in ("get_weather", "get_forecast")
     ]
-    tag = {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<tool="], "tags": tags}}
+    tag: JsonObject = {
+        "type": "structural_tag",
+        "format": {"type": "triggered_tags", "triggers": ["<tool="], "tags": tags},
+    }
     text = (
         'Let me look. <tool=get_weather>{"city": "Lund", "days": 3}</tool> And then <tool=get_forecast>{"city": "Oslo"}'
     )
     return tag, text
 
 
-def _schema() -> tuple[Any, str]:
+def _schema() -> tuple[str | JsonObject, str]:
     made = make_wide(0, 40)
     return made.schema, json.dumps(made.instances[0][0])
 
 
-def _states() -> tuple[Any, str]:
+def _states() -> tuple[str | JsonObject, str]:
     phrases = [f"{verb} the {noun} " for verb in VERBS for noun in NOUNS][: STATES // 8]
     choice = " | ".join(f'"{phrase}"' for phrase in phrases)
     return f"root ::= phrase+\nphrase ::= {choice}\n", "".join(phrases[::7])
 
 
-CASES: Final[Mapping[str, Callable[[], tuple[Any, str]]]] = {
+CASES: Final[Mapping[str, Callable[[], tuple[str | JsonObject, str]]]] = {
     "tiny EBNF": _tiny,
     "two synchronised explorers, call grammar": _calls,
     "ambiguous, left-recursive": _ambiguous,
@@ -138,7 +143,7 @@ def grid(preset: str) -> list[Params]:
     return [{"case": name, "run": run, **shared} for run in range(RUNS[preset]) for name in names]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """`forward_ms` and `back_ms`: milliseconds of each step; `open_ms`: of `explore`; `panels`: those in sight."""
     chromium = find_chromium()
     if chromium is None:
@@ -240,13 +245,9 @@ TABLES: Final = (
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Each case's steps as boxes, in milliseconds."""
-    rows = _steps(trials)
-    figure = go.Figure()
-    for step, part in rows.groupby("step", sort=False):
-        figure.add_trace(go.Box(x=part["case"], y=part["ms"], name=f"{step} (n = {len(part)})", boxpoints="outliers"))
+    figure = px.box(_steps(trials), x="case", y="ms", color="step", labels={"ms": "ms from key to paint"})
     figure.add_hline(y=LIMITS["p50"], line_dash="dot", annotation_text="60 ms")
-    figure.update_layout(boxmode="group", yaxis_title="ms from key to paint", yaxis_rangemode="tozero")
-    return figure
+    return figure.update_yaxes(rangemode="tozero")
 
 
 def _of_cases(trials: pd.DataFrame, key: str) -> Effect:

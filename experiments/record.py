@@ -18,6 +18,7 @@ from typing import Any, Final
 import pandas as pd
 
 from experiments.claims import Claim, ClaimVerdict, decide
+from experiments.columns import Row
 
 __all__ = ["RESULTS_FOLDER", "Record", "ShownTable", "load_records"]
 
@@ -142,7 +143,7 @@ def _written(one: ClaimVerdict) -> dict[str, Any]:
     return said | ({**numbers, "units": one.units, "unit": one.unit} if one.units else {})
 
 
-def _read(known: Mapping[str, Any]) -> ClaimVerdict:
+def _read(known: Row) -> ClaimVerdict:
     size, low, high = (nan if known.get(name) is None else float(known[name]) for name in NUMBERS)
     about = {name: value for name, value in known.items() if name not in (*NUMBERS, "units", "unit")}
     claim = Claim(effect=_unknown, **about)

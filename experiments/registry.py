@@ -8,7 +8,7 @@ An experiment is a module that declares
   where a model writes, `model` is what `load_model` takes, None for the experiment's own;
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
 - `TABLES: Sequence[Table]`: the result, column by column (`columns.py`), the paper's table first;
-- `plot(trials) -> plotly.graph_objects.Figure`, often made by `figures.bars` or `figures.lines`;
+- `plot(trials) -> plotly.graph_objects.Figure`, often one call of `plotly.express`;
 - `CLAIMS: Sequence[Claim]`: what is claimed, as numbers with bounds (`claims.py`).
 
 Tables, legends, the results page, the report and the verdicts are made of these.  Figures and claims see the trials
@@ -21,18 +21,18 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from experiments.claims import Claim
 from experiments.columns import Table, finished
-from experiments.trial import Params
+from experiments.trial import Metrics, Params
 
 __all__ = [
     "CATALOGUE",
@@ -53,14 +53,17 @@ CATALOGUE: Final = (
 """The module of each has its name, with underscores."""
 
 
+Option: TypeAlias = bool | int | float | str | tuple[str, ...] | None
+
+
 class ExperimentModule(Protocol):
     """What a module must have to be an experiment."""
 
     TABLES: Sequence[Table]
     CLAIMS: Sequence[Claim]
 
-    def grid(self, preset: str, **options: Any) -> Sequence[Params]: ...
-    def trial(self, params: Params) -> Mapping[str, Any]: ...
+    def grid(self, preset: str, **options: Option) -> Sequence[Params]: ...
+    def trial(self, params: Params) -> Metrics: ...
     def plot(self, trials: pd.DataFrame) -> go.Figure: ...
 
 
@@ -74,13 +77,13 @@ class Experiment:
     source: str
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Option]:
         """What `grid` takes beside a preset, with defaults."""
         return {one.name: one.default for one in list(inspect.signature(self.module.grid).parameters.values())[1:]}
 
     def grid(self, preset: str, options: Sequence[str] = ()) -> Sequence[Params]:
         """The trials; options: as `name=value`, a list with commas.  `ValueError` names the known ones."""
-        chosen: dict[str, Any] = {}
+        chosen: dict[str, Option] = {}
         for option in options:
             name, _, text = option.partition("=")
             if name not in self.options:
@@ -150,7 +153,7 @@ def without_folders(option: str) -> str:
     return f"{name}{equals}{','.join(parts)}"
 
 
-def _read_option(text: str, default: Any, kind: str) -> Any:
+def _read_option(text: str, default: Option, kind: str) -> Option:
     """A value of the kind that the default is, or, where that is None, the annotation `kind`."""
     if isinstance(default, bool):
         if text not in ("true", "false"):

@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 from rich import box
@@ -22,6 +22,7 @@ from experiments.claims import ClaimVerdict, Word
 from experiments.columns import Column, explained
 from experiments.ledger import Ledger
 from experiments.record import ShownTable
+from workbench.json_values import JsonObject
 from workbench.peers.catalogue import ENGINES, settings_of
 
 __all__ = [
@@ -129,9 +130,9 @@ def show(value: object) -> str:
     return f"{number:.{digits}f}"
 
 
-def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def rows_of(frame: pd.DataFrame) -> list[JsonObject]:
     """Rows as JSON has them."""
-    found: list[dict[str, Any]] = json.loads(frame.to_json(orient="records"))
+    found: list[JsonObject] = json.loads(frame.to_json(orient="records"))
     return found
 
 

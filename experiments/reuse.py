@@ -18,20 +18,19 @@ perfect, where the state's lookahead is known as well; partial, where uncertain 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean
 from experiments.columns import Column, Table, where
-from experiments.figures import BLUE, GREEN, RED, YELLOW
 from experiments.trial import Params
-from experiments.walk import quiet, walk
+from experiments.walk import walk
 from kernels_core import Grammar, Options
 from kernels_core.automata.identity import Identities
 from kernels_core.automata.lazy_dfa import LazyTables
@@ -68,27 +67,22 @@ def grid(preset: str) -> list[Params]:
     ]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """All requests of a setting.
 
-    Returns for each of `KINDS` and `WAYS` the counts `reused` and `of`; `compile_ns` of each request; how often the
-    cross-grammar pool had the token sets that one call of each request needed (`pool_found` of `pool_asked`); and the
-    hits of a cache that is filled ahead of time (`perfect`, `partial`, `missed`, in the demo model's vocabulary, which
-    they do not depend on).
+    Returns for each of `KINDS` and `WAYS` the counts `reused` and `of`; how often the cross-grammar pool had the token
+    sets that one call of each request needed (`pool_found` of `pool_asked`); and the hits of a cache that is filled
+    ahead of time (`perfect`, `partial`, `missed`, in the demo model's vocabulary, which they do not depend on).
     """
     engine = Ours(datasets.open_tokenizer(params["vocabulary"]))
     calls = {call.name: call for call in datasets.load_calls(params["seed"])}
     counted = {kind: Reuse() for kind in KINDS}
-    compile_ns: list[int] = []
     ahead = Ours(datasets.open_tokenizer(datasets.DEMO), AHEAD)
     hits = dict.fromkeys(("perfect", "partial", "missed"), 0)
     for tools in requests_of(params):
         read = tag_grammar if params["form"] == "tag" else schema_grammar
         text = tools.as_tag() if params["form"] == "tag" else tools.as_schema()
-        with quiet():
-            start = time.perf_counter_ns()
-            constraint = engine.compile(grammar := read(text))
-            compile_ns.append(time.perf_counter_ns() - start)
+        constraint = engine.compile(grammar := read(text))
         rules, states = structures(grammar, engine.options or Options())
         found: dict[str, Sequence[Grammar | bytes]] = {"grammars": [grammar], "rules": rules, "states": states}
         for kind in KINDS:
@@ -108,7 +102,6 @@ def trial(params: Params) -> dict[str, Any]:
         "reused": {kind: one.reused for kind, one in counted.items()},
         "of": {kind: one.of for kind, one in counted.items()},
         **hits,
-        "compile_ns": compile_ns,
         "pool_found": int(pool.hits),
         "pool_asked": int(pool.hits + pool.misses),
     }
@@ -192,16 +185,11 @@ def _hits(kind: str) -> Callable[[pd.DataFrame], float]:
     return lambda rows: 100 * rows[kind].sum() / sum(rows[one].sum() for one in ("perfect", "partial", "missed"))
 
 
-def _compiling(setting: str) -> Callable[[pd.DataFrame], float]:
-    return lambda rows: where(rows, setting=setting)["compile_ns"].explode().astype(float).mean() / 1e6
-
-
 KEYS: Final = (
     Column("form", help="tag: calls in free text; schema: exactly one call as JSON"),
     Column("tools", help="how many a request has"),
     Column("setting", help="static: the same tools in every request; dynamic: drawn anew"),
 )
-BY: Final = tuple(column.key for column in KEYS)
 KNOWN: Final = "share that was known before, by this definition"
 TABLES: Final = (
     Table(
@@ -213,7 +201,7 @@ TABLES: Final = (
             *(Column(f"of {way}", f"states, {way}", "%", KNOWN, _rated("states", way)) for way in WAYS[:2]),
             Column("paper", "paper", "%", "the paper's rate of reused substructures", _paper),
         ),
-        by=BY,
+        by=("form", "tools", "setting"),
     ),
     Table(
         "Token sets in the cache: ahead of time as in the paper, and in use",
@@ -231,44 +219,21 @@ TABLES: Final = (
                 lambda rows: 100 * rows["pool_found"].sum() / rows["pool_asked"].sum(),
             ),
         ),
-        by=BY,
-    ),
-    Table(
-        "Compiling a request, average",
-        (
-            *KEYS[:2],
-            *(Column(one, one, "ms", "compiling one request of this setting", _compiling(one)) for one in SETTINGS),
-        ),
-        by=BY[:2],
+        by=("form", "tools", "setting"),
     ),
 )
 
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Rules seen before in dynamic requests, by number of tools and definition, with the paper's rate."""
-    figure = go.Figure()
-    done = where(trials, setting="dynamic")
-    for way, colour in zip(WAYS, (BLUE, RED, "#8a5fb0", GREEN), strict=True):
-        for form, group in done.groupby("form", sort=False):
-            sizes = list(dict.fromkeys(group["tools"]))
-            figure.add_scatter(
-                x=sizes,
-                y=[_rate(group[group["tools"] == size], "rules", way) for size in sizes],
-                name=f"{way}, {form}",
-                mode="lines+markers",
-                line={"color": colour, "dash": "solid" if form == "tag" else "dash"},
-                marker={"symbol": "circle" if form == "tag" else "x", "size": 9},
-            )
-    figure.add_scatter(
-        x=list(PAPER),
-        y=[dynamic for _, dynamic in PAPER.values()],
-        name="the paper",
-        mode="markers",
-        marker={"symbol": "star", "size": 13, "color": YELLOW},
-    )
-    figure.update_xaxes(title="tools in a request")
-    figure.update_yaxes(title="rules seen before, %", range=[0, 100])
-    return figure
+    groups = where(trials, setting="dynamic").groupby(["tools", "form"], sort=False)
+    rows = [(*key, way, _rate(group, "rules", way)) for way in WAYS for key, group in groups]
+    told = pd.DataFrame(rows, columns=["tools", "form", "way", "rate"])
+    titles = {"tools": "tools in a request", "rate": "rules seen before, %"}
+    figure = px.line(told, x="tools", y="rate", color="way", line_dash="form", markers=True, labels=titles)
+    figure.update_yaxes(range=[0, 100])
+    paper = [dynamic for _, dynamic in PAPER.values()]
+    return figure.add_scatter(x=list(PAPER), y=paper, name="the paper", mode="markers", marker_symbol="star")
 
 
 def _reused(kind: str, way: str) -> Callable[[pd.DataFrame], Effect]:

@@ -15,24 +15,26 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import CONTENT, Claim, Effect, different, mean, slope
 from experiments.columns import Column, Table
 from experiments.engines import open_engine
-from experiments.figures import ENGINES as COLOURS
-from experiments.figures import lines
+from experiments.figures import BY_ENGINE, LOG
 from experiments.machine import resident_bytes
 from experiments.measurement import measure, rotate
 from experiments.pairs import over
 from experiments.synthetic_schemas import make_tool
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
+from workbench.peers.base import Constraint
 from workbench.peers.ours import OurConstraint
 from workbench.peers.toolsets import Tool, ToolSet
 
@@ -86,7 +88,7 @@ def draw(size: int, which: int, seed: int, *, made: bool = False) -> tuple[ToolS
     return ToolSet(tuple(chosen)), random.sample(calls, min(CALLS, len(calls)))
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """One set in one engine (`measurement.measure`); `grown_bytes` of the process, and of ours `held_bytes`; of the
     set, `from_generator` how many tools come from the generator, and `characters` of its text."""
     tools, calls = draw(params["tools"], params["set"], params["seed"], made=params.get("made", False))
@@ -95,18 +97,18 @@ def trial(params: Params) -> dict[str, Any]:
     request = engine.tools_request(tools)
     texts = [(f"I will look this up.\n{tools.call(call.name, call.arguments)}", True) for call in calls]
     before = resident_bytes()
-    made: list[Any] = []
+    made: list[Constraint] = []
 
-    def compile_input() -> Any:
+    def compile_input() -> Constraint:
         made.append(engine.compile_tools(request))
         return made[0]
 
     found = measure(engine, compile_input, texts)
     held = made[0].compiled.memory_size_bytes if made and isinstance(made[0], OurConstraint) else None
     drawn = {tool.name for tool in datasets.load_tools(params["seed"])}
-    about: dict[str, Any] = {"from_generator": sum(tool.name not in drawn for tool in tools.tools)}
+    about: dict[str, object] = {"from_generator": sum(tool.name not in drawn for tool in tools.tools)}
     about |= {"characters": len(tools.as_tag()), CONTENT: datasets.digest(tools.tools), "overlap": _overlap(params)}
-    return found | about | {"grown_bytes": resident_bytes() - before, "held_bytes": held}
+    return {**found, **about} | {"grown_bytes": resident_bytes() - before, "held_bytes": held}
 
 
 def _overlap(params: Params) -> float | None:
@@ -182,15 +184,13 @@ TOOLS: Final = Table(
     named=_named,
 )
 TABLES: Final = (TOOLS,)
-plot = lines(
-    TOOLS,
-    "tools",
-    "compile",
-    ("engine",),
-    lambda engine: {"color": COLOURS[engine]},
-    xaxis={"type": "log", "title": "tools", "tickvals": list(SIZES)},
-    yaxis={"type": "log", "title": "compiling, ms"},
-)
+
+
+def plot(trials: pd.DataFrame) -> go.Figure:
+    """Compile time by number of tools, both axes logarithmic."""
+    titles = {"compile": "compiling, ms"}
+    figure = px.line(TOOLS.cells(trials), x="tools", y="compile", **BY_ENGINE, **LOG, labels=titles)
+    return figure.update_xaxes(tickvals=list(SIZES))
 
 
 def _exponent(*, made: bool) -> Callable[[pd.DataFrame], Effect]:

@@ -10,16 +10,17 @@ cores.  Memory is the server's, by requests answered; its slope is that of the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, mean, worst
-from experiments.clients import ask_all, make_requests, serving
-from experiments.columns import Column, Table
+from experiments.clients import Asked, Outcome, Server, ask_all, make_requests, serving
+from experiments.columns import Column, Row, Table
 from experiments.trial import Params
 
 __all__ = ["CLAIMS", "TABLES", "grid", "plot", "trial"]
@@ -39,7 +40,7 @@ def grid(preset: str) -> list[Params]:
     return [{**shared, "seed": seed} for seed in range(runs)]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """`outcomes`: a row for each request (`COLUMNS`).  `memory`: requests answered and bytes.  `all_seconds` of all
     of them; `left_over`: requests that the server still counts when all clients are done."""
     requests = make_requests(params["requests"], params["distinct"], params["seed"])
@@ -54,7 +55,7 @@ def trial(params: Params) -> dict[str, Any]:
     }
 
 
-async def _timed(server: Any, requests: Any, clients: int) -> tuple[list[Any], float, int]:
+async def _timed(server: Server, requests: Sequence[Asked], clients: int) -> tuple[list[Outcome], float, int]:
     import httpx
 
     loop = asyncio.get_running_loop()
@@ -148,7 +149,7 @@ TABLES: Final = (
 )
 
 
-def _tokens(trial: Mapping[str, Any]) -> int:
+def _tokens(trial: Row) -> int:
     return sum(row[COLUMNS.index("tokens")] for row in trial["outcomes"])
 
 
@@ -158,15 +159,9 @@ def _last(memory: list[list[int]]) -> float:
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """How many requests had their first token after how long."""
-    found = _requests(trials)
-    figure = go.Figure()
-    for kind, group in found.groupby("kind", sort=False):
-        values = np.sort(group["first_ms"].dropna().astype(float))
-        if len(values):
-            figure.add_scatter(x=values, y=np.arange(1, len(values) + 1) / len(values), name=str(kind), mode="lines")
-    figure.update_xaxes(type="log", title="to the first token, ms")
-    figure.update_yaxes(title="share of requests", range=[0, 1])
-    return figure
+    found = _requests(trials).dropna(subset="first_ms").astype({"first_ms": float})
+    figure = px.ecdf(found, x="first_ms", color="kind", log_x=True, labels={"first_ms": "to the first token, ms"})
+    return figure.update_yaxes(title="share of requests", range=[0, 1])
 
 
 def _quantile(key: str, share: float) -> Callable[[pd.DataFrame], Effect]:

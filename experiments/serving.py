@@ -20,25 +20,32 @@ from __future__ import annotations
 import gc
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import cycle, islice, product
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, ratio
-from experiments.columns import Column, Table, finished
+from experiments.columns import Column, Row, Table, where
 from experiments.engines import WARM_UP, open_engine
-from experiments.figures import ENGINES as COLOURS
+from experiments.figures import BY_ENGINE
 from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, need_torch, replay_cases
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
+
+if TYPE_CHECKING:
+    import torch
+
+    from kernels_core.mask_rows import MaskRows
+    from workbench.generation import Row as EngineRow
 
 __all__ = ["CLAIMS", "TABLES", "Request", "arrivals_of", "grid", "plot", "trial"]
 
@@ -54,7 +61,6 @@ LEAST: Final = {"smoke": 4, "quick": 12, "full": 24}  # requests
 PROMPT: Final = {"smoke": 5, "quick": 64, "full": 256}  # tokens
 THREADS: Final = 2  # that compile
 READY_S: Final = 0.0001  # for which a step waits for a grammar
-READING: Final[Mapping[str, Any]] = {"prefix_bytes": 0, "prompts_together": True}
 SOON_S: Final = 1.0
 SMOOTH: Final = 1.5
 GPU_MODEL: Final = "random:llama-3.1-8b"
@@ -66,7 +72,7 @@ def grid(preset: str, *, device: str = "cpu", model: str = "", sources: Sequence
     model: "tiny" (hidden size 128, the default on a CPU) or a random shape ("random:llama-3.1-8b", on a GPU).
     """
     small, there = preset == "smoke", device != "cpu"
-    shared: dict[str, Any] = {
+    shared: dict[str, object] = {
         "device": device,
         "model": model or (GPU_MODEL if there and not small else "tiny"),
         "vocabulary": "demo" if small else "tekken",
@@ -87,7 +93,7 @@ def grid(preset: str, *, device: str = "cpu", model: str = "", sources: Sequence
     ]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """One batch, source and way to arrive in all engines: of each, seconds by request (`Request.told`), and in all."""
     torch = need_torch(params["device"])
     if params["device"] == "cpu":
@@ -189,7 +195,7 @@ def _loop(params: Params) -> Any:
     return _KEPT[key]
 
 
-_KEPT: dict[tuple[Any, ...], Any] = {}
+_KEPT: dict[tuple[object, ...], Any] = {}
 
 
 def _make_loop(params: Params) -> Any:
@@ -208,8 +214,15 @@ def _make_loop(params: Params) -> Any:
     class Loop(Engine):
         def __init__(self) -> None:
             length = params["prompt"] + params["steps"] + 8
-            super().__init__(model_of(params, info), info, rows=params["rows"], max_length=length, **READING)
-            self.written: dict[Any, Request] = {}
+            super().__init__(
+                model_of(params, info),
+                info,
+                rows=params["rows"],
+                max_length=length,
+                prefix_bytes=0,
+                prompts_together=True,
+            )
+            self.written: dict[EngineRow, Request] = {}
             self.engine: Any = None
             self.began = 0.0
             words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
@@ -273,7 +286,7 @@ def _make_loop(params: Params) -> Any:
             row = self.admit(request.prompt, matcher, sampling=Sampling(), seed=0, max_tokens=len(request.tokens))
             self.written[row] = request
 
-        def choose(self, rows: list[Any], states: Any, masks: Any) -> list[int]:
+        def choose(self, rows: list[EngineRow], states: torch.Tensor, masks: MaskRows) -> list[int]:
             served = [self.written[row] for row in rows]
             if self.name in PEERS:
                 logits = self._slots.logits(states)
@@ -298,16 +311,16 @@ def _make_loop(params: Params) -> Any:
 # -- the result -------------------------------------------------------------------------------------------------------
 
 
-def _first(one: Mapping[str, Any]) -> float:
+def _first(one: Row) -> float:
     return float(one["tokens"][0])
 
 
-def _token(one: Mapping[str, Any]) -> float:
+def _token(one: Row) -> float:
     """Seconds for a token behind the first."""
     return float(one["tokens"][-1] - one["tokens"][0]) / max(1, len(one["tokens"]) - 1)
 
 
-def _gaps(requests: Sequence[Mapping[str, Any]]) -> list[float]:
+def _gaps(requests: Sequence[Row]) -> list[float]:
     return [float(gap) for one in requests for gap in np.diff(one["tokens"])]
 
 
@@ -336,7 +349,7 @@ def _rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _arrivals(row: Mapping[Any, Any]) -> str:
+def _arrivals(row: Row) -> str:
     return f"Poisson, {row['offered']:.0%}" if row["offered"] else CLOSED
 
 
@@ -362,22 +375,15 @@ TABLES: Final = (SERVED,)
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Tokens a second in the closed loop, by batch and engine."""
-    figure = go.Figure()
-    told = pd.DataFrame(_rows(finished(trials)))
-    told = told[told["arrivals"] == CLOSED] if len(told) else told
-    for engine, rows in told.groupby("engine", sort=False) if len(told) else ():
-        names = [f"{row['source']}, {row['rows']} rows" for row in rows.to_dict("records")]
-        figure.add_bar(x=names, y=rows["throughput"], name=str(engine), marker_color=COLOURS.get(str(engine)))
-    figure.update_yaxes(title="tokens a second, closed loop")
-    return figure
+    told = where(SERVED.cells(trials), arrivals=CLOSED)
+    names, titles = told["source"] + ", " + told["rows"].astype(str) + " rows", {"throughput": "tokens a second"}
+    return px.bar(told, x=names, y="throughput", **BY_ENGINE, barmode="group", labels=titles)
 
 
 Pairs = tuple[list[float], list[float]]
 
 
-def _pairs(
-    trials: pd.DataFrame, of: Callable[[Mapping[str, Any]], float], *, closed: bool, peers: bool
-) -> Pairs | None:
+def _pairs(trials: pd.DataFrame, of: Callable[[Row], float], *, closed: bool, peers: bool) -> Pairs | None:
     """Of the largest batch: ours, and the free engine's or (peers) the best peer's, request by request."""
     done = trials[(trials["offered"] == 0) == closed]
     done = done[done["rows"] == done["rows"].max()] if len(done) else done
@@ -394,7 +400,7 @@ def _pairs(
 
 
 def _over(
-    of: Callable[[Mapping[str, Any]], float], *, closed: bool = True, peers: bool = False
+    of: Callable[[Row], float], *, closed: bool = True, peers: bool = False
 ) -> Callable[[pd.DataFrame], Effect | None]:
     def effect(trials: pd.DataFrame) -> Effect | None:
         found = _pairs(trials, of, closed=closed, peers=peers)
@@ -403,7 +409,7 @@ def _over(
     return effect
 
 
-def _whole(one: Mapping[str, Any]) -> float:
+def _whole(one: Row) -> float:
     return float(one["tokens"][-1])
 
 

@@ -15,16 +15,17 @@ Read on: `masks.py` (who measures), `measurement.py` (what a trial holds).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from experiments.columns import Column
+from experiments.columns import Column, Row
 from experiments.datasets import CaseName, DataError, load_case
 from experiments.tails import ENGINE, quantile
+from workbench.json_values import Json
 
 __all__ = ["BY_KEYWORD", "BY_SPLIT", "by_keyword", "by_split", "statuses"]
 
@@ -44,7 +45,7 @@ def statuses(trials: pd.DataFrame) -> pd.DataFrame:
 
     trials: of `masks`, finished or not (`Ledger.frame`).
     """
-    told: dict[tuple[str, int], dict[str, Any]] = {}
+    told: dict[tuple[str, int], dict[str, object]] = {}
     for row in trials.to_dict("records"):
         case = (str(row["file"]), int(row["index"]))
         known = told.setdefault(
@@ -57,7 +58,7 @@ def statuses(trials: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values(list(NAMES), ignore_index=True).fillna("not run")
 
 
-def status_of(row: Mapping[Any, Any]) -> str:
+def status_of(row: Row) -> str:
     """Of one trial."""
     if row["status"] == "not run":
         return "not run"
@@ -82,7 +83,7 @@ def _words(file: str, index: int) -> tuple[str, ...]:
         return ()
     words: set[str] = set()
 
-    def look(part: Any) -> None:
+    def look(part: Json) -> None:
         for inner in part if isinstance(part, list) else ():
             look(inner)
         for word, inner in part.items() if isinstance(part, dict) else ():

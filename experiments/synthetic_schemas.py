@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+from workbench.json_values import Json
 
 __all__ = ["TOOLS", "MadeCase", "MadeTool", "make_case", "make_tool", "make_wide"]
 
 TOOLS: Final = 600
+Schema: TypeAlias = dict[str, Any]
+"""A JSON Schema that is being made."""
 MAX_DEPTH: Final = 4
 VALID_INSTANCES: Final = 2
 
@@ -39,8 +43,8 @@ NOUNS, VERBS, WORDS = (tuple(text.split()) for text in (_NOUNS, _VERBS, _WORDS))
 class MadeCase:
     """A schema, and (value, whether it is valid) pairs."""
 
-    schema: dict[str, Any]
-    instances: tuple[tuple[Any, bool], ...]
+    schema: Schema
+    instances: tuple[tuple[Json, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ class MadeTool:
     """A tool, the schema of its parameters, and the arguments of one call."""
 
     name: str
-    parameters: dict[str, Any]
-    arguments: Any
+    parameters: Schema
+    arguments: Json
 
 
 def make_case(seed: int, index: int) -> MadeCase:
@@ -85,58 +89,58 @@ def make_wide(seed: int, properties: int) -> MadeCase:
 # -- schemas ----------------------------------------------------------------------------------------------------------
 
 
-def _object(random: Random, depth: int) -> dict[str, Any]:
+def _object(random: Random, depth: int) -> Schema:
     names = random.sample(NOUNS, random.randint(1, 8))
     properties = {name: _schema(random, depth + 1) for name in names}
     required = [name for name in names if random.random() < 0.6]
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema | ({"required": required} if required else {})
 
 
-def _schema(random: Random, depth: int) -> dict[str, Any]:
+def _schema(random: Random, depth: int) -> Schema:
     kinds = [*LEAVES] * 2 if depth >= MAX_DEPTH else [*LEAVES, _object_below, _array, _alternatives]
-    made: dict[str, Any] = random.choice(kinds)(random, depth)
+    made: Schema = random.choice(kinds)(random, depth)
     return made
 
 
-def _object_below(random: Random, depth: int) -> dict[str, Any]:
+def _object_below(random: Random, depth: int) -> Schema:
     return _object(random, depth)
 
 
-def _array(random: Random, depth: int) -> dict[str, Any]:
+def _array(random: Random, depth: int) -> Schema:
     bounds = {} if random.random() < 0.5 else {"minItems": random.randint(0, 2), "maxItems": random.randint(3, 20)}
     return {"type": "array", "items": _schema(random, depth + 1)} | bounds
 
 
-def _alternatives(random: Random, depth: int) -> dict[str, Any]:
+def _alternatives(random: Random, depth: int) -> Schema:
     return {"anyOf": [_schema(random, depth + 1), {"type": "null"}]}
 
 
-def _string(random: Random, depth: int) -> dict[str, Any]:
+def _string(random: Random, depth: int) -> Schema:
     if random.random() < 0.6:
         return {"type": "string"}
     return {"type": "string", "minLength": random.randint(0, 3), "maxLength": random.choice((20, 50, 255))}
 
 
-def _integer(random: Random, depth: int) -> dict[str, Any]:
+def _integer(random: Random, depth: int) -> Schema:
     if random.random() < 0.6:
         return {"type": "integer"}
     return {"type": "integer", "minimum": 0, "maximum": random.choice((10, 100, 65535))}
 
 
-def _number(random: Random, depth: int) -> dict[str, Any]:
+def _number(random: Random, depth: int) -> Schema:
     return {"type": "number"}
 
 
-def _boolean(random: Random, depth: int) -> dict[str, Any]:
+def _boolean(random: Random, depth: int) -> Schema:
     return {"type": "boolean"}
 
 
-def _enumeration(random: Random, depth: int) -> dict[str, Any]:
+def _enumeration(random: Random, depth: int) -> Schema:
     return {"enum": random.sample(WORDS, random.randint(2, 8))}
 
 
-LEAVES: Final[tuple[Callable[[Random, int], dict[str, Any]], ...]] = (
+LEAVES: Final[tuple[Callable[[Random, int], Schema], ...]] = (
     _string,
     _integer,
     _number,
@@ -145,7 +149,7 @@ LEAVES: Final[tuple[Callable[[Random, int], dict[str, Any]], ...]] = (
 )
 
 
-def _recursive(random: Random, schema: dict[str, Any]) -> dict[str, Any]:
+def _recursive(random: Random, schema: Schema) -> Schema:
     """A tree whose nodes look like `schema`."""
     node = schema | {
         "properties": schema["properties"] | {"children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}
@@ -156,7 +160,7 @@ def _recursive(random: Random, schema: dict[str, Any]) -> dict[str, Any]:
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def _value(random: Random, schema: dict[str, Any], root: dict[str, Any], depth: int) -> Any:
+def _value(random: Random, schema: Schema, root: Schema, depth: int) -> Any:
     if "$ref" in schema:
         return _value(random, root["$defs"]["node"], root, depth + 1)
     if "enum" in schema:
@@ -187,10 +191,10 @@ def _text(random: Random, least: int, most: int) -> str:
     return text + "x" * (least - len(text))
 
 
-def _broken(random: Random, schema: dict[str, Any], value: dict[str, Any]) -> Any:
+def _broken(random: Random, schema: Schema, value: Schema) -> Json:
     """`value` with a required property missing, an unknown one added, or not an object at all."""
     shape = schema["$defs"]["node"] if "$ref" in schema else schema
-    ways: list[Callable[[], Any]] = [lambda: value | {"unheard_of": 1}, lambda: [value]]
+    ways: list[Callable[[], Json]] = [lambda: value | {"unheard_of": 1}, lambda: [value]]
     if required := shape.get("required"):
         gone = random.choice(required)
         ways.append(lambda: {name: inner for name, inner in value.items() if name != gone})

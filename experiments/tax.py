@@ -26,11 +26,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import jsonschema
 import numpy as np
@@ -41,10 +41,11 @@ from scipy import stats
 
 from experiments.bfcl import Question, is_right, read_questions
 from experiments.claims import Claim, Effect, mean, share, worst
-from experiments.columns import Column, Table, where
+from experiments.columns import Column, Row, Table, where
 from experiments.datasets import DataError
 from experiments.trial import NotRunError, Params
 from workbench.cli.doctor import data_folder
+from workbench.json_values import Json, JsonObject
 
 if TYPE_CHECKING:
     from workbench.generation import Generation, LanguageModel
@@ -102,12 +103,12 @@ def made_questions(count: int, *, seed: int = 0) -> list[Question]:
     return [_MAKERS[number % len(_MAKERS)](random, f"made_{number}") for number in range(count)]
 
 
-def _object(**members: Any) -> dict[str, Any]:
+def _object(**members: Json) -> JsonObject:
     """A schema that requires all its members."""
     return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
 
 
-def _one(name: str, text: str, schema: Mapping[str, Any], **right: Any) -> Callable[[str], Question]:
+def _one(name: str, text: str, schema: JsonObject, **right: Json) -> Callable[[str], Question]:
     return lambda number: Question(
         number, text, {name: schema}, [(name, {key: [value] for key, value in right.items()})]
     )
@@ -129,8 +130,8 @@ def _transfer(random: Random, number: str) -> Question:
 
 def _alarm(random: Random, number: str) -> Question:
     hour, minute, label = random.randint(0, 23), random.choice([0, 15, 30, 45]), random.choice(_LABELS)
-    hours = {"type": "integer", "minimum": 0, "maximum": 23}
-    minutes = {"type": "integer", "minimum": 0, "maximum": 59}
+    hours: JsonObject = {"type": "integer", "minimum": 0, "maximum": 23}
+    minutes: JsonObject = {"type": "integer", "minimum": 0, "maximum": 59}
     schema = _object(hour=hours, minute=minutes, label={"type": "string"})
     text = f"Set an alarm at {hour}:{minute:02} for the {label}."
     return _one("set_alarm", text, schema, hour=hour, minute=minute, label=label)(number)
@@ -189,7 +190,7 @@ def _name(question: Question) -> str:
     return question.answers[0][0]
 
 
-def _schema(question: Question) -> Any:
+def _schema(question: Question) -> JsonObject:
     return question.functions[_name(question)]
 
 
@@ -215,7 +216,7 @@ def _prompt(model: LanguageModel, asked: str, said: str = "") -> list[int]:
 
 
 def _write(
-    model: LanguageModel, prompts: Sequence[Sequence[int]], schemas: Sequence[Any], most: int
+    model: LanguageModel, prompts: Sequence[Sequence[int]], schemas: Sequence[JsonObject | None], most: int
 ) -> list[tuple[str, int, bool]]:
     """Answers to some prompts side by side, under a schema each or None: text, tokens, and whether it was cut."""
     from workbench.generation import Engine, Sampling
@@ -234,7 +235,7 @@ def _write(
     return [(row.text.decode(errors="replace"), len(row.tokens), row.finish_reason == "length") for row in rows]
 
 
-def trial(params: Params) -> dict[str, Any]:
+def trial(params: Params) -> dict[str, object]:
     """Ten questions in one arm.
 
     `answers`: of each its question's id, what was said before it, and itself.  `FLAGS` and `tokens` (all that were
@@ -254,7 +255,7 @@ def trial(params: Params) -> dict[str, Any]:
     prompts = [_prompt(model, _asked(one, arm), text) for one, text in zip(questions, said, strict=True)]
     answers = _write(model, prompts, schemas, TOKENS["answer"])
     seconds = (time.perf_counter() - began) / len(questions)
-    found: dict[str, list[Any]] = {name: [] for name in FLAGS}
+    found: dict[str, list[bool]] = {name: [] for name in FLAGS}
     for question, (text, _, cut), cut_before in zip(questions, answers, before, strict=True):
         for name, flag in judged(question, text).items():
             found[name].append(flag)
@@ -280,7 +281,7 @@ def _said(model: LanguageModel, arm: str, questions: Sequence[Question]) -> tupl
     )
 
 
-def read_answer(text: str, schema: Any) -> Any:
+def read_answer(text: str, schema: JsonObject) -> JsonObject | None:
     """The first JSON object in a text; of `{"name": ..., "arguments": {...}}` the arguments, unless the schema has such
     members itself.  None where there is none."""
     decoder, place = json.JSONDecoder(), text.find("{")
@@ -291,9 +292,10 @@ def read_answer(text: str, schema: Any) -> Any:
             place = text.find("{", place + 1)
             continue
         inner = value.get("arguments", value.get("parameters"))
-        if isinstance(inner, dict) and not {"arguments", "parameters"} & set(schema.get("properties", ())):
-            return inner
-        return value
+        own = schema.get("properties")
+        wraps = isinstance(inner, dict) and not (isinstance(own, dict) and {"arguments", "parameters"} & own.keys())
+        found: JsonObject = inner if wraps else value
+        return found
     return None
 
 
@@ -302,11 +304,11 @@ def judged(question: Question, text: str) -> dict[str, bool]:
     schema = _schema(question)
     value = read_answer(text, schema)
     valid = value is not None and jsonschema.Draft202012Validator(schema).is_valid(value)
-    right = valid and is_right(question, [{"name": _name(question), "arguments": value}])
+    right = value is not None and valid and is_right(question, [(_name(question), value)])
     return {"called": value is not None, "valid": valid, "right": right}
 
 
-def trace(row: Mapping[str, Any]) -> Generation:
+def trace(row: Row) -> Generation:
     """One answer of `wrong` written again, with a record of every step: what the grammar refused, and how likely."""
     from workbench.generation import generate, load_model
 

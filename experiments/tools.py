@@ -14,22 +14,22 @@ has it (`peers.base.Engine.tools_request`); a schema from its text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import CONTENT, Claim, Effect, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
-from experiments.figures import ENGINES as ENGINE_COLOURS
+from experiments.figures import BY_ENGINE, LOG
 from experiments.measurement import (
     MISTAKES,
     VERDICTS,
@@ -42,6 +42,7 @@ from experiments.measurement import (
 from experiments.pairs import best_peer, over, request, together
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
+from workbench.json_values import Json
 from workbench.peers.base import Constraint
 from workbench.peers.toolsets import Tool, ToolSet
 
@@ -152,7 +153,7 @@ def trial(params: Params) -> dict[str, object]:
 def without_lengths(tools: ToolSet) -> ToolSet:
     """The same tools whose strings may have any length."""
 
-    def freed(schema: Any) -> Any:
+    def freed(schema: Json) -> Json:
         if isinstance(schema, list):
             return [freed(part) for part in schema]
         if isinstance(schema, dict):
@@ -163,7 +164,7 @@ def without_lengths(tools: ToolSet) -> ToolSet:
     return replace(tools, tools=tuple(bare))
 
 
-def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], Mapping[str, Any]]) -> dict[str, Any]:
+def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
     """What `of` says of the trials of each form and data set, by caption."""
     return {
         caption: rows
@@ -173,7 +174,7 @@ def _parts(trials: pd.DataFrame, of: Callable[[pd.DataFrame, str], Mapping[str, 
     }
 
 
-def _times(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+def _times(trials: pd.DataFrame, name: str) -> dict[str, pd.DataFrame]:
     times = {
         f"{size} tools: {metric}": by_metric[metric]
         for size in sorted(trials["tools"].unique())
@@ -183,12 +184,12 @@ def _times(trials: pd.DataFrame, name: str) -> dict[str, Any]:
     return {f"Tools as one {name}, us": compare(times)}
 
 
-def _wrong(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+def _wrong(trials: pd.DataFrame, name: str) -> dict[str, pd.DataFrame]:
     wrong = mistakes(trials, CASE)
     return {f"Wrong verdicts as one {name}, the first of them": wrong} if len(wrong) else {}
 
 
-def _verdicts(trials: pd.DataFrame, name: str) -> dict[str, Any]:
+def _verdicts(trials: pd.DataFrame, name: str) -> dict[str, pd.DataFrame]:
     return {f"Verdicts on calls, as one {name}": verdicts(trials)}
 
 
@@ -208,32 +209,17 @@ TABLES: Final = (
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Median compile time and average mask by number of tools, for each data set; bars reach to least and most."""
     done = trials[trials["compiled"].astype(bool)]
-    drawn = [data for data in NAMES if (done["data"] == data).any()]
-    figure = make_subplots(rows=len(drawn) or 1, cols=2, horizontal_spacing=0.14, vertical_spacing=0.12)
-    shown: set[str] = set()
-    for (engine, form, data), rows in done.groupby(["engine", "form", "data"], sort=False):
-        name = f"{engine}, {form}"
-        style = {
-            "name": name,
-            "legendgroup": name,
-            "mode": "lines+markers",
-            "line": {"color": ENGINE_COLOURS.get(str(engine)), "dash": DASHES[str(form)]},
-        }
-        masks = rows["cold"].map(lambda cold: np.mean(np.concatenate([one["mask_ns"] for one in cold])))
-        for at, times in enumerate((rows["compile_ns"] / 1e6, masks / 1e3), start=1):
-            by_size = times.groupby(rows["tools"])
-            middle = by_size.median()
-            reach = {"array": by_size.max() - middle, "arrayminus": middle - by_size.min(), "thickness": 1}
-            place = {"row": drawn.index(str(data)) + 1, "col": at, "showlegend": at == 1 and name not in shown}
-            figure.add_scatter(x=middle.index, y=middle, error_y=reach, **style, **place)
-        shown.add(name)
-    figure.update_xaxes(type="log", title="tools", tickvals=list(SIZES), range=[0.6, 2.8])
-    for row, data in enumerate(drawn, start=1):
-        count = len(done[done["data"] == data])
-        figure.update_yaxes(type="log", title=f"{NAMES[data]} (n = {count}): compiling, ms", row=row, col=1)
-        figure.update_yaxes(type="log", title="a mask, average, us", row=row, col=2)
-    figure.update_layout(legend={"orientation": "h", "y": -0.12}, height=120 + 400 * (len(drawn) or 1))
-    return figure
+    masks = done["cold"].map(lambda cold: np.mean(np.concatenate([one["mask_ns"] for one in cold])))
+    times = {"compiling, ms": done["compile_ns"] / 1e6, "a mask, average, us": masks / 1e3}
+    by = ["engine", "form", "data", "tools", "what"]
+    rows = done[by[:-1]].assign(**times).melt(by[:-1], list(times), "what").groupby(by, sort=False)["value"]
+    told = rows.agg(["median", "min", "max"]).reset_index()
+    told = told.assign(above=told["max"] - told["median"], below=told["median"] - told["min"])
+    reach = {"error_y": "above", "error_y_minus": "below"}
+    apart = {**BY_ENGINE, "line_dash": "form", "line_dash_map": DASHES, "facet_row": "data", "facet_col": "what"}
+    figure = px.line(told, x="tools", y="median", **reach, **apart, **LOG)
+    figure.update_layout(height=120 + 400 * told["data"].nunique())
+    return figure.update_yaxes(matches=None, showticklabels=True).update_xaxes(tickvals=list(SIZES))
 
 
 def _masking(data: str, form: str, share: float | None) -> Callable[[pd.DataFrame], Effect | None]:

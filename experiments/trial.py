@@ -10,16 +10,18 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from experiments.machine import Machine, commit_name, describe_machine, system_load
 from workbench.peers.errors import NotRunError
 
-__all__ = ["NotRunError", "Params", "Status", "Trial", "TrialFunction", "attempt", "lost_trial"]
+__all__ = ["Metrics", "NotRunError", "Params", "Status", "Trial", "TrialFunction", "attempt", "lost_trial"]
 
-Params = Mapping[str, Any]
+Params: TypeAlias = Mapping[str, Any]
 """Parameters of one trial: JSON values by name."""
-TrialFunction = Callable[[Params], Mapping[str, Any]]
+Metrics: TypeAlias = Mapping[str, object]
+"""What a trial measured: JSON values by name."""
+TrialFunction: TypeAlias = Callable[[Params], Metrics]
 Status = Literal["ok", "error", "not run"]
 
 TRACE_CHARACTERS = 4000
@@ -35,7 +37,7 @@ class Trial:
 
     params: Params
     status: Status
-    metrics: Mapping[str, Any] | None
+    metrics: Metrics | None
     error: str | None
     started: str
     seconds: float
@@ -47,7 +49,7 @@ class Trial:
 def attempt(trial: TrialFunction, params: Params) -> Trial:
     """Run one trial and describe what came of it; raises nothing but what is no `Exception`."""
     status: Status = "ok"
-    metrics: dict[str, Any] | None = None
+    metrics: Metrics | None = None
     error: str | None = None
     started = datetime.now(UTC)
     clock = time.perf_counter()
@@ -70,7 +72,7 @@ def lost_trial(params: Params, reason: Exception, seconds: float) -> Trial:
 def _finished(
     params: Params,
     status: Status,
-    metrics: dict[str, Any] | None,
+    metrics: Metrics | None,
     error: str | None,
     started: datetime,
     seconds: float,

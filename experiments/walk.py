@@ -98,11 +98,18 @@ def walk(
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"[:MESSAGE_CHARACTERS]
         accepted = cut = False
-    return {
-        "tokens": len(tokens), "taken": read, "accepted": accepted, "cut": cut, "hidden": hidden,
-        "false_hope": false_hope, "failure": failure, "fresh": "".join(fresh), "mask_ns": mask_ns,
-        "accept_ns": accept_ns,
-    }  # fmt: skip
+    return Walk(
+        tokens=len(tokens),
+        taken=read,
+        accepted=accepted,
+        cut=cut,
+        hidden=hidden,
+        false_hope=false_hope,
+        failure=failure,
+        fresh="".join(fresh),
+        mask_ns=mask_ns,
+        accept_ns=accept_ns,
+    )
 
 
 @contextmanager

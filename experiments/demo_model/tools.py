@@ -12,9 +12,9 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from experiments.demo_model import GRAMMAR_FILE
+from workbench.json_values import Json, JsonObject
 
 __all__ = [
     "CLOSE",
@@ -43,7 +43,7 @@ class Parameter:
     """One argument: its name, a test for its values, what they must be in words, and whether it may be absent."""
 
     name: str
-    accepts: Callable[[Any], bool]
+    accepts: Callable[[object], bool]
     expected: str
     optional: bool = False
 
@@ -61,26 +61,26 @@ class Call:
     """One call: a tool's name and its arguments, in order."""
 
     name: str
-    arguments: Mapping[str, Any]
+    arguments: JsonObject
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and 1 <= len(value) <= TEXT_LIMIT
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1_000_000
 
 
-def _is_minutes(value: Any) -> bool:
+def _is_minutes(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 999
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value) is not None
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
@@ -160,15 +160,13 @@ def judge(answer: str) -> str | None:
     return None
 
 
-def read_calls(
-    answer: str, judge: Callable[[Any], str | None] | None = None
-) -> tuple[list[Mapping[str, Any]], str | None]:
+def read_calls(answer: str, judge: Callable[[Json], str | None] | None = None) -> tuple[list[JsonObject], str | None]:
     """The calls that stand in free text, in order (`name` and `arguments` as JSON values), and what is wrong with the
     first wrong one, in a few words: the calls before it are what an application would have run.
 
     judge: says what is wrong with a call; None knows the demo model's tools.
     """
-    found: list[Mapping[str, Any]] = []
+    found: list[JsonObject] = []
     position = answer.find(OPEN)
     while position >= 0:
         call, position, fault = _read_call(answer, position, judge or judge_call)
@@ -179,13 +177,13 @@ def read_calls(
     return found, None
 
 
-def _read_call(answer: str, position: int, judge: Callable[[Any], str | None]) -> tuple[Any, int, str | None]:
+def _read_call(answer: str, position: int, judge: Callable[[Json], str | None]) -> tuple[JsonObject, int, str | None]:
     """The call whose opening tag is at `position`, the position behind its closing tag, and what is wrong with it."""
     try:
         # The decoder finds the end by itself: a closing tag inside a string is text.
         call, position = _DECODER.raw_decode(answer, _skip(answer, position + len(OPEN)))
     except (ValueError, RecursionError):
-        return None, position, "not JSON"
+        return {}, position, "not JSON"
     if (fault := judge(call)) is not None:
         return call, position, fault
     position = _skip(answer, position)
@@ -201,7 +199,7 @@ def _skip(answer: str, position: int) -> int:
     return match.end()
 
 
-def judge_call(call: Any, tools: Mapping[str, Callable[[Any], str | None]] | None = None) -> str | None:
+def judge_call(call: Json, tools: Mapping[str, Callable[[Json], str | None]] | None = None) -> str | None:
     """What is wrong with a call as a JSON value, in a few words; None if an application can run it.
 
     tools: says for each name what is wrong with arguments; None knows the demo model's.
@@ -216,7 +214,7 @@ def judge_call(call: Any, tools: Mapping[str, Callable[[Any], str | None]] | Non
     return _judge_arguments(name, arguments) if tools is None else tools[name](arguments)
 
 
-def _judge_arguments(name: str, arguments: Mapping[str, Any]) -> str | None:
+def _judge_arguments(name: str, arguments: JsonObject) -> str | None:
     parameters = {parameter.name: parameter for parameter in TOOLS[name].parameters}
     if not arguments.keys() <= parameters.keys():
         return "unknown argument"

@@ -64,13 +64,13 @@ def leaderboard(folder: Path, seed: int, count: int = 12) -> Path:
     return folder
 
 
-def written(question: bfcl.Question) -> list[dict[str, Any]]:
+def written(question: bfcl.Question) -> list[tuple[str, dict[str, Any]]]:
     """Right calls, with the last of the allowed values that are none of leaving out."""
     found = []
     for name, allowed in question.answers:
         arguments = {key: [one for one in values if one != ""][-1] for key, values in allowed.items()}
         arguments["at"] = {key: values[-1] for key, values in arguments["at"].items()}
-        found.append({"name": name, "arguments": arguments})
+        found.append((name, arguments))
     return found
 
 
@@ -87,14 +87,13 @@ def test_questions_of_the_leaderboard_and_their_answers(tmp_path: Path) -> None:
     assert schema["properties"]["any"] == {}
     for question in questions:
         calls = written(question)
-        jsonschema.validate(calls[0]["arguments"], question.functions[calls[0]["name"]])
+        name, arguments = calls[0]
+        jsonschema.validate(arguments, question.functions[name])
         assert bfcl.is_right(question, calls)
         assert bfcl.is_right(question, calls[::-1])
-        shorter = [{**call, "arguments": {k: v for k, v in call["arguments"].items() if k != "unit"}} for call in calls]
+        shorter = [(name, {k: v for k, v in given.items() if k != "unit"}) for name, given in calls]
         assert bfcl.is_right(question, shorter)
-        louder = [
-            {**call, "arguments": call["arguments"] | {"unit": call["arguments"]["unit"].upper()}} for call in calls
-        ]
+        louder = [(name, given | {"unit": given["unit"].upper()}) for name, given in calls]
         assert bfcl.is_right(question, louder)
         for change in (
             {"base": 1000},
@@ -103,10 +102,10 @@ def test_questions_of_the_leaderboard_and_their_answers(tmp_path: Path) -> None:
             {"at": {"x": 0.5}},
             {"at": {"x": 0.5, "tags": ["b", "a"]}},
         ):
-            assert not bfcl.is_right(question, [{**calls[0], "arguments": calls[0]["arguments"] | change}, *calls[1:]])
+            assert not bfcl.is_right(question, [(name, arguments | change), *calls[1:]])
         assert not bfcl.is_right(question, [*calls, calls[0]])
         assert not bfcl.is_right(question, [])
-        assert not bfcl.is_right(question, [{**calls[0], "name": "other"}, *calls[1:]])
+        assert not bfcl.is_right(question, [("other", arguments), *calls[1:]])
 
 
 def test_files_that_are_not_the_leaderboards(tmp_path: Path) -> None:
