@@ -337,8 +337,7 @@ def test_items_become_turns(client: Client) -> None:
     from workbench.serving.responses import ResponsesRequest
 
     body = {"model": "demo", "input": items, "instructions": "be kind"}
-    turns = read(Body(json.dumps(body).encode()), ResponsesRequest).turns
-    assert turns is not None
+    turns: list[Any] = [turn.turn() for turn in read(Body(json.dumps(body).encode()), ResponsesRequest).turns or ()]
     assert [turn["role"] for turn in turns] == ["system", "developer", "user", "assistant", "tool", "tool"]
     assert turns[3]["content"] == "I ask."
     assert turns[3]["reasoning_content"] == "Hm."
@@ -471,7 +470,7 @@ def test_no_value_of_a_field_is_the_server_s_trouble(client: Client, endpoint: E
                 wrong.append((name, value, answer.text[:200]))
     assert wrong == []
     assert answered > 20
-    assert client.service.health()["requests"] == 0
+    assert client.service.health().requests == 0
 
 
 # -- counters --------------------------------------------------------------------------------------------------------

@@ -276,7 +276,7 @@ def test_a_body_of_another_kind_or_size(client: Client, serving: Callable[..., C
     told = refused(small.chat("x" * 400), 413)
     assert told["code"] == "request_too_large"
     assert small.chat("x").status_code == 200
-    assert small.service.health()["requests"] == 0
+    assert small.service.health().requests == 0
 
 
 def test_budgets_of_a_grammar(serving: Callable[..., Client]) -> None:

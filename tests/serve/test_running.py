@@ -96,7 +96,7 @@ def test_too_many_requests(serving: Callable[..., Client], monkeypatch: pytest.M
     full = next(answer for answer in answers if answer.status_code == 429)
     assert refused(full, 429)["code"] == "queue_full"
     assert full.headers["retry-after"]
-    assert client.service.health()["requests"] == 0
+    assert client.service.health().requests == 0
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_guesses_change_no_answer(client: Client) -> None:
                 for call in choice["message"].get("tool_calls", ()):
                     del call["id"]
             assert found == expected
-        guesses = service.health()["guesses"]
+        guesses = service.health().guesses
         assert 0 < guesses["accepted"] <= guesses["drafted"]
         assert service.runner.steps < client.service.runner.steps - before
     finally:

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from typing import TypeVar
 
@@ -233,7 +234,7 @@ class _App:
 
     async def health(self, request: Request) -> Response:
         told = self.service.health()
-        return _Json(told, status_code=200 if told["status"] == "ok" else 503)
+        return _Json(asdict(told), status_code=200 if told.status == "ok" else 503)
 
     async def metrics(self, request: Request) -> Response:
         text, kind = self.service.metrics.text(request.headers.get("accept", ""))

@@ -12,9 +12,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Annotated, Any, ClassVar, Final, Required, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AliasChoices, Discriminator, Field, Tag, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, field_validator
 
 from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION, Sampling
 from workbench.languages.positions import child
@@ -23,7 +23,7 @@ from workbench.serving.checking import Lenient, Strict, checked
 from workbench.serving.errors import dotted
 from workbench.serving.forms import FREE, Form, structured_form
 
-__all__ = ["Asked", "Call", "Common", "Content", "Function", "Items", "Sampled", "Turn", "read", "text_of"]
+__all__ = ["Asked", "Call", "Common", "Content", "Function", "Message", "Sampled", "read"]
 
 MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16
@@ -33,30 +33,66 @@ TEXTS: Final = ("text", "input_text", "output_text", "reasoning_text", "summary_
 SAMPLED: Final = {one.name for one in fields(Sampling)}
 
 
-class CalledFunction(TypedDict):
-    """A function of a call, with its arguments as a JSON value."""
+class Part(Lenient):
+    """A piece of a message; texts are all that there are."""
+
+    type: str
+    text: str = Field(validation_alias=AliasChoices("text", "refusal"))
+
+    @field_validator("type")
+    @classmethod
+    def _is_text(cls, kind: str) -> str:
+        if kind not in TEXTS:
+            raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
+        return kind
+
+
+_PARTS: Final = TypeAdapter(list[Part])
+
+
+def _joined(value: object) -> object:
+    return "".join(part.text for part in _PARTS.validate_python(value)) if isinstance(value, list) else value
+
+
+Content = Annotated[str, BeforeValidator(_joined)]
+"""A text, or the parts of one."""
+
+
+class Function(Lenient):
+    """A function that was called; `arguments` as what their JSON says, where they are JSON."""
 
     name: str
-    arguments: object
+    arguments: object = ""
+
+    @field_validator("arguments")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        with suppress(ValueError, RecursionError):
+            return json.loads(value) if isinstance(value, str) else value
+        return value
 
 
-class CallOfTurn(TypedDict, total=False):
-    """A call, as chat templates take it."""
+class Call(Lenient):
+    """A call that a model has made."""
 
-    id: str
-    type: Required[str]
-    function: Required[CalledFunction]
+    id: str | None = None
+    type: str = "function"
+    function: Function
 
 
-class Turn(TypedDict, total=False):
-    """A turn of a chat, as chat templates take it."""
+class Message(Lenient):
+    """A turn."""
 
-    role: Required[str]
-    content: Required[str]
-    name: str
-    tool_call_id: str
-    reasoning_content: str
-    tool_calls: list[CallOfTurn]
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Annotated[Content, BeforeValidator(lambda value: "" if value is None else value)] = ""
+    name: str | None = None
+    tool_calls: list[Call] | None = None
+    tool_call_id: str | None = None
+    reasoning_content: str | None = None
+
+    def turn(self) -> Mapping[str, object]:
+        """As chat templates take it."""
+        return self.model_dump(exclude_none=True)
 
 
 @dataclass(frozen=True)
@@ -75,7 +111,7 @@ class Asked:
 
     model: str
     draws: Callable[[Sampling], Sampling]
-    turns: list[Turn] | None = None
+    turns: list[Message] | None = None
     texts: Sequence[str | list[int]] = ()
     tools: list[dict[str, Any]] | None = None
     tool_choice: str | Mapping[str, object] | None = None
@@ -103,54 +139,6 @@ class StreamOptions(Strict):
 
     include_usage: bool = False
     include_obfuscation: bool = False
-
-
-class Function(Lenient):
-    """A function that was called; `arguments` are the text of a JSON object, or the object."""
-
-    name: str
-    arguments: str | dict[str, object] = ""
-
-
-class Call(Lenient):
-    """A call that a model has made."""
-
-    id: str | None = None
-    type: str = "function"
-    function: Function
-
-    def turn(self) -> CallOfTurn:
-        """With the arguments that its JSON says, where it is JSON."""
-        arguments: object = self.function.arguments
-        if isinstance(arguments, str):
-            with suppress(ValueError, RecursionError):
-                arguments = json.loads(arguments)
-        called: CallOfTurn = {"type": self.type, "function": {"name": self.function.name, "arguments": arguments}}
-        return called if self.id is None else {"id": self.id, **called}
-
-
-class Part(Lenient):
-    """A piece of a message; texts are all that there are."""
-
-    type: str
-    text: str = Field(validation_alias=AliasChoices("text", "refusal"))
-
-    @field_validator("type")
-    @classmethod
-    def _is_text(cls, kind: str) -> str:
-        if kind not in TEXTS:
-            raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
-        return kind
-
-
-TEXT_OR_LIST: Final = Discriminator(lambda value: "a list" if isinstance(value, list) else "a text")
-Content = Annotated[Annotated[str, Tag("a text")] | Annotated[list[Part], Tag("a list")], TEXT_OR_LIST]
-Items = Annotated[Annotated[str, Tag("a text")] | Annotated[list[dict[str, object]], Tag("a list")], TEXT_OR_LIST]
-
-
-def text_of(content: str | list[Part] | None) -> str:
-    """All of it in one piece."""
-    return "".join(part.text for part in content) if isinstance(content, list) else content or ""
 
 
 class Sampled(Strict):

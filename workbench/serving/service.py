@@ -317,7 +317,7 @@ class Service:
         if block is None or asked.turns is None:
             return None
         if asked.continues:  # perhaps inside a block that its sender has opened
-            said = asked.turns[-1]["content"]
+            said = asked.turns[-1].content
             return replace(block, opened=said.rfind(block.begin) > said.rfind(block.end))
         return replace(block, opened=prompt.rstrip().endswith(block.begin))
 
@@ -326,7 +326,7 @@ class Service:
         """What those who look on see of a prompt."""
         if asked.turns is None:
             return "\n".join(texts)[-SHOWN:]
-        return "\n".join(f"{turn['role']}: {turn['content']}" for turn in asked.turns)[-SHOWN:]
+        return "\n".join(f"{turn.role}: {turn.content}" for turn in asked.turns)[-SHOWN:]
 
     def trouble(self, one: Running, error: Exception) -> RequestError:
         """What a request is told whose answer failed."""
@@ -378,15 +378,15 @@ class Service:
     def health(self) -> Health:
         """Numbers of what is going on."""
         state = "failed" if not self.runner.alive else "draining" if self._draining else "ok"
-        return {
-            "status": state,
-            "model": self.name,
-            "rows": self.limits.rows,
-            "running": self.runner.running,
-            "requests": len(self.running),
-            "answered": self.answered,
-            "steps": self.runner.steps,
-            "guesses": dict(self.runner.guesses),
-            "cache_bytes": self.runner.engine.cache_bytes,
-            "grammar_bytes": self.compiler.get_cache_size_bytes(),
-        }
+        return Health(
+            status=state,
+            model=self.name,
+            rows=self.limits.rows,
+            running=self.runner.running,
+            requests=len(self.running),
+            answered=self.answered,
+            steps=self.runner.steps,
+            guesses=dict(self.runner.guesses),
+            cache_bytes=self.runner.engine.cache_bytes,
+            grammar_bytes=self.compiler.get_cache_size_bytes(),
+        )

@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Final
 
 from kernels_core import GrammarMatcher
@@ -59,7 +60,7 @@ class Watcher:
                 if one is not None and watched is None and one.job is not None:
                     watched = one.job
                     watched.watchers += 1
-                view = {"service": self._service.health(), "requests": self.requests()}
+                view = {"service": asdict(self._service.health()), "requests": self.requests()}
                 shown = await self._shown(one) if one is not None else None
                 mark = (view["requests"], shown)
                 now = time.monotonic()
