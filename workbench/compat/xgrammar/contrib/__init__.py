@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from ....lazy import lazy_names
 
-
-def __getattr__(name: str) -> Any:
-    if name != "hf":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+__all__ = ["hf"]
+__getattr__, __dir__ = lazy_names(__name__, modules={"hf": f"{__name__}.hf"}, cure="pip install 'maskscope[generate]'")
