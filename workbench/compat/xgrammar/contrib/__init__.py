@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ....lazy import lazy_names
+import importlib
+from types import ModuleType
 
-__all__ = ["hf"]
-__getattr__, __dir__ = lazy_names(__name__, modules={"hf": f"{__name__}.hf"}, cure="pip install 'maskscope[generate]'")
+
+def __getattr__(name: str) -> ModuleType:
+    if name != "hf":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")
