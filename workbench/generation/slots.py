@@ -89,7 +89,6 @@ class SlotRun:
         self._place = _Place()
         self._cache = _cache(self._place, self._config.num_hidden_layers, max_length)
         self._numbers = torch.arange(max_length, device=self.device)
-        self._additive = self._config._attn_implementation == "eager"
         self._decoder: torch.nn.Module | None = model.get_decoder() if hasattr(model, "get_decoder") else None
         self._cache_names = {one: cache_name(one) for one in (model, self._decoder) if one is not None}
         self._head = model.get_output_embeddings()
@@ -368,8 +367,10 @@ class SlotRun:
         config, name = self._config, type(self.model).__name__
         if "position_ids" not in inspect.signature(self.model.forward).parameters:
             raise ModelError(f"{name} numbers positions itself: texts of different lengths cannot share its passes")
-        if getattr(config, "_attn_implementation", None) not in ("sdpa", "eager"):
-            raise ModelError(f"{name} attends by {config._attn_implementation!r}: load it with 'sdpa' or 'eager'")
+        attends_by = getattr(config, "_attn_implementation", None)
+        if attends_by not in ("sdpa", "eager"):
+            raise ModelError(f"{name} attends by {attends_by!r}: load it with 'sdpa' or 'eager'")
+        self._additive = attends_by == "eager"
         kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
         window = getattr(config, "sliding_window", None) if getattr(config, "use_sliding_window", True) else None
         others = kinds - {"full_attention", "sliding_attention"}
