@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from kernels_core.errors import BudgetExceededError, DeadEndError
-from tests.serve.conftest import SCHEMA, TOOLS, Client
+from tests.serve.conftest import SCHEMA, TOOLS, Client, wait
 from tests.serve.test_errors import refused
 from workbench.generation import Drafts
 from workbench.generation.sampling import Sampling
@@ -175,13 +174,6 @@ def test_after_the_grace_time_they_are_cancelled(serving: Callable[..., Client])
     assert refused(answers[0], 503)["code"] == "shutting_down"
     client.service.close()
     assert not client.service.runner.alive
-
-
-def wait(condition: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_guesses_change_no_answer(client: Client) -> None:

@@ -25,6 +25,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from visualizers import assets
 from workbench.serving import page
 from workbench.serving.answers import Answer, Event, event
 from workbench.serving.endpoints import ENDPOINTS, Endpoint
@@ -253,11 +254,11 @@ class _App:
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         headers = {"x-content-type-options": "nosniff", "cache-control": "no-cache"}
-        if name == "page.css":
-            return Response(page.style(), media_type="text/css", headers=headers)
-        if name.endswith(".js") and name[:-3] in page.SCRIPTS:
-            return Response(page.script(name[:-3]), media_type="text/javascript", headers=headers)
-        raise HTTPException(404)
+        if name not in page.ASSETS:
+            raise HTTPException(404)
+        stem, _, kind = name.partition(".")
+        text = assets.script(stem) if kind == "js" else assets.stylesheet(stem)
+        return Response(text, media_type=page.ASSETS[name], headers=headers)
 
     async def watch(self, request: Request) -> Response:
         asked = request.query_params.get("request", "")

@@ -17,10 +17,10 @@ from workbench.languages.tools import as_function
 from workbench.serving.answers import Answer, Event, TokenTold, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Called, Piece, Said, Thought
-from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Message, Sampled, read
+from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Message, Sampled
 from workbench.serving.forms import form_of
 
-__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort", "read_request"]
+__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort"]
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: Final = frozenset(("low", "medium", "high", "xhigh", "max"))
@@ -80,11 +80,6 @@ class ChatRequest(Common):
             prompted=self.add_generation_prompt is not False,
             reasons=self.reasoning_effort in EFFORTS,
         )
-
-
-def read_request(body: Body) -> Asked:
-    """The request of a body; `RequestError` (400) names what is at fault."""
-    return read(body, ChatRequest)
 
 
 class ChatAnswer(Answer):

@@ -17,7 +17,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, field_validator
 
 from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION, Sampling
-from workbench.languages.positions import child
 from workbench.serving.body import Body
 from workbench.serving.checking import Lenient, Strict, checked
 from workbench.serving.errors import dotted
@@ -99,14 +98,13 @@ class Message(Lenient):
 class Asked:
     """A request of any endpoint, checked but for its grammar.
 
-    draws: the settings of the draw, where the model draws by given ones if nothing else is said. turns: of a chat, as
-    chat templates take them; None where `texts` are gone on with, or token ids. limit: how many tokens an answer may
-    have, and the field that says so. likeliest: how many log probabilities are told of each token, beside its own;
-    None: none are. continues: the last turn is gone on with. prompted: the template writes the beginning of the
-    answer's turn. reasons: the model may reason before its answer, also under a grammar. echo: the answer begins with
-    the prompt. complete: the answer is whole under its grammar when its tokens run out; None: as the server has it.
-    healing, canonical: where its tokens are cut (`workbench/generation/cutting.py`). echoed: what an answer repeats of
-    the request.
+    draws: the settings of the draw, where the model draws by given ones if nothing else is said.  turns: of a chat;
+    None where `texts` are gone on with, or token ids.  limit: how many tokens an answer may have, and the field that
+    says so.  likeliest: how many log probabilities are told of each token, beside its own; None: none are.  continues:
+    the last turn is gone on with.  prompted: the template writes the beginning of the answer's turn.  reasons: the
+    model may reason before its answer, also under a grammar.  echo: the answer begins with the prompt.  complete: the
+    answer is whole under its grammar when its tokens run out; None: as the server has it.  healing, canonical: where
+    its tokens are cut (`workbench/generation/cutting.py`).  echoed: what an answer repeats of the request.
     """
 
     model: str
@@ -141,6 +139,12 @@ class StreamOptions(Strict):
     include_obfuscation: bool = False
 
 
+Stop = Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARACTERS)]
+Stops = Annotated[
+    list[Stop], Field(max_length=MAX_STOPS), BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+]
+
+
 class Sampled(Strict):
     """How an answer is drawn, and what it must be: the fields of every endpoint."""
 
@@ -158,7 +162,7 @@ class Sampled(Strict):
     presence_penalty: float | None = Field(None, ge=-MOST_PENALTY, le=MOST_PENALTY)
     repetition_penalty: float | None = Field(None, ge=1 / MOST_REPETITION, le=MOST_REPETITION)
     seed: int | None = None
-    stop: str | list[str] | None = None
+    stop: Stops | None = None
     stream: bool | None = None
     structured_outputs: dict[str, object] | None = None
     complete: bool | None = None
@@ -175,17 +179,6 @@ class Sampled(Strict):
 
     def _common(self, body: Body, form: Form) -> Asked:
         """What these fields ask for."""
-        stops = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
-        for number, stop in enumerate(stops):
-            pointer = "#/stop" if isinstance(self.stop, str) else child("#/stop", number)
-            if not stop:
-                raise body.wrong(pointer, "a stop string must not be empty")
-            if not stop.isascii() and stop != stop.encode(errors="replace").decode():
-                raise body.wrong(pointer, "half a surrogate pair is in no text")
-            if len(stop) > MAX_STOP_CHARACTERS:
-                raise body.wrong(pointer, f"a stop string has at most {MAX_STOP_CHARACTERS:,} characters")
-        if len(stops) > MAX_STOPS:
-            raise body.wrong("#/stop", f"at most {MAX_STOPS} stop strings")
         if self.structured_outputs is not None:
             if form.kind != "text":
                 raise body.wrong("#/structured_outputs", f"send this or {dotted(form.field)}, not both")
@@ -195,7 +188,7 @@ class Sampled(Strict):
             draws=self.draws,
             form=form,
             seed=self.seed,
-            stops=stops,
+            stops=tuple(self.stop or ()),
             stream=bool(self.stream),
             complete=self.complete,
             healing=bool(self.healing),

@@ -30,8 +30,6 @@ from workbench.serving.forms import FLAT, form_of
 __all__ = ["ResponsesAnswer", "ResponsesRequest"]
 
 LOGPROBS: Final = "message.output_text.logprobs"
-# Reasoning is given in the clear, so that there is nothing to decrypt.
-INCLUDED: Final = (LOGPROBS, "reasoning.encrypted_content")
 
 
 class TextOptions(Strict):
@@ -79,7 +77,8 @@ class ResponsesRequest(Sampled):
     metadata: (
         dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=512)]] | None
     ) = Field(None, max_length=16)
-    include: list[str] | None = None
+    # Reasoning is given in the clear, so that there is nothing to decrypt.
+    include: list[Literal["message.output_text.logprobs", "reasoning.encrypted_content"]] | None = None
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     text: TextOptions | None = None
     reasoning: Reasoning | None = None
@@ -89,9 +88,6 @@ class ResponsesRequest(Sampled):
     parallel_tool_calls: bool | None = None
 
     def asked(self, body: Body) -> Asked:
-        for number, one in enumerate(self.include or ()):
-            if one not in INCLUDED:
-                raise body.wrong(child("#/include", number), f"there is {' and '.join(INCLUDED)}")
         if self.stream_options is not None and not self.stream:
             raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
         told = self.top_logprobs or LOGPROBS in (self.include or ())
