@@ -12,7 +12,7 @@ import copy
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,8 +20,11 @@ import torch
 from experiments.trial import NotRunError
 from kernels_core import GrammarMatcher, TokenizerInfo
 from workbench.generation import Engine, Row
-from workbench.generation.drawing import send
+from workbench.generation.device_masks import send
 from workbench.generation.sampling import Sampling, draw_rows
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 __all__ = ["PeerReplay", "Replay", "Text", "afresh", "batch_fill", "peer_kernel", "tiny_llama"]
 
@@ -61,7 +64,7 @@ class Replay(Engine):
 
     def __init__(
         self,
-        model: object,
+        model: PreTrainedModel,
         info: TokenizerInfo,
         texts: Sequence[Text],
         *,
@@ -118,7 +121,7 @@ class Replay(Engine):
 class PeerReplay(Replay):
     """The same loop with masks of another engine: `constraints`, one a row, are those of `workbench.peers`."""
 
-    def __init__(self, name: str, model: object, info: TokenizerInfo, texts: Sequence[Text]) -> None:
+    def __init__(self, name: str, model: PreTrainedModel, info: TokenizerInfo, texts: Sequence[Text]) -> None:
         super().__init__(model, info, texts, sparse=False)
         self.name = name
         self.constraints: list[Any] = []

@@ -205,7 +205,7 @@ def _make_loop(params: Params) -> Any:
     from experiments.replay import batch_fill, peer_kernel
     from kernels_core import GrammarMatcher
     from workbench.generation import Engine
-    from workbench.generation.drawing import send
+    from workbench.generation.device_masks import send
     from workbench.generation.graphs import rows_recorded
     from workbench.generation.sampling import Sampling, draw_rows
 

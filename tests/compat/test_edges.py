@@ -140,18 +140,3 @@ def test_templates_of_a_model_take_the_older_spelling_of_reasoning(flag: bool) -
 
     mode = "enabled" if flag else "disabled"
     assert templates.get_llama_structural_tag(reasoning=flag) == xgr.get_model_structural_tag("llama", reasoning=mode)
-
-
-@pytest.mark.parametrize(
-    ("grammar", "said"),
-    [
-        ('root ::= a "b"', 'EBNF parser error at line 1, column 10: Rule "a" is not defined'),
-        ('root ::= "a"\nroot ::= "b"', 'EBNF parser error at line 2, column 1: Rule "root" is defined multiple times'),
-        ('a ::= "a"', 'EBNF parser error at line 1, column 1: The root rule with name "root" is not found'),
-    ],
-)
-def test_what_programs_look_for_in_messages_about_ebnf(grammar: str, said: str) -> None:
-    with pytest.raises(RuntimeError) as caught:
-        xgr.Grammar.from_ebnf(grammar)
-    assert str(caught.value).startswith(said)
-    assert "rule" in str(caught.value).removeprefix(said)  # and what the engine says of it

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 import workbench as wb  # noqa: E402
 from kernels_core import GrammarMatcher  # noqa: E402
-from workbench.generation import BeginningError, LanguageModel, generate  # noqa: E402
+from workbench.generation import BeginningError, LanguageModel, generate, stream  # noqa: E402
 
 PAIRS = r"""
 root  ::= "{" pair ("," pair){0,2} "}"
@@ -53,6 +53,12 @@ class TestBranch:
         assert run.branch(0, token).tokens[0] == token
         assert run.branch(0, [token]).tokens[0] == token
         assert run.branch(0, run.steps[0].token).text_bytes.startswith(run.steps[0].token)
+
+    def test_a_branch_that_is_interrupted_at_once_is_empty(self, run: wb.Generation, tiny: LanguageModel) -> None:
+        tokens = stream(tiny, "the fox", PAIRS, begin=run.beginning(3, "1"))
+        tokens.interrupt()
+        assert list(tokens) == []
+        assert tokens.finish_reason == "interrupted"
 
     def test_what_the_grammar_refuses_is_an_error(self, run: wb.Generation) -> None:
         with pytest.raises(BeginningError, match=r"refuses the given token .* at step 2"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,27 @@ TOOLS = [
         },
     },
 ]
+
+
+def wait(condition: Callable[[], bool], seconds: float = 120) -> None:
+    """Until it is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def told(answer: Any, status: int = 200) -> dict[str, Any]:
+    """The JSON object of an answer."""
+    assert answer.status_code == status, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def choice(answer: Any) -> dict[str, Any]:
+    """Its one choice."""
+    (found,) = told(answer)["choices"]
+    return dict(found)
 
 
 @dataclass

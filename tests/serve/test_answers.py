@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.serve.conftest import SCHEMA, TOOLS, Client
+from tests.serve.conftest import SCHEMA, TOOLS, Client, choice
 from workbench.generation import generate
 
 GRAMMAR = 'root ::= "yes" | "no" digit\ndigit ::= [0-9]\n'
@@ -25,12 +25,6 @@ WIDE = {
     "additionalProperties": False,
 }
 SCHEMA_FORMAT = {"type": "json_schema", "json_schema": {"name": "trip", "schema": SCHEMA, "strict": True}}
-
-
-def message(answer: Any) -> dict[str, Any]:
-    assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()["choices"][0]
-    return told
 
 
 def check_schema(text: str, schema: Any) -> None:
@@ -198,7 +192,7 @@ def test_no_warnings_without_a_reason(client: Client) -> None:
 
 def test_forty_properties(client: Client) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "wide", "schema": WIDE}}
-    told = message(client.chat(response_format=form, max_tokens=1000, temperature=0.2, seed=1))
+    told = choice(client.chat(response_format=form, max_tokens=1000, temperature=0.2, seed=1))
     assert told["finish_reason"] == "stop"
     check_schema(told["message"]["content"], WIDE)
     assert list(json.loads(told["message"]["content"])) == list(WIDE["properties"])
@@ -228,31 +222,31 @@ def test_forty_properties(client: Client) -> None:
 )
 def test_our_own_formats(client: Client, form: dict[str, Any], pattern: str) -> None:
     for seed in range(3):
-        told = message(client.chat(response_format=form, seed=seed))
+        told = choice(client.chat(response_format=form, seed=seed))
         assert re.fullmatch(pattern, told["message"]["content"])
         assert told["finish_reason"] == "stop"
 
 
 def test_any_object(client: Client) -> None:
-    told = message(client.chat(response_format={"type": "json_object"}, max_tokens=1000, temperature=0, seed=3))
+    told = choice(client.chat(response_format={"type": "json_object"}, max_tokens=1000, temperature=0, seed=3))
     if told["finish_reason"] == "stop":
         assert isinstance(json.loads(told["message"]["content"]), dict)
     else:
         assert told["message"]["content"].lstrip().startswith("{")
 
 
-@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "set_timer"}}])
-def test_tools_are_called(client: Client, choice: Any) -> None:
+@pytest.mark.parametrize("tool_choice", ["required", {"type": "function", "function": {"name": "set_timer"}}])
+def test_tools_are_called(client: Client, tool_choice: Any) -> None:
     schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
     for seed in range(4):
-        told = message(client.chat(tools=TOOLS, tool_choice=choice, seed=seed, max_tokens=600))
+        told = choice(client.chat(tools=TOOLS, tool_choice=tool_choice, seed=seed, max_tokens=600))
         calls = told["message"]["tool_calls"]
         assert told["finish_reason"] == "tool_calls"
         assert len({call["id"] for call in calls}) == len(calls) > 0
         for call in calls:
             assert call["type"] == "function"
             check_schema(call["function"]["arguments"], schemas[call["function"]["name"]])
-        if choice != "required":
+        if tool_choice != "required":
             assert [call["function"]["name"] for call in calls] == ["set_timer"]
             assert told["message"]["content"] is None
 
@@ -265,7 +259,7 @@ def test_names_are_not_bent_to_keep_the_order(client: Client) -> None:
     tools = [{"type": "function", "function": {"name": "get_weather", "parameters": place}}]
     asked = [{"role": "user", "content": "weather in Lund in celsius"}]
     for seed in range(3):
-        told = message(client.chat(messages=asked, tools=tools, tool_choice="required", seed=seed, max_tokens=150))
+        told = choice(client.chat(messages=asked, tools=tools, tool_choice="required", seed=seed, max_tokens=150))
         (call,) = told["message"]["tool_calls"]
         assert json.loads(call["function"]["arguments"]).keys() == {"city", "unit"}
 
@@ -276,23 +270,23 @@ def test_names_are_not_bent_to_keep_the_order(client: Client) -> None:
 )
 def test_tools_need_not_be_called(client: Client) -> None:
     for seed in range(6):  # without the grammar the model writes calls under most of these seeds
-        told = message(client.chat(tools=TOOLS, tool_choice="none", seed=seed))
+        told = choice(client.chat(tools=TOOLS, tool_choice="none", seed=seed))
         assert "tool_calls" not in told["message"]
         assert "<tool_call>" not in told["message"]["content"]
         assert told["finish_reason"] in ("stop", "length")
-    auto = message(client.chat("weather in Lund", tools=TOOLS, seed=2, max_tokens=600, parallel_tool_calls=False))
+    auto = choice(client.chat("weather in Lund", tools=TOOLS, seed=2, max_tokens=600, parallel_tool_calls=False))
     assert len(auto["message"].get("tool_calls", [])) <= 1
 
 
 def test_an_answer_is_a_call_or_keeps_its_schema(client: Client) -> None:
     kinds = set()
     for seed in range(8):
-        told = message(client.chat(tools=TOOLS, response_format=SCHEMA_FORMAT, seed=seed, max_tokens=600))
+        told = choice(client.chat(tools=TOOLS, response_format=SCHEMA_FORMAT, seed=seed, max_tokens=600))
         called = "tool_calls" in told["message"]
         kinds.add(called)
         if not called and told["finish_reason"] == "stop":
             check_schema(told["message"]["content"], SCHEMA)
-    required = message(
+    required = choice(
         client.chat(tools=TOOLS, tool_choice="required", response_format=SCHEMA_FORMAT, seed=1, max_tokens=600)
     )
     assert required["message"]["tool_calls"]
@@ -305,7 +299,7 @@ def test_an_answer_is_a_call_or_keeps_its_schema(client: Client) -> None:
     ids=["text", "schema", "tools", "stop"],
 )
 def test_a_stream_adds_up_to_the_answer(client: Client, fields: dict[str, Any]) -> None:
-    whole = message(client.chat(seed=5, **fields))
+    whole = choice(client.chat(seed=5, **fields))
     events = client.events(seed=5, stream_options={"include_usage": True}, **fields)
     assert len({event["id"] for event in events}) == 1
     usage = events.pop()
@@ -313,12 +307,12 @@ def test_a_stream_adds_up_to_the_answer(client: Client, fields: dict[str, Any]) 
     assert usage["usage"]["completion_tokens"] > 0
     choices = [event["choices"][0] for event in events]
     assert choices[0]["delta"]["role"] == "assistant"
-    assert [choice["finish_reason"] for choice in choices if choice["finish_reason"]] == [whole["finish_reason"]]
-    text = "".join(choice["delta"].get("content") or "" for choice in choices)
+    assert [one["finish_reason"] for one in choices if one["finish_reason"]] == [whole["finish_reason"]]
+    text = "".join(one["delta"].get("content") or "" for one in choices)
     assert text == (whole["message"]["content"] or "")
     calls: list[dict[str, str]] = []
-    for choice in choices:
-        for part in choice["delta"].get("tool_calls", []):
+    for one in choices:
+        for part in one["delta"].get("tool_calls", []):
             if part["index"] == len(calls):
                 calls.append({"name": part["function"]["name"], "arguments": ""})
             calls[part["index"]]["arguments"] += part["function"].get("arguments", "")
@@ -327,12 +321,12 @@ def test_a_stream_adds_up_to_the_answer(client: Client, fields: dict[str, Any]) 
 
 
 def test_stop_strings_and_limits(client: Client) -> None:
-    free = message(client.chat(seed=5))["message"]["content"]
+    free = choice(client.chat(seed=5))["message"]["content"]
     stop = free[8:12]
-    cut = message(client.chat(seed=5, stop=stop))
+    cut = choice(client.chat(seed=5, stop=stop))
     assert cut["message"]["content"] == free[: free.index(stop)]
     assert cut["finish_reason"] == "stop"
-    short = message(client.chat(seed=5, max_completion_tokens=3, max_tokens=None))
+    short = choice(client.chat(seed=5, max_completion_tokens=3, max_tokens=None))
     assert short["finish_reason"] == "length"
     assert free.startswith(short["message"]["content"])
 

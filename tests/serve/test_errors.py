@@ -8,25 +8,20 @@ from typing import Any
 
 import pytest
 
-from tests.serve.conftest import TOOLS, Client
+from tests.serve.conftest import TOOLS, Client, told
 from workbench.serving.body import Body
-from workbench.serving.chat import read_request
+from workbench.serving.chat import ChatRequest
+from workbench.serving.fields import read
 
 USER = [{"role": "user", "content": "hi"}]
 
 
 def refused(answer: Any, status: int = 400) -> dict[str, Any]:
-    assert answer.status_code == status, answer.text
-    told: dict[str, Any] = answer.json()["error"]
-    assert {"message", "type", "param", "code"} <= set(told)
-    assert (
-        told["type"] == "rate_limit_error"
-        if status == 429
-        else "invalid_request_error"
-        if status < 500
-        else "server_error"
-    )
-    return told
+    error: dict[str, Any] = told(answer, status)["error"]
+    assert {"message", "type", "param", "code"} <= set(error)
+    kind = "rate_limit_error" if status == 429 else "invalid_request_error" if status < 500 else "server_error"
+    assert error["type"] == kind
+    return error
 
 
 @pytest.mark.parametrize(
@@ -225,7 +220,7 @@ def test_a_tool_as_another_api_has_it(client: Client) -> None:
     arguments = [one["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] for one in (one, other)]
     assert arguments[0] == arguments[1]
     assert [warning.split(":")[0] for warning in one["warnings"]] == ["tools.0.name (line 1, column 111)"]
-    asked = read_request(Body(json.dumps({"model": "demo", "messages": USER, "tools": [flat]}).encode()))
+    asked = read(Body(json.dumps({"model": "demo", "messages": USER, "tools": [flat]}).encode()), ChatRequest)
     assert asked.tools == [
         {"type": "function", "function": {**named["function"], "cache_control": {"type": "ephemeral"}}}
     ]
@@ -276,7 +271,7 @@ def test_a_body_of_another_kind_or_size(client: Client, serving: Callable[..., C
     told = refused(small.chat("x" * 400), 413)
     assert told["code"] == "request_too_large"
     assert small.chat("x").status_code == 200
-    assert small.service.health()["requests"] == 0
+    assert small.service.health().requests == 0
 
 
 def test_budgets_of_a_grammar(serving: Callable[..., Client]) -> None:

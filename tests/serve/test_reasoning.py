@@ -20,8 +20,9 @@ from workbench.serving import Limits, Service
 from workbench.serving.answers import Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Piece, Said, Thought
-from workbench.serving.chat import read_request
-from workbench.serving.constraint import Constraint, constraint_of
+from workbench.serving.chat import ChatRequest
+from workbench.serving.constraint import Constraint, Maker
+from workbench.serving.fields import read
 from workbench.serving.thoughts import BLOCKS, Block, ThoughtReader
 
 TURNS = (
@@ -131,7 +132,8 @@ def test_a_block_stands_in_front_of_what_is_asked_for(
 ) -> None:
     body = Body(json.dumps({"model": "demo", "messages": [{"role": "user", "content": "a"}], **fields}).encode())
     block = Block(THINK.begin, THINK.end, opened)
-    made = constraint_of(read_request(body), body, demo.compiler, "exaone", Limits(), CancelToken(), block=block)
+    asked = read(body, ChatRequest)
+    made = Maker(asked, body, demo.compiler, "exaone", Limits(), CancelToken(), block=block).constraint()
     assert made.compiled is not None
     for text in (*taken, *refused):
         matcher = GrammarMatcher(made.compiled)

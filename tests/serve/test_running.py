@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from kernels_core.errors import BudgetExceededError, DeadEndError
-from tests.serve.conftest import SCHEMA, TOOLS, Client
+from tests.serve.conftest import SCHEMA, TOOLS, Client, wait
 from tests.serve.test_errors import refused
 from workbench.generation import Drafts
 from workbench.generation.sampling import Sampling
@@ -96,7 +95,7 @@ def test_too_many_requests(serving: Callable[..., Client], monkeypatch: pytest.M
     full = next(answer for answer in answers if answer.status_code == 429)
     assert refused(full, 429)["code"] == "queue_full"
     assert full.headers["retry-after"]
-    assert client.service.health()["requests"] == 0
+    assert client.service.health().requests == 0
 
 
 @pytest.mark.parametrize(
@@ -177,13 +176,6 @@ def test_after_the_grace_time_they_are_cancelled(serving: Callable[..., Client])
     assert not client.service.runner.alive
 
 
-def wait(condition: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
-
-
 def test_guesses_change_no_answer(client: Client) -> None:
     """A call whose name and brackets are forced, with a model that guesses; seeds are those of the service without."""
     model = client.service.model
@@ -202,7 +194,7 @@ def test_guesses_change_no_answer(client: Client) -> None:
                 for call in choice["message"].get("tool_calls", ()):
                     del call["id"]
             assert found == expected
-        guesses = service.health()["guesses"]
+        guesses = service.health().guesses
         assert 0 < guesses["accepted"] <= guesses["drafted"]
         assert service.runner.steps < client.service.runner.steps - before
     finally:

@@ -7,8 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from typer.testing import CliRunner
 
+from tests.serve.conftest import wait
 from workbench.cli import app
 from workbench.serving.limits import Limits
 
@@ -71,13 +71,6 @@ class Running:
 
 def body(**fields: Any) -> dict[str, Any]:
     return {"model": "demo", "messages": [{"role": "user", "content": "weather in Lund"}], "max_tokens": 900} | fields
-
-
-def wait(condition: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ import pytest
 
 from workbench.generation import LanguageModel
 from workbench.serving.body import Body
-from workbench.serving.chat import read_request
+from workbench.serving.chat import ChatRequest
+from workbench.serving.fields import read
 from workbench.serving.telling import Teller
 
 TURN = "[{{ m.role }}]{{ m.content }}"
@@ -37,7 +38,7 @@ def teller(tokenizer: Any, template: str, family: str = "llama", tool_format: st
 
 def told(by: Teller, *, tell_schema: bool = True, **request: Any) -> tuple[list[dict[str, Any]], Any]:
     body = {"model": "m", "messages": [{"role": "user", "content": "Lund?"}], **request}
-    return by.told(read_request(Body(json.dumps(body).encode())), tell_schema=tell_schema)
+    return by.told(read(Body(json.dumps(body).encode()), ChatRequest), tell_schema=tell_schema)
 
 
 @pytest.mark.parametrize(

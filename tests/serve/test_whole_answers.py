@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.serve.conftest import SCHEMA, TOOLS, Client
+from tests.serve.conftest import SCHEMA, TOOLS, Client, told
 
 pytest.importorskip("torch")
 
@@ -26,10 +26,7 @@ def cutting(demo: LanguageModel) -> Iterator[Client]:
 
 
 def refused(client: Client, **fields: Any) -> dict[str, Any]:
-    answer = client.chat(response_format=FORM, **fields)
-    assert answer.status_code == 400, answer.text
-    error: dict[str, Any] = answer.json()["error"]
-    return error
+    return dict(told(client.chat(response_format=FORM, **fields), 400)["error"])
 
 
 def test_no_answer_is_cut(client: Client) -> None:

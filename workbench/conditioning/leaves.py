@@ -22,8 +22,9 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from workbench.json_values import Json
 from workbench.languages.positions import JsonSyntaxError, read_value
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Leaf", "confidences", "leaves_of", "leaves_within"]
 
-_Ended: TypeAlias = tuple[str, Any, int, int]
+_Ended: TypeAlias = tuple[str, Json, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Leaf:
     token had the least probability under the grammar.
     """
 
-    value: Any
+    value: Json
     start: int
     end: int
     steps: tuple[int, ...]

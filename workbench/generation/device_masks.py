@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ import torch
 
 from kernels_core.mask_rows import MaskRows
 
-__all__ = ["DEFAULT_BYTES", "DeviceMasks", "Kernel", "MaskTraffic", "apply_by_torch", "apply_rows"]
+__all__ = ["DEFAULT_BYTES", "DeviceMasks", "Kernel", "MaskTraffic", "apply_by_torch", "apply_rows", "send"]
 
 DEFAULT_BYTES: Final = 64 << 20
 """Device memory for masks: 4,096 of them over 131,072 ids."""
@@ -131,7 +131,7 @@ class DeviceMasks:
             fills = self._fill(masks, chosen, keys, found)
         slots = np.array(found, dtype=np.int32)
         self._used[slots[slots >= 0]] = step
-        sent = self._send(slots)
+        sent = send(slots, self.device)
         self._steps, self._rows, self._fills = step, self._rows + len(found), self._fills + fills
         self._last = NUMBER_BYTES * len(found) + fills * self._fill_bytes
         return sent
@@ -193,7 +193,7 @@ class DeviceMasks:
         free = np.array(fresh + self._longest_unused(len(new) - len(fresh), [*kept, *fresh]), dtype=np.int64)
         bits = torch.empty(len(new), self.words, dtype=torch.int32, pin_memory=self.device.type == "cuda")
         masks.write(bits.numpy(), rows[list(new.values())])
-        places = self._send(free)
+        places = send(free, self.device)
         self._bits.index_copy_(0, places, bits.to(self.device, non_blocking=True))
         for key, slot in zip(new, free.tolist(), strict=True):
             if slot < len(self._keys):
@@ -217,13 +217,17 @@ class DeviceMasks:
         found: list[int] = np.argpartition(used, count - 1)[:count].tolist()
         return found
 
-    def _send(self, array: npt.NDArray[Any]) -> torch.Tensor:
-        tensor = torch.from_numpy(array)
-        # Pinned memory is not given to anybody else before the copy is done, so nobody has to wait for it.
-        return (tensor.pin_memory() if self.device.type == "cuda" else tensor).to(self.device, non_blocking=True)
-
     def __repr__(self) -> str:
         return f"<DeviceMasks of {len(self._keys):,} of {self.capacity:,} slots on {self.device}, by {self.reason}>"
+
+
+def send(array: npt.NDArray[np.generic], device: torch.device) -> torch.Tensor:
+    """An array on `device`; the copy to a GPU is not waited for."""
+    tensor = torch.from_numpy(array)
+    if device.type == "cpu":
+        return tensor
+    # Pinned memory is not given to anybody else before the copy is done.
+    return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
 
 
 def apply_by_torch(logits: torch.Tensor, bits: torch.Tensor, slots: torch.Tensor) -> None:

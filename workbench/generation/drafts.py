@@ -16,20 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import torch
 
 from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import MaskscopeError, TokenizerError
+from kernels_core.mask_rows import MaskRows
 from workbench.generation.beside import pass_and_masks
-from workbench.generation.device_masks import DeviceMasks
-from workbench.generation.drawing import Drawer, send
+from workbench.generation.device_masks import DeviceMasks, send
+from workbench.generation.drawing import Drawer
 from workbench.generation.lookup import Lookup
 from workbench.generation.model import LanguageModel, ModelError
 from workbench.generation.sampling import Sampling
 from workbench.generation.slots import SlotRun, Trees
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 __all__ = ["DraftTree", "Drafter", "Drafts", "LookupDrafter", "ModelDrafter", "tensors_of"]
 
@@ -46,7 +50,7 @@ class Drafts:
 
     tokens: int = 4
     branches: int = 1
-    model: Any = None
+    model: LanguageModel | PreTrainedModel | None = None
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -208,9 +212,10 @@ class ModelDrafter:
         batch: BatchGrammarMatcher,
         blocks: bool,
     ) -> None:
+        assert drafts.model is not None
         model, theirs = drafts.model, info
         if isinstance(model, LanguageModel):
-            model, theirs = model.model, model.tokenizer.info
+            theirs, model = model.tokenizer.info, model.model
         name = type(model).__name__
         width = int(model.get_output_embeddings().weight.shape[0])
         if width != info.vocab_size or theirs.decoded_vocab != info.decoded_vocab:
@@ -264,7 +269,7 @@ class ModelDrafter:
         trees: Sequence[DraftTree],
         ends: list[int | None],
         states: torch.Tensor,
-        masks: Any,
+        masks: MaskRows,
         ahead: int,
     ) -> None:
         """One more token of each chain, others beside it; a chain ends with its text, or where none can be drawn."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +20,14 @@ import torch
 from kernels_core import apply_token_bitmask_inplace
 from kernels_core.batch import apply_masks_inplace
 from kernels_core.mask_rows import MaskRows
-from workbench.generation.device_masks import DeviceMasks
+from workbench.generation.device_masks import DeviceMasks, send
 from workbench.generation.penalties import Penalty, penalise
 from workbench.generation.sampling import Sampling, draw_rows
 
-__all__ = ["Drawer", "Drawn", "TokenLogprob", "send"]
+__all__ = ["Drawer", "Drawn", "TokenLogprob"]
 
 WIDTHS: Final = (16, 192, 2048)
 """Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
-NOBODY: Final[Mapping[int, Any]] = {}
 FIRST: Final = np.zeros(1, dtype=np.int64)
 
 
@@ -88,8 +88,8 @@ class Drawer:
         going: npt.NDArray[np.bool_],
         *,
         best: int = 0,
-        penalties: Mapping[int, Penalty] = NOBODY,
-        logprobs: Mapping[int, int] = NOBODY,
+        penalties: Mapping[int, Penalty] = MappingProxyType({}),
+        logprobs: Mapping[int, int] = MappingProxyType({}),
     ) -> Drawn:
         """A token for each row of `states` that is `going`, by its number from `lucks`; one wait for the device.
 
@@ -212,13 +212,3 @@ def _logprobs(
             top = list(zip(ids[place], values[place], strict=True))[: asked[row]]
             found[row] = TokenLogprob(own[place][0], tuple((one, value) for one, value in top if value > -math.inf))
     return found
-
-
-def send(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
-    """An array on `device`; the copy to a GPU is not waited for."""
-    tensor = torch.from_numpy(array)
-    if device.type == "cpu":
-        return tensor
-    if device.type == "cuda":
-        tensor = tensor.pin_memory()
-    return tensor.to(device, non_blocking=True)

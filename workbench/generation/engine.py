@@ -47,9 +47,9 @@ from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.beside import pass_and_masks
 from workbench.generation.cutting import Cut, Cutting, canonical_cut, heal
-from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
+from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks, send
 from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
-from workbench.generation.drawing import Drawer, TokenLogprob, send
+from workbench.generation.drawing import Drawer, TokenLogprob
 from workbench.generation.errors import BeginningError, ModelError
 from workbench.generation.forced import Encode, forced_tokens
 from workbench.generation.model import ModelRun
@@ -60,6 +60,8 @@ from workbench.generation.sampling import NOT_A_NUMBER, Sampling, draw_rows, onc
 from workbench.generation.slots import SlotRun
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
     from workbench.generation.model import LanguageModel
 
 __all__ = ["Engine"]
@@ -122,7 +124,7 @@ class Engine:
 
     def __init__(
         self,
-        model: Any,
+        model: PreTrainedModel,
         info: TokenizerInfo,
         *,
         rows: int = 16,

@@ -19,12 +19,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
 
 from workbench.generation.errors import ModelError
 from workbench.tokenizers.libraries import require
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 __all__ = [
     "DEMO",
@@ -206,13 +209,14 @@ def _convert(weights: Path, folder: Path, drawn: Mapping[str, float]) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    here: dict[str, Any] = {"gguf_file": weights.name, "local_files_only": True, "trust_remote_code": False}
-    read: Any = AutoModelForCausalLM.from_pretrained(weights.parent, dtype=torch.float32, **here)
+    here: dict[str, object] = {"gguf_file": weights.name, "local_files_only": True, "trust_remote_code": False}
+    read: PreTrainedModel = AutoModelForCausalLM.from_pretrained(weights.parent, dtype=torch.float32, **here)
     # A model that was read from a GGUF file refuses to be saved; one with its configuration and weights does not.
-    plain: Any = AutoModelForCausalLM.from_config(read.config)
+    plain: PreTrainedModel = AutoModelForCausalLM.from_config(read.config)
     plain.load_state_dict(read.state_dict())
     plain.generation_config = read.generation_config
     if drawn:
         plain.generation_config.update(do_sample=True, **drawn)
-    plain.to(torch.float16).save_pretrained(folder)
+    plain.half()
+    plain.save_pretrained(folder)
     AutoTokenizer.from_pretrained(weights.parent, **here).save_pretrained(folder)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.generation.fetching import DEMO
 from workbench.progress import Line
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["load_model", "model_of"]
 
 CALL = "the call is wb.generate(model, prompt, grammar), with a model of wb.load_model(...) or the name of one"
-_named: dict[str, Any] = {}
+_named: dict[str, LanguageModel] = {}
 """Models that were asked for by name, each loaded once."""
 
 
@@ -44,7 +44,7 @@ def load_model(
         return read_model(name_or_path, device, dtype)
 
 
-def model_of(given: Any, prompt: object) -> LanguageModel:
+def model_of(given: LanguageModel | str | Path, prompt: object) -> LanguageModel:
     """The model that a call was given, or the one whose name it was given; `TypeError` with the right call for what is
     no model, such as a prompt."""
     if isinstance(prompt, Mapping) or (isinstance(given, str) and not isinstance(prompt, str | list | tuple)):
@@ -52,8 +52,7 @@ def model_of(given: Any, prompt: object) -> LanguageModel:
     if not isinstance(given, str | Path):
         if not hasattr(given, "encode_prompt"):
             raise TypeError(f"{type(given).__name__!r} is no model: {CALL}")
-        model: LanguageModel = given
-        return model
+        return given
     word = str(given)
     if word not in _named:
         from workbench.generation.errors import ModelError
@@ -62,5 +61,4 @@ def model_of(given: Any, prompt: object) -> LanguageModel:
             _named[word] = load_model(given)
         except ModelError as error:
             raise ModelError(f"{error}; {CALL}") from None
-    found: LanguageModel = _named[word]
-    return found
+    return _named[word]

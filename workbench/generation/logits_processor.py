@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +98,7 @@ class GrammarLogitsProcessor:
 
     def __init__(
         self,
-        grammar: CompiledGrammar | Sequence[CompiledGrammar] | Any,
+        grammar: object,
         *,
         tokenizer: object = None,
         max_new_tokens: int | None = None,

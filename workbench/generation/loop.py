@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 from kernels_core import GrammarMatcher
 from kernels_core.compiler import outside
@@ -79,7 +79,7 @@ class TokenStream:
         drawn = replace(model.sampling, **said)
         self._model = model
         self._asked = model.encode_prompt(prompt, chat=chat)
-        self._begin: deque[Any] = deque(begin)  # token ids and steps
+        self._begin = deque(begin)
         matcher = None if grammar is None else matcher_for(model, grammar)
         self._origin = None if matcher is None else matcher.fork()
         self._recording = record
@@ -169,10 +169,11 @@ class TokenStream:
             raise StopIteration
         before = len(steps)
         try:
-            if self._begin and isinstance(self._begin[0], Step) and not row.cancelled:
-                self._keep(self._begin.popleft())
-            elif self._begin:
-                row.given.append(self._id_of(self._begin.popleft()))
+            given = self._begin.popleft() if self._begin and not row.cancelled else None
+            if isinstance(given, Step):
+                self._keep(given)
+            elif given is not None:
+                row.given.append(self._id_of(given))
             while row.finish_reason is None and len(steps) == before:  # a long prompt is read in pieces
                 self._engine.step()
             if row.error is not None:
@@ -213,7 +214,7 @@ class TokenStream:
         row.write(step.token_id)
         steps.append(step)
 
-    def _id_of(self, token: Any) -> int:
+    def _id_of(self, token: SupportsIndex) -> int:
         """A token that is given."""
         if not 0 <= (number := index(token)) < self._model.vocab_size:
             raise BeginningError(f"{number} is not a token id of {self._model.name}")
@@ -238,15 +239,14 @@ def matcher_for(model: LanguageModel, grammar: Constraint) -> GrammarMatcher:
 def stream(
     model: LanguageModel | str, prompt: Prompt, grammar: Constraint | None = None, **options: Any
 ) -> TokenStream:
-    """`for step in stream(...)`: parameters as for `generate`; `.generation` is the result so far at any time."""
+    """`for step in stream(...)`: parameters as for `generate`; `.generation` is the result so far at any time.
+
+    `async for step in astream(...)` is the same, and gives way to other tasks before each token.
+    """
     return TokenStream(model_of(model, prompt), prompt, grammar, **options)
 
 
-def astream(
-    model: LanguageModel | str, prompt: Prompt, grammar: Constraint | None = None, **options: Any
-) -> TokenStream:
-    """`async for step in astream(...)`: as `stream`, giving way to other tasks before each token."""
-    return TokenStream(model_of(model, prompt), prompt, grammar, **options)
+astream = stream
 
 
 def generate(

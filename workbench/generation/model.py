@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from jinja2 import TemplateError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "cache_name", "fit_threads", "read_model"]
 
-Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, Any]]
+Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]]
 
 SMALL = 5_000_000  # parameters
 _THREADS = torch.get_num_threads()
@@ -58,7 +58,7 @@ class LanguageModel:
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, name: str) -> None:
-        self.model: Any = model.eval()
+        self.model: PreTrainedModel = model.eval()
         self.name = name
         self.hf_tokenizer = tokenizer
         self.vocab_size = _logit_width(model)
@@ -106,7 +106,7 @@ class LanguageModel:
         prompt: Prompt,
         *,
         chat: bool | None = None,
-        tools: Sequence[Any] | None = None,
+        tools: Sequence[Mapping[str, object]] | None = None,
         prompted: bool = True,
         continues: bool = False,
     ) -> list[int]:
@@ -124,12 +124,13 @@ class LanguageModel:
             if not chat:
                 return self._checked(self.tokenizer.encode_prompt(prompt))
             prompt = [{"role": "user", "content": prompt}]
-        items: list[Any] = list(prompt)
+        items = list(prompt)
         if items and all(isinstance(item, Mapping) for item in items):
             if not self.hf_tokenizer.chat_template:
                 raise ModelError(f"{self.name} has no chat template: pass the prompt as plain text")
             try:
-                text = self.hf_tokenizer.apply_chat_template(
+                template: Callable[..., object] = self.hf_tokenizer.apply_chat_template
+                text = template(
                     items,
                     tools=list(tools) if tools else None,
                     add_generation_prompt=prompted and not continues,
@@ -139,12 +140,12 @@ class LanguageModel:
             except TemplateError as error:
                 raise ModelError(f"the chat template of {self.name} refuses these messages: {error}") from error
             # The template has written the control tokens already.
-            return self._checked(self.hf_tokenizer(text, add_special_tokens=False)["input_ids"])
+            return self._checked(self.hf_tokenizer(str(text), add_special_tokens=False)["input_ids"])
         return self._checked(items)
 
-    def _checked(self, items: Sequence[Any]) -> list[int]:
+    def _checked(self, items: Sequence[object]) -> list[int]:
         try:
-            ids = [index(item) for item in items]
+            ids = [index(item) for item in items]  # type: ignore[arg-type]
         except TypeError:
             raise ModelError("a prompt is a text, a list of chat messages, or a list of token ids") from None
         if not ids:
@@ -185,7 +186,7 @@ class ModelRun:
         self._model = model
         self._keep = {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model.model) else {}
         self._cache_name = cache_name(model.model)
-        self._cache: Any = None
+        self._cache: object = None
         self._unread: list[int] = []
         self.lengths = [0]
         self.device = model.device
@@ -292,7 +293,7 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
         return LanguageModel(filled, tokenizer, name=name)
     try:
         with _quiet():
-            model: Any = AutoModelForCausalLM.from_pretrained(
+            model = AutoModelForCausalLM.from_pretrained(
                 folder, dtype=_dtype(dtype, target, name), local_files_only=True, trust_remote_code=False
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -302,7 +303,7 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
             raise ModelError(f"there is no model {name!r} on this machine: {advice_for(name)}") from error
         raise ModelError(f"cannot load the model {name!r}: {error}") from error
     shown = Path(folder).name if name not in {DEMO, *PACKAGED} and Path(folder).is_dir() else name
-    return LanguageModel(model.to(target), tokenizer, name=shown)
+    return LanguageModel(model.to(target), tokenizer, name=shown)  # type: ignore[arg-type]
 
 
 def _folder(name: str) -> str:

@@ -9,7 +9,7 @@ Read on: `sampling.py` (the settings), `drawing.py` (who takes them off).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ def penalise(logits: torch.Tensor, penalties: Sequence[tuple[int, Penalty]]) -> 
     if not penalties:
         return
 
-    def flat(arrays: list[npt.NDArray[Any]]) -> torch.Tensor:
+    def flat(arrays: list[npt.NDArray[np.generic]]) -> torch.Tensor:
         return torch.from_numpy(np.concatenate(arrays)).to(logits.device)
 
     rows = flat([np.full(len(one.ids), row) for row, one in penalties])

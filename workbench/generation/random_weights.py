@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import torch
 
 from workbench.generation.errors import ModelError
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+    from transformers import PretrainedConfig, PreTrainedModel
 
 __all__ = ["ARCHITECTURES", "PREFIX", "SCALES", "Architecture", "config_of", "make_model"]
 
@@ -75,7 +75,7 @@ def config_of(name: str, stop: int | None = None) -> PretrainedConfig:
     heads = shared * (shape.heads // shape.shared)
     # The hidden width need not be that of all heads together.
     hidden = heads * head_width * shape.hidden // (shape.heads * shape.head_width)
-    config: Any = AutoConfig.for_model(
+    config: PretrainedConfig = AutoConfig.for_model(
         shape.kind,
         vocab_size=shape.vocabulary,
         hidden_size=hidden,
@@ -90,10 +90,10 @@ def config_of(name: str, stop: int | None = None) -> PretrainedConfig:
         eos_token_id=stop,
         pad_token_id=None,
     )
-    return config  # type: ignore[no-any-return]
+    return config
 
 
-def make_model(name: str, device: torch.device, dtype: torch.dtype, stop: int | None) -> Any:
+def make_model(name: str, device: torch.device, dtype: torch.dtype, stop: int | None) -> PreTrainedModel:
     """The model with weights of one seed; `ModelError` where it would not fit into the free memory of `device`."""
     from transformers import AutoModelForCausalLM
 
@@ -111,7 +111,8 @@ def make_model(name: str, device: torch.device, dtype: torch.dtype, stop: int | 
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices), device:
         torch.manual_seed(SEED)
-        return AutoModelForCausalLM.from_config(config, dtype=dtype)
+        made: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=dtype)
+        return made
 
 
 def _free_bytes(device: torch.device) -> int | None:

@@ -52,9 +52,9 @@ class Recorder:
         model_ns, cutting, mask = self._run.wait(), row.cutting, self._mask
         event: FillEvent | None = None
         mask_ns = 0 if row.matcher is None else seen.masks_ns
-        if cutting is not None and cutting.rest:
-            began = time.perf_counter_ns()
-            mask.allow_only(cutting.ids(row.matcher))
+        began = time.perf_counter_ns()
+        if cutting is not None and (ids := cutting.ids(row.matcher)) is not None:
+            mask.allow_only(ids)
             mask_ns = time.perf_counter_ns() - began
         else:
             mask.take(seen.masks, seen.number)
@@ -180,7 +180,7 @@ class MaskRow:
             masks.write(self._words, np.array([number]))
         self.count = self._vocab_size if count < 0 else count
 
-    def allow_only(self, ids: Any) -> None:
+    def allow_only(self, ids: npt.NDArray[np.int64]) -> None:
         """These tokens may come, and no other."""
         bits = np.zeros(self._words.shape[1] * 32, dtype=np.uint8)
         bits[ids] = 1

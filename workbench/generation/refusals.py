@@ -14,6 +14,7 @@ from typing import Final
 
 from kernels_core import CompiledGrammar, GrammarMatcher
 from visualizers.glyphs import glyph
+from workbench.following import follow
 from workbench.generation.cutting import Cutting
 from workbench.generation.step import Alternative, Step
 from workbench.why_not import why_not
@@ -65,8 +66,5 @@ def _shadow(origin: GrammarMatcher) -> GrammarMatcher:
         override_stop_tokens=origin.stop_token_ids,
         terminate_without_stop_token=origin.terminate_without_stop_token,
     )
-    for step in origin.history:
-        taken = shadow.accept_string(step) if isinstance(step, bytes) else shadow.accept_token(step)
-        if not taken:
-            raise RuntimeError(f"a shadow of the grammar refuses {step!r}, which the grammar took")
+    follow(shadow, origin.history)
     return shadow

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Literal, NamedTuple, Protocol
+from typing import AnyStr, Literal, NamedTuple, Protocol
 
 import torch
 
@@ -24,7 +24,7 @@ from workbench.generation.penalties import Penalty, penalty_of
 from workbench.generation.sampling import Sampling
 from workbench.generation.trace import FinishReason
 
-__all__ = ["Chunk", "DrawnFrom", "Observer", "Row", "Words"]
+__all__ = ["Chunk", "DrawnFrom", "Observer", "Row", "Words", "held_back"]
 
 
 class Words(NamedTuple):
@@ -251,7 +251,7 @@ class Row:
         if self.finish_reason is not None:
             self.closed = True
         elif self.stop:
-            certain -= _held_back(self.text, self.stop)
+            certain -= held_back(bytes(self.text[-max(map(len, self.stop)) :]), self.stop)
         text, self._shown = bytes(self.text[self._shown : certain]), max(self._shown, certain)
         told, self._told = self._told, len(self.tokens)
         return Chunk(self, tuple(self.tokens[told:]), text, self.finish_reason, tuple(self.logprobs[told:]))
@@ -270,10 +270,7 @@ class Chunk:
     logprobs: tuple[TokenLogprob, ...] = ()
 
 
-def _held_back(text: bytearray, stops: tuple[bytes, ...]) -> int:
-    """Bytes at the end of `text` that may be the beginning of a stop string."""
-    longest = min(len(text), max(len(stop) for stop in stops) - 1)
-    for count in range(longest, 0, -1):
-        if any(stop.startswith(text[-count:]) for stop in stops):
-            return count
-    return 0
+def held_back(text: AnyStr, marks: Sequence[AnyStr]) -> int:
+    """How much at the end of `text` may be the beginning of one of `marks`."""
+    longest = min(len(text), max(map(len, marks), default=1) - 1)
+    return next((n for n in range(longest, 0, -1) if any(mark.startswith(text[-n:]) for mark in marks)), 0)

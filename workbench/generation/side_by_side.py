@@ -101,7 +101,7 @@ def generate_side_by_side(
     return SideBySide(runs)
 
 
-def _describes_an_output(value: Mapping[str, Any]) -> bool:
+def _describes_an_output(value: Mapping[str, object]) -> bool:
     """Whether a mapping is a schema, a structural tag or tools, rather than grammars by name."""
     if None in value.values():
         return False

@@ -20,13 +20,16 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import torch
 
 from workbench.generation.graphs import CudaRecorder, Recorder, rows_recorded
 from workbench.generation.model import ModelError, cache_name
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 __all__ = ["SlotRun", "Trees"]
 
@@ -72,7 +75,7 @@ class SlotRun:
     """
 
     def __init__(
-        self, model: Any, slots: int, max_length: int, *, record: Recorder | Literal["auto"] | None = "auto"
+        self, model: PreTrainedModel, slots: int, max_length: int, *, record: Recorder | Literal["auto"] | None = "auto"
     ) -> None:
         if slots < 1 or max_length < 2:
             raise ValueError(f"slots and max_length must be at least 1 and 2, not {slots} and {max_length}")
@@ -86,8 +89,7 @@ class SlotRun:
         self._place = _Place()
         self._cache = _cache(self._place, self._config.num_hidden_layers, max_length)
         self._numbers = torch.arange(max_length, device=self.device)
-        self._additive = self._config._attn_implementation == "eager"
-        self._decoder: Any = model.get_decoder() if hasattr(model, "get_decoder") else None
+        self._decoder: torch.nn.Module | None = model.get_decoder() if hasattr(model, "get_decoder") else None
         self._cache_names = {one: cache_name(one) for one in (model, self._decoder) if one is not None}
         self._head = model.get_output_embeddings()
         self._recorded: dict[tuple[int, int], tuple[Callable[[], object], torch.Tensor]] = {}  # by rows and view
@@ -358,15 +360,17 @@ class SlotRun:
         found: torch.Tensor = self._read(self.model, inputs).logits
         return found
 
-    def _read(self, module: Any, inputs: dict[str, Any]) -> Any:
+    def _read(self, module: torch.nn.Module, inputs: Mapping[str, object]) -> Any:
         return module(**inputs, **{self._cache_names[module]: self._cache})
 
     def _check_kind(self) -> None:
         config, name = self._config, type(self.model).__name__
         if "position_ids" not in inspect.signature(self.model.forward).parameters:
             raise ModelError(f"{name} numbers positions itself: texts of different lengths cannot share its passes")
-        if getattr(config, "_attn_implementation", None) not in ("sdpa", "eager"):
-            raise ModelError(f"{name} attends by {config._attn_implementation!r}: load it with 'sdpa' or 'eager'")
+        attends_by = getattr(config, "_attn_implementation", None)
+        if attends_by not in ("sdpa", "eager"):
+            raise ModelError(f"{name} attends by {attends_by!r}: load it with 'sdpa' or 'eager'")
+        self._additive = attends_by == "eager"
         kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
         window = getattr(config, "sliding_window", None) if getattr(config, "use_sliding_window", True) else None
         others = kinds - {"full_attention", "sliding_attention"}
@@ -384,9 +388,10 @@ class SlotRun:
         try:
             plain = self.model(input_ids=ids).logits[0].float()
             alone = self.model(input_ids=ids[:, 1:3]).logits[0, -1].float()
-            self.splits = self._record is None and self._decoder is not None and type(self._head) is torch.nn.Linear
-            if self.splits:
-                hidden = self._decoder(input_ids=ids)[0][0]
+            decoder = self._decoder if self._record is None and type(self._head) is torch.nn.Linear else None
+            self.splits = decoder is not None
+            if decoder is not None:
+                hidden = decoder(input_ids=ids)[0][0]
                 self.splits = bool(torch.equal(self._head(hidden).float(), plain))
             slots = min(2, self.slots)
             self.read(0, first[:-1])
@@ -428,8 +433,8 @@ def _cache(place: _Place, layers: int, max_length: int) -> Any:
         is_sliding = False
 
         def __init__(self) -> None:
-            self.keys: Any = None
-            self.values: Any = None
+            self.keys: torch.Tensor
+            self.values: torch.Tensor
             self.is_initialized = False
             self.slots, self.room = 1, min(FIRST_LENGTH, max_length)
 
@@ -441,7 +446,7 @@ def _cache(place: _Place, layers: int, max_length: int) -> Any:
             self.is_initialized = True
 
         def update(
-            self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+            self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
         ) -> tuple[torch.Tensor, torch.Tensor]:
             if not self.is_initialized:
                 self.lazy_initialization(key_states, value_states)

@@ -18,7 +18,7 @@ from typing import ClassVar, Final, TypeAlias, TypedDict
 
 from kernels_core import TokenizerInfo
 from workbench.generation.drawing import TokenLogprob
-from workbench.generation.row import Chunk, Row
+from workbench.generation.row import Chunk, Row, held_back
 from workbench.generation.sampling import Sampling
 from workbench.serving.body import Body
 from workbench.serving.calls import Arguments, Called, CallReader, Piece, Said, Thought
@@ -160,16 +160,12 @@ class Writer:
         if self._stopped:
             return ""
         text = self._pending + self._decoder.decode(named, last)
-        self._pending = ""
         if found := [place for stop in self.stop if (place := text.find(stop)) >= 0]:
             self._stopped = True
             return text[: min(found)]
-        longest = 0 if last else max((len(stop) for stop in self.stop), default=1) - 1
-        for count in range(min(longest, len(text)), 0, -1):
-            if any(stop.startswith(text[-count:]) for stop in self.stop):
-                self._pending = text[-count:]
-                return text[:-count]
-        return text
+        certain = len(text) - (0 if last else held_back(text, self.stop))
+        self._pending = text[certain:]
+        return text[:certain]
 
     def _told(self, text: str, *, last: bool = False) -> list[Piece]:
         pieces: list[Piece] = [Said(text)] if self._thoughts is None else self._thoughts.feed(text, last=last)

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from visualizers import assets
 from workbench.serving import page
 from workbench.serving.answers import Answer, Event, event
 from workbench.serving.endpoints import ENDPOINTS, Endpoint
@@ -233,7 +235,7 @@ class _App:
 
     async def health(self, request: Request) -> Response:
         told = self.service.health()
-        return _Json(told, status_code=200 if told["status"] == "ok" else 503)
+        return _Json(asdict(told), status_code=200 if told.status == "ok" else 503)
 
     async def metrics(self, request: Request) -> Response:
         text, kind = self.service.metrics.text(request.headers.get("accept", ""))
@@ -252,11 +254,11 @@ class _App:
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         headers = {"x-content-type-options": "nosniff", "cache-control": "no-cache"}
-        if name == "page.css":
-            return Response(page.style(), media_type="text/css", headers=headers)
-        if name.endswith(".js") and name[:-3] in page.SCRIPTS:
-            return Response(page.script(name[:-3]), media_type="text/javascript", headers=headers)
-        raise HTTPException(404)
+        if name not in page.ASSETS:
+            raise HTTPException(404)
+        stem, _, kind = name.partition(".")
+        text = assets.script(stem) if kind == "js" else assets.stylesheet(stem)
+        return Response(text, media_type=page.ASSETS[name], headers=headers)
 
     async def watch(self, request: Request) -> Response:
         asked = request.query_params.get("request", "")

@@ -17,39 +17,14 @@ from workbench.languages.tools import as_function
 from workbench.serving.answers import Answer, Event, TokenTold, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Called, Piece, Said, Thought
-from workbench.serving.checking import Lenient
-from workbench.serving.fields import MAX_LOGPROBS, Asked, Call, Common, Content, Sampled, Turn, read, text_of
+from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Message, Sampled
 from workbench.serving.forms import form_of
 
-__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort", "read_request"]
+__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort"]
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: Final = frozenset(("low", "medium", "high", "xhigh", "max"))
 """Efforts of reasoning for which a model may reason first, also where a grammar would leave no room for it."""
-
-
-class Message(Lenient):
-    """A turn."""
-
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Content | None = None
-    name: str | None = None
-    tool_calls: list[Call] | None = None
-    tool_call_id: str | None = None
-    reasoning_content: str | None = None
-
-    def turn(self) -> Turn:
-        """As chat templates take it: one text, and arguments of calls as objects."""
-        turn: Turn = {"role": self.role, "content": text_of(self.content)}
-        if self.name is not None:
-            turn["name"] = self.name
-        if self.tool_call_id is not None:
-            turn["tool_call_id"] = self.tool_call_id
-        if self.reasoning_content is not None:
-            turn["reasoning_content"] = self.reasoning_content
-        if self.tool_calls:
-            turn["tool_calls"] = [call.turn() for call in self.tool_calls]
-        return turn
 
 
 class ChatRequest(Common):
@@ -95,7 +70,7 @@ class ChatRequest(Common):
         limit = getattr(self, name)
         return replace(
             self._common(body, form_of(body, self.response_format)),
-            turns=[message.turn() for message in self.messages],
+            turns=self.messages,
             tools=self.tools if self.tools is None else [as_function(tool) for tool in self.tools],
             tool_choice=self.tool_choice,
             parallel_tool_calls=self.parallel_tool_calls,
@@ -105,11 +80,6 @@ class ChatRequest(Common):
             prompted=self.add_generation_prompt is not False,
             reasons=self.reasoning_effort in EFFORTS,
         )
-
-
-def read_request(body: Body) -> Asked:
-    """The request of a body; `RequestError` (400) names what is at fault."""
-    return read(body, ChatRequest)
 
 
 class ChatAnswer(Answer):

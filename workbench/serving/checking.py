@@ -100,8 +100,9 @@ def _pointer_of(value: object, keys: Sequence[int | str], base: str) -> str:
     """The pointer of a path below `base`; steps that are no part of `value`, as pydantic adds them, are left out."""
     pointer = base
     for key in keys:
-        with suppress(LookupError, TypeError):
-            value, pointer = value[key], child(pointer, key)  # type: ignore[index]
+        if isinstance(value, dict | list):
+            with suppress(LookupError, TypeError):
+                value, pointer = value[key], child(pointer, key)  # type: ignore[index]
     return pointer
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Of functions, at OpenAI; the formats of calls here take more.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
-__all__ = ["Constraint", "check_tool_format", "constraint_of", "forced_tool", "too_much"]
+__all__ = ["Constraint", "Maker", "check_tool_format", "forced_tool", "too_much"]
 
 
 @dataclass(frozen=True)
@@ -70,62 +70,48 @@ def check_tool_format(name: str) -> None:
         raise ValueError(f"there is no tool format {name!r}; there are {known}")
 
 
-def constraint_of(
-    request: Asked,
-    body: Body,
-    compiler: GrammarCompiler,
-    tool_format: str | None,
-    limits: Limits,
-    cancel: CancelToken,
-    *,
-    alone: bool = False,
-    block: Block | None = None,
-) -> Constraint:
-    """The grammar of the answer; `RequestError` with the places of what is wrong.
+@dataclass
+class Maker:
+    """Makes the constraint of a request; `RequestError` with the places of what is wrong.
 
     alone: where one tool must be called and no other may be, the model was told to write its arguments and nothing
     around them.  (A model that was trained on calls writes a whole call into them.)
     block: of reasoning that the model may write first, where it is open or reasoning is asked for.
     """
-    maker = _Maker(request, body, compiler, tool_format, limits, cancel, alone=alone, block=block)
-    with told_elsewhere():  # an answer has them with it
-        made = maker.constraint()
-    return replace(made, block=block, warnings=maker.warned())
 
+    request: Asked
+    body: Body
+    compiler: GrammarCompiler
+    tool_format: str | None
+    limits: Limits
+    cancel: CancelToken
+    alone: bool = False
+    block: Block | None = None
 
-class _Maker:
-    def __init__(
-        self,
-        request: Asked,
-        body: Body,
-        compiler: GrammarCompiler,
-        tool_format: str | None,
-        limits: Limits,
-        cancel: CancelToken,
-        *,
-        alone: bool,
-        block: Block | None,
-    ) -> None:
-        self._request, self._body, self._compiler = request, body, compiler
-        self._form = request.form
-        self._block = block if block is not None and (block.opened or request.reasons) else None
-        self._tool_format, self._cancel = tool_format, cancel
+    def __post_init__(self) -> None:
+        self._form, block = self.request.form, self.block
+        self._block = block if block is not None and (block.opened or self.request.reasons) else None
         self._warnings: list[str] = []
-        self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": limits.max_blanks}
-        if limits.caps:
+        self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": self.limits.max_blanks}
+        if self.limits.caps:
             self._written["caps"] = CAPS
-        choice = request.tool_choice
+        choice = self.request.tool_choice
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
         )
-        self.forced_tool = forced_tool(request) if alone else None
+        self.forced_tool = forced_tool(self.request) if self.alone else None
 
     def constraint(self) -> Constraint:
-        """The grammar, without warnings."""
+        """The grammar of the answer, with what there is to warn of in it, each once."""
+        with told_elsewhere():  # an answer has them with it
+            made = self._constraint()
+        return replace(made, block=self.block, warnings=tuple(dict.fromkeys(self._warnings)))
+
+    def _constraint(self) -> Constraint:
         tools, kind = self.tools(), self._form.kind
         if tools is not None and self.forced_tool is not None:
             tools = self.arguments_alone()
-        if tools is None and self._request.tools and kind == "text":
+        if tools is None and self.request.tools and kind == "text":
             silent = self.no_calls()
             return Constraint(self.tag(silent.format, "#/tools"), kind, "#/tools", silent)
         if tools is None:
@@ -137,25 +123,21 @@ class _Maker:
         made = self.tag(either, self._form.field)
         return Constraint(made, f"tools or {kind}", self._form.pointer, tools, calls_first=True)
 
-    def warned(self) -> tuple[str, ...]:
-        """What there is to warn of in what was compiled, each once."""
-        return tuple(dict.fromkeys(self._warnings))
-
     def _warn(self, pointer: str, source: Source, found: Sequence[Mistake]) -> None:
-        self._warnings += [str(self._body.moved(pointer, source, one)) for one in found]
+        self._warnings += [str(self.body.moved(pointer, source, one)) for one in found]
 
     # -- tools ------------------------------------------------------------------------------------------------------
 
     def tools(self) -> CallFormat | None:
         """The format of the calls; None where none can come."""
-        request, body = self._request, self._body
+        request, body = self.request, self.body
         if not request.tools:
             if request.tool_choice not in (None, "auto", "none"):
                 raise body.wrong("#/tool_choice", "there are no tools to choose from")
             if request.parallel_tool_calls is not None:
                 raise body.wrong("#/parallel_tool_calls", "only with tools")
             return None
-        if self._tool_format is None:
+        if self.tool_format is None:
             raise body.wrong(
                 "#/tools",
                 "how this model writes calls is not known; the server has to be started with --tool-format",
@@ -171,36 +153,36 @@ class _Maker:
 
     def arguments_alone(self) -> CallFormat:
         """The arguments of the one tool that must be called, with nothing around them."""
-        return self._tools_with(self._request.tool_choice, arguments_alone=True)
+        return self._tools_with(self.request.tool_choice, arguments_alone=True)
 
     def no_calls(self) -> CallFormat:
         """Text in which no call begins, where there are tools."""
         return self._tools_with("none")
 
     def _tools_with(self, choice: object, *, arguments_alone: bool = False) -> CallFormat:
-        parallel = self._request.parallel_tool_calls
+        parallel = self.request.parallel_tool_calls
         options = {
-            "model": self._tool_format,
+            "model": self.tool_format,
             "tool_choice": choice,
             "parallel_tool_calls": True if parallel is None else parallel,
             "arguments_alone": arguments_alone,
             **self._written,
         }
-        source = Source("tools", self._body.part("#/tools"), options)
+        source = Source("tools", self.body.part("#/tools"), options)
         try:
             made = CallFormat(source.tool_tag)
         except ToolsError as error:
             if error.path.startswith("#/tool_choice"):
-                raise self._body.wrong(error.path, error.reason) from None
-            raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
+                raise self.body.wrong(error.path, error.reason) from None
+            raise self.body.mistaken("#/tools", source, error, "invalid_tools") from None
         except MaskscopeError as error:
-            raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
-        for index, tool in enumerate(self._request.tools or ()):
+            raise self.body.mistaken("#/tools", source, error, "invalid_tools") from None
+        for index, tool in enumerate(self.request.tools or ()):
             if not _NAME.fullmatch(name := tool["function"]["name"]):
                 inner = child("#/tools", index, "function")
-                pointer = child(inner if inner in self._body.json.entries else child("#/tools", index), "name")
+                pointer = child(inner if inner in self.body.json.entries else child("#/tools", index), "name")
                 said = f"other servers refuse the name {json.dumps(name)}"
-                place = self._body.place(pointer, said, "they take up to 64 letters, digits, _ and -")
+                place = self.body.place(pointer, said, "they take up to 64 letters, digits, _ and -")
                 self._warnings.append(str(place))
         return made
 
@@ -221,10 +203,10 @@ class _Maker:
                 return None
             case "json_object":
                 return Source("json_schema", '{"type": "object"}', dict(self._written)).compile(
-                    self._compiler, cancel=self._cancel
+                    self.compiler, cancel=self.cancel
                 )
             case "json_schema":
-                source, wrong = Source("json_schema", form.source(self._body), dict(self._written)), "invalid_schema"
+                source, wrong = Source("json_schema", form.source(self.body), dict(self._written)), "invalid_schema"
             case "regex":
                 source, wrong = Source("regex", form.text), "invalid_regex"
             case "grammar":
@@ -232,7 +214,7 @@ class _Maker:
                 source, wrong = Source(form.language, form.text, {root: form.root}), "invalid_grammar"
             case _:
                 given = form.kind == "structural_tag"
-                text = form.source(self._body) if given else json.dumps({"format": self.element()})
+                text = form.source(self.body) if given else json.dumps({"format": self.element()})
                 source, wrong = Source("structural_tag", text), "invalid_structural_tag"
         return self._compiled(form.pointer, source, wrong)
 
@@ -251,9 +233,9 @@ class _Maker:
             case "structural_tag":
                 if isinstance(form.value, dict) and isinstance(form.value.get("format"), dict):
                     return dict(form.value["format"])
-        beside = "reasoning" if self._request.tools is None else "tools"
-        cure = "" if self._request.tools is None else "; send tool_choice none or required"
-        raise self._body.wrong(
+        beside = "reasoning" if self.request.tools is None else "tools"
+        cure = "" if self.request.tools is None else "; send tool_choice none or required"
+        raise self.body.wrong(
             form.field, f"this {form.kind} cannot stand beside {beside}{cure}", code="unsupported_value"
         )
 
@@ -263,10 +245,10 @@ class _Maker:
         """The structural tag of an answer's format, which was made here of what stands at `pointer`."""
         tag = {"type": "structural_tag", "format": self._block.before(answer) if self._block is not None else answer}
         if pointer == "#/tools":
-            choice = self._request.tool_choice
-            options = {"model": self._tool_format, "tool_choice": "auto" if choice is None else choice}
+            choice = self.request.tool_choice
+            options = {"model": self.tool_format, "tool_choice": "auto" if choice is None else choice}
             alone = {"arguments_alone": self.forced_tool is not None}
-            source = Source("tools", self._body.part("#/tools"), {**options, **alone})
+            source = Source("tools", self.body.part("#/tools"), {**options, **alone})
         else:
             source = Source("structural_tag", json.dumps(tag))
         if pointer == "#/tools":  # all else was compiled by itself before
@@ -274,19 +256,19 @@ class _Maker:
         try:
             return self._compile_tag(tag)
         except BudgetExceededError as error:
-            raise too_much(self._body, pointer, error) from None
+            raise too_much(self.body, pointer, error) from None
         except UnsupportedSchemaError as error:
-            if self._request.tools:
+            if self.request.tools:
                 self.tag(self.tools_alone().format, "#/tools")  # what is not enforced
             try:
                 return self._compile_tag(tag, lenient=True)
             except MaskscopeError:
-                raise self._body.wrong(pointer, error.strictly, code="invalid_tools") from None
+                raise self.body.wrong(pointer, error.strictly, code="invalid_tools") from None
         except MaskscopeError as error:
-            raise self._body.wrong(pointer, str(error), code="invalid_tools") from None
+            raise self.body.wrong(pointer, str(error), code="invalid_tools") from None
 
     def _compile_tag(self, tag: Mapping[str, object], *, lenient: bool = False) -> CompiledGrammar:
-        return self._compiler.compile_structural_tag(tag, lenient=lenient, cancel=self._cancel)
+        return self.compiler.compile_structural_tag(tag, lenient=lenient, cancel=self.cancel)
 
     def _compiled(self, pointer: str, source: Source, code: str, compile_it: Compile | None = None) -> CompiledGrammar:
         """The source that stands at `pointer`, compiled; or what `compile_it(lenient=False)` makes in its place.
@@ -297,18 +279,18 @@ class _Maker:
 
         def from_source(*, lenient: bool) -> CompiledGrammar:
             read = Source.of(source, lenient=True) if lenient else source
-            return read.compile(self._compiler, cancel=self._cancel)
+            return read.compile(self.compiler, cancel=self.cancel)
 
         compile_it = compile_it or from_source
-        places = [self._body.moved(pointer, source, one) for one in misspelt(source)]
+        places = [self.body.moved(pointer, source, one) for one in misspelt(source)]
         if strictly := [place for place in places if self._is_strict([place])]:
-            raise self._body.refused(pointer, strictly, code)
+            raise self.body.refused(pointer, strictly, code)
         try:
             made = compile_it(lenient=False)
         except BudgetExceededError as error:
-            raise too_much(self._body, pointer, error) from None
+            raise too_much(self.body, pointer, error) from None
         except MaskscopeError as error:
-            refused = self._body.mistaken(pointer, source, error, code)
+            refused = self.body.mistaken(pointer, source, error, code)
             told = isinstance(error, UnsupportedSchemaError) and not any(one.is_malformed for one in error.problems)
             if not told or self._is_strict(refused.places):
                 raise refused from None
@@ -325,7 +307,7 @@ class _Maker:
     def _is_strict(self, places: Sequence[Place]) -> bool:
         """Whether something that is to be exact is at one of `places`."""
         strict = [self._form.field] if self._form.strict else []
-        for index, tool in enumerate(self._request.tools or ()):
+        for index, tool in enumerate(self.request.tools or ()):
             if isinstance(function := tool.get("function"), dict) and function.get("strict") is True:
                 strict.append(f"#/tools/{index}")
         return any(f"{place.pointer}/".startswith(f"{one}/") for place in places for one in strict)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from kernels_core.errors import DeadEndError, MaskscopeError
 from workbench.languages.positions import parts_of
 
-__all__ = ["Place", "RequestError", "dotted", "of_row"]
+__all__ = ["Place", "RequestError", "dotted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +77,3 @@ class RequestError(Exception):
         if self.partial is not None:
             told["partial"] = self.partial
         return {"error": told}
-
-
-def of_row(error: Exception, partial: str) -> RequestError:
-    """What ended a running request, and no other.
-
-    422 where the grammar and this vocabulary do not go together, so that trying again would not help; 500 where it is
-    no fault of the request.  (`too_much` in `constraint.py` is for what goes past a budget.)
-    """
-    if isinstance(error, DeadEndError):
-        return RequestError(422, str(error), code="dead_end", partial=partial)
-    known = isinstance(error, MaskscopeError)
-    message = str(error) if known else f"the server failed while it wrote ({type(error).__name__})"
-    return RequestError(500, message, code="internal_error", partial=partial)

@@ -12,18 +12,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Annotated, Any, ClassVar, Final, Required, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AliasChoices, Discriminator, Field, Tag, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, field_validator
 
 from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION, Sampling
-from workbench.languages.positions import child
 from workbench.serving.body import Body
 from workbench.serving.checking import Lenient, Strict, checked
 from workbench.serving.errors import dotted
 from workbench.serving.forms import FREE, Form, structured_form
 
-__all__ = ["Asked", "Call", "Common", "Content", "Function", "Items", "Sampled", "Turn", "read", "text_of"]
+__all__ = ["Asked", "Call", "Common", "Content", "Function", "Message", "Sampled", "read"]
 
 MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16
@@ -33,49 +32,84 @@ TEXTS: Final = ("text", "input_text", "output_text", "reasoning_text", "summary_
 SAMPLED: Final = {one.name for one in fields(Sampling)}
 
 
-class CalledFunction(TypedDict):
-    """A function of a call, with its arguments as a JSON value."""
+class Part(Lenient):
+    """A piece of a message; texts are all that there are."""
+
+    type: str
+    text: str = Field(validation_alias=AliasChoices("text", "refusal"))
+
+    @field_validator("type")
+    @classmethod
+    def _is_text(cls, kind: str) -> str:
+        if kind not in TEXTS:
+            raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
+        return kind
+
+
+_PARTS: Final = TypeAdapter(list[Part])
+
+
+def _joined(value: object) -> object:
+    return "".join(part.text for part in _PARTS.validate_python(value)) if isinstance(value, list) else value
+
+
+Content = Annotated[str, BeforeValidator(_joined)]
+"""A text, or the parts of one."""
+
+
+class Function(Lenient):
+    """A function that was called; `arguments` as what their JSON says, where they are JSON."""
 
     name: str
-    arguments: object
+    arguments: object = ""
+
+    @field_validator("arguments")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        with suppress(ValueError, RecursionError):
+            return json.loads(value) if isinstance(value, str) else value
+        return value
 
 
-class CallOfTurn(TypedDict, total=False):
-    """A call, as chat templates take it."""
+class Call(Lenient):
+    """A call that a model has made."""
 
-    id: str
-    type: Required[str]
-    function: Required[CalledFunction]
+    id: str | None = None
+    type: str = "function"
+    function: Function
 
 
-class Turn(TypedDict, total=False):
-    """A turn of a chat, as chat templates take it."""
+class Message(Lenient):
+    """A turn."""
 
-    role: Required[str]
-    content: Required[str]
-    name: str
-    tool_call_id: str
-    reasoning_content: str
-    tool_calls: list[CallOfTurn]
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Annotated[Content, BeforeValidator(lambda value: "" if value is None else value)] = ""
+    name: str | None = None
+    tool_calls: list[Call] | None = None
+    tool_call_id: str | None = None
+    reasoning_content: str | None = None
+
+    def turn(self) -> Mapping[str, object]:
+        """As chat templates take it."""
+        return self.model_dump(exclude_none=True)
 
 
 @dataclass(frozen=True)
 class Asked:
     """A request of any endpoint, checked but for its grammar.
 
-    draws: the settings of the draw, where the model draws by given ones if nothing else is said. turns: of a chat, as
-    chat templates take them; None where `texts` are gone on with, or token ids. limit: how many tokens an answer may
-    have, and the field that says so. likeliest: how many log probabilities are told of each token, beside its own;
-    None: none are. continues: the last turn is gone on with. prompted: the template writes the beginning of the
-    answer's turn. reasons: the model may reason before its answer, also under a grammar. echo: the answer begins with
-    the prompt. complete: the answer is whole under its grammar when its tokens run out; None: as the server has it.
-    healing, canonical: where its tokens are cut (`workbench/generation/cutting.py`). echoed: what an answer repeats of
-    the request.
+    draws: the settings of the draw, where the model draws by given ones if nothing else is said.  turns: of a chat;
+    None where `texts` are gone on with, or token ids.  limit: how many tokens an answer may have, and the field that
+    says so.  likeliest: how many log probabilities are told of each token, beside its own; None: none are.  continues:
+    the last turn is gone on with.  prompted: the template writes the beginning of the answer's turn.  reasons: the
+    model may reason before its answer, also under a grammar.  echo: the answer begins with the prompt.  complete: the
+    answer is whole under its grammar when its tokens run out; None: as the server has it.  healing, canonical: where
+    its tokens are cut (`workbench/generation/cutting.py`).  echoed: what an answer repeats of the request.
     """
 
     model: str
     draws: Callable[[Sampling], Sampling]
-    turns: list[Turn] | None = None
+    turns: list[Message] | None = None
     texts: Sequence[str | list[int]] = ()
     tools: list[dict[str, Any]] | None = None
     tool_choice: str | Mapping[str, object] | None = None
@@ -105,52 +139,10 @@ class StreamOptions(Strict):
     include_obfuscation: bool = False
 
 
-class Function(Lenient):
-    """A function that was called; `arguments` are the text of a JSON object, or the object."""
-
-    name: str
-    arguments: str | dict[str, object] = ""
-
-
-class Call(Lenient):
-    """A call that a model has made."""
-
-    id: str | None = None
-    type: str = "function"
-    function: Function
-
-    def turn(self) -> CallOfTurn:
-        """With the arguments that its JSON says, where it is JSON."""
-        arguments: object = self.function.arguments
-        if isinstance(arguments, str):
-            with suppress(ValueError, RecursionError):
-                arguments = json.loads(arguments)
-        called: CallOfTurn = {"type": self.type, "function": {"name": self.function.name, "arguments": arguments}}
-        return called if self.id is None else {"id": self.id, **called}
-
-
-class Part(Lenient):
-    """A piece of a message; texts are all that there are."""
-
-    type: str
-    text: str = Field(validation_alias=AliasChoices("text", "refusal"))
-
-    @field_validator("type")
-    @classmethod
-    def _is_text(cls, kind: str) -> str:
-        if kind not in TEXTS:
-            raise ValueError(f"parts of type {json.dumps(kind)} are not read here; texts are")
-        return kind
-
-
-TEXT_OR_LIST: Final = Discriminator(lambda value: "a list" if isinstance(value, list) else "a text")
-Content = Annotated[Annotated[str, Tag("a text")] | Annotated[list[Part], Tag("a list")], TEXT_OR_LIST]
-Items = Annotated[Annotated[str, Tag("a text")] | Annotated[list[dict[str, object]], Tag("a list")], TEXT_OR_LIST]
-
-
-def text_of(content: str | list[Part] | None) -> str:
-    """All of it in one piece."""
-    return "".join(part.text for part in content) if isinstance(content, list) else content or ""
+Stop = Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARACTERS)]
+Stops = Annotated[
+    list[Stop], Field(max_length=MAX_STOPS), BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+]
 
 
 class Sampled(Strict):
@@ -170,7 +162,7 @@ class Sampled(Strict):
     presence_penalty: float | None = Field(None, ge=-MOST_PENALTY, le=MOST_PENALTY)
     repetition_penalty: float | None = Field(None, ge=1 / MOST_REPETITION, le=MOST_REPETITION)
     seed: int | None = None
-    stop: str | list[str] | None = None
+    stop: Stops | None = None
     stream: bool | None = None
     structured_outputs: dict[str, object] | None = None
     complete: bool | None = None
@@ -187,17 +179,6 @@ class Sampled(Strict):
 
     def _common(self, body: Body, form: Form) -> Asked:
         """What these fields ask for."""
-        stops = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
-        for number, stop in enumerate(stops):
-            pointer = "#/stop" if isinstance(self.stop, str) else child("#/stop", number)
-            if not stop:
-                raise body.wrong(pointer, "a stop string must not be empty")
-            if not stop.isascii() and stop != stop.encode(errors="replace").decode():
-                raise body.wrong(pointer, "half a surrogate pair is in no text")
-            if len(stop) > MAX_STOP_CHARACTERS:
-                raise body.wrong(pointer, f"a stop string has at most {MAX_STOP_CHARACTERS:,} characters")
-        if len(stops) > MAX_STOPS:
-            raise body.wrong("#/stop", f"at most {MAX_STOPS} stop strings")
         if self.structured_outputs is not None:
             if form.kind != "text":
                 raise body.wrong("#/structured_outputs", f"send this or {dotted(form.field)}, not both")
@@ -207,7 +188,7 @@ class Sampled(Strict):
             draws=self.draws,
             form=form,
             seed=self.seed,
-            stops=stops,
+            stops=tuple(self.stop or ()),
             stream=bool(self.stream),
             complete=self.complete,
             healing=bool(self.healing),

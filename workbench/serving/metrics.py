@@ -8,8 +8,9 @@ Read on: `service.py` (who counts), `app.py` (the route).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, Protocol, TypedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -23,28 +24,27 @@ if TYPE_CHECKING:
 __all__ = ["Health", "Metrics"]
 
 SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250)
-NOW: Final = {
-    "rows": "Texts that can be written side by side.",
-    "running": "Texts that are being written.",
-    "requests": "Requests that run or wait.",
-    "cache_bytes": "Keys and values, of texts and of beginnings that are kept.",
-    "grammar_bytes": "Compiled grammars that are kept.",
-}
 
 
-class Health(TypedDict):
+def _now(about: str) -> int:
+    """A number of what is there now; `about` is for Prometheus."""
+    return field(metadata={"about": about})  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
     """What is going on; `status`: "ok", "draining" or "failed"."""
 
     status: str
     model: str
-    rows: int
-    running: int
-    requests: int
+    rows: int = _now("Texts that can be written side by side.")
+    running: int = _now("Texts that are being written.")
+    requests: int = _now("Requests that run or wait.")
     answered: int
     steps: int
-    guesses: dict[str, int]
-    cache_bytes: int
-    grammar_bytes: int
+    guesses: Mapping[str, int]
+    cache_bytes: int = _now("Keys and values, of texts and of beginnings that are kept.")
+    grammar_bytes: int = _now("Compiled grammars that are kept.")
 
 
 class Ended(Protocol):
@@ -115,12 +115,13 @@ class _Now(Collector):
 
     def collect(self) -> Iterator[Metric]:
         told = self._health()
-        for name, about in NOW.items():
-            yield GaugeMetricFamily(f"maskscope_{name}", about, value=told[name])  # type: ignore[literal-required]
-        yield CounterMetricFamily("maskscope_steps", "Steps of the engine.", value=told["steps"])
+        for one in fields(told):
+            if about := one.metadata.get("about"):
+                yield GaugeMetricFamily(f"maskscope_{one.name}", about, value=getattr(told, one.name))
+        yield CounterMetricFamily("maskscope_steps", "Steps of the engine.", value=told.steps)
         guesses = CounterMetricFamily(
             "maskscope_guesses", "Tokens that were guessed ahead, by what became of them.", labels=["result"]
         )
-        for result, count in told["guesses"].items():
+        for result, count in told.guesses.items():
             guesses.add_metric([result], count)
         yield guesses

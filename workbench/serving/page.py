@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from visualizers import assets
 from visualizers.glyphs import html_escape
 
-__all__ = ["POLICY", "SCRIPTS", "document", "script", "style"]
+__all__ = ["ASSETS", "POLICY", "document"]
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-SCRIPTS: Final = ("service",)
+ASSETS: Final = {"page.css": "text/css", "service.js": "text/javascript"}
+"""What the page loads from `/assets`, and of which kind it is."""
 
 
 def document(model: str) -> str:
@@ -31,13 +31,3 @@ def document(model: str) -> str:
         f'<body>\n<h1>{html_escape(model)}</h1>\n<div id="service"></div>\n'
         '<script type="module" src="/assets/service.js"></script>\n</body>\n</html>\n'
     )
-
-
-def script(name: str) -> str:
-    """The ES module `name`, one of `SCRIPTS`."""
-    return assets.script(name)
-
-
-def style() -> str:
-    """The page's style sheet."""
-    return assets.stylesheet("page")

@@ -24,14 +24,12 @@ from workbench.serving.calls import Arguments, Called, Piece, Said, Thought
 from workbench.serving.chat import EFFORTS, Effort
 from workbench.serving.checking import Lenient, Strict, checked
 from workbench.serving.errors import RequestError
-from workbench.serving.fields import MAX_LOGPROBS, Asked, Call, Content, Function, Items, Sampled, Turn, text_of
+from workbench.serving.fields import MAX_LOGPROBS, Asked, Call, Content, Function, Message, Sampled
 from workbench.serving.forms import FLAT, form_of
 
 __all__ = ["ResponsesAnswer", "ResponsesRequest"]
 
 LOGPROBS: Final = "message.output_text.logprobs"
-# Reasoning is given in the clear, so that there is nothing to decrypt.
-INCLUDED: Final = (LOGPROBS, "reasoning.encrypted_content")
 
 
 class TextOptions(Strict):
@@ -72,14 +70,15 @@ class ResponsesRequest(Sampled):
     }
     of_no_effect: ClassVar[frozenset[str]] = Sampled.of_no_effect - {"metadata"} | {"prompt_cache_options"}
 
-    input: Items
+    input: str | list[object]
     instructions: str | None = None
     max_output_tokens: int | None = Field(None, ge=1)
     max_tool_calls: int | None = Field(None, ge=1)
     metadata: (
         dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=512)]] | None
     ) = Field(None, max_length=16)
-    include: list[str] | None = None
+    # Reasoning is given in the clear, so that there is nothing to decrypt.
+    include: list[Literal["message.output_text.logprobs", "reasoning.encrypted_content"]] | None = None
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     text: TextOptions | None = None
     reasoning: Reasoning | None = None
@@ -89,9 +88,6 @@ class ResponsesRequest(Sampled):
     parallel_tool_calls: bool | None = None
 
     def asked(self, body: Body) -> Asked:
-        for number, one in enumerate(self.include or ()):
-            if one not in INCLUDED:
-                raise body.wrong(child("#/include", number), f"there is {' and '.join(INCLUDED)}")
         if self.stream_options is not None and not self.stream:
             raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
         told = self.top_logprobs or LOGPROBS in (self.include or ())
@@ -166,38 +162,41 @@ ITEMS: Final[Mapping[str, type[MessageItem | CallItem | OutputItem | ReasoningIt
 }
 
 
-def _turns_of(body: Body, instructions: str | None, given: str | list[dict[str, object]]) -> list[Turn]:
+def _turns_of(body: Body, instructions: str | None, given: str | list[object]) -> list[Message]:
     """Items of `input` as turns of a chat: calls join the assistant's turn before them, reasoning the one behind."""
-    turns: list[Turn] = [] if instructions is None else [{"role": "system", "content": instructions}]
+    turns = [] if instructions is None else [Message(role="system", content=instructions)]
     if isinstance(given, str):
-        return [*turns, {"role": "user", "content": given}]
+        return [*turns, Message(role="user", content=given)]
     names: dict[str, str] = {}  # of functions, by the id of their call
     thought = ""
     for number, value in enumerate(given):
-        pointer, kind = child("#/input", number), value.get("type", "message")
+        pointer = child("#/input", number)
+        if not isinstance(value, dict):
+            raise body.wrong(pointer, "an item is an object")
+        kind = value.get("type", "message")
         if not isinstance(kind, str) or kind not in ITEMS:
             message = f"items of type {json.dumps(kind)} are not read here"
             raise body.wrong(f"{pointer}/type", message, code="unsupported_value")
-        item = checked(body, ITEMS[kind], value, pointer)
-        if isinstance(item, ReasoningItem):
-            thought += text_of(item.content or item.summary)
-            continue
-        if isinstance(item, OutputItem):
-            if item.call_id not in names:
-                raise body.wrong(f"{pointer}/call_id", f"there is no call {json.dumps(item.call_id)} before it")
-            said = text_of(item.output)
-            turns.append({"role": "tool", "content": said, "tool_call_id": item.call_id, "name": names[item.call_id]})
-            continue
-        role, content = ("assistant", "") if isinstance(item, CallItem) else (item.role, text_of(item.content))
-        if isinstance(item, MessageItem) or thought or not turns or turns[-1]["role"] != "assistant":
-            turns.append({"role": role, "content": content})
-            if thought and role == "assistant":
-                turns[-1]["reasoning_content"], thought = thought, ""
-        if isinstance(item, CallItem):
-            names[item.call_id] = item.name
-            call = Call(id=item.call_id, function=Function(name=item.name, arguments=item.arguments))
-            turns[-1].setdefault("tool_calls", []).append(call.turn())
-    if not any(turn["role"] != "system" for turn in turns):
+        match checked(body, ITEMS[kind], value, pointer):
+            case ReasoningItem() as item:
+                thought += item.content or item.summary or ""
+            case OutputItem() as item:
+                if item.call_id not in names:
+                    raise body.wrong(f"{pointer}/call_id", f"there is no call {json.dumps(item.call_id)} before it")
+                name = names[item.call_id]
+                turns.append(Message(role="tool", content=item.output, tool_call_id=item.call_id, name=name))
+            case MessageItem() as item:
+                before = thought if item.role == "assistant" else ""
+                turns.append(Message(role=item.role, content=item.content, reasoning_content=before or None))
+                thought = thought.removeprefix(before)
+            case CallItem() as item:
+                names[item.call_id] = item.name
+                if thought or not turns or turns[-1].role != "assistant":
+                    turns.append(Message(role="assistant", reasoning_content=thought or None))
+                    thought = ""
+                call = Call(id=item.call_id, function=Function(name=item.name, arguments=item.arguments))
+                turns[-1] = turns[-1].model_copy(update={"tool_calls": [*(turns[-1].tool_calls or ()), call]})
+    if not any(turn.role != "system" for turn in turns):
         raise body.wrong("#/input", "there is no message")
     return turns
 

@@ -21,6 +21,7 @@ from kernels_core import CancelToken, GrammarCompiler, GrammarMatcher
 from kernels_core.errors import (
     BudgetExceededError,
     DeadEndError,
+    MaskscopeError,
     OperationCancelledError,
     TokenizerError,
     TooFewTokensError,
@@ -34,9 +35,9 @@ from workbench.generation.row import Chunk
 from workbench.languages.positions import child
 from workbench.serving.answers import Answer, Writer
 from workbench.serving.body import Body
-from workbench.serving.constraint import Constraint, check_tool_format, constraint_of, too_much
+from workbench.serving.constraint import Constraint, Maker, check_tool_format, too_much
 from workbench.serving.endpoints import CHAT, Endpoint
-from workbench.serving.errors import RequestError, of_row
+from workbench.serving.errors import RequestError
 from workbench.serving.fields import Asked, read
 from workbench.serving.limits import Limits
 from workbench.serving.metrics import Health, Metrics
@@ -207,7 +208,7 @@ class Service:
         tokenizer = self.model.tokenizer
         texts = [tokenizer.decode(prompt, skip_special=False) for prompt in prompts]
         one.prompt = self._shown(asked, texts)
-        one.constraint = constraint_of(
+        one.constraint = Maker(
             asked,
             body,
             self.compiler,
@@ -216,7 +217,7 @@ class Service:
             one.cancel,
             alone=self.teller.tells_tools,
             block=self._block(asked, texts[0]),
-        )
+        ).constraint()
         sampling = asked.draws(self.sampling)
         complete = self.complete if asked.complete is None else asked.complete
         if asked.canonical and not tokenizer.has_library:
@@ -317,7 +318,7 @@ class Service:
         if block is None or asked.turns is None:
             return None
         if asked.continues:  # perhaps inside a block that its sender has opened
-            said = asked.turns[-1]["content"]
+            said = asked.turns[-1].content
             return replace(block, opened=said.rfind(block.begin) > said.rfind(block.end))
         return replace(block, opened=prompt.rstrip().endswith(block.begin))
 
@@ -326,7 +327,7 @@ class Service:
         """What those who look on see of a prompt."""
         if asked.turns is None:
             return "\n".join(texts)[-SHOWN:]
-        return "\n".join(f"{turn['role']}: {turn['content']}" for turn in asked.turns)[-SHOWN:]
+        return "\n".join(f"{turn.role}: {turn.content}" for turn in asked.turns)[-SHOWN:]
 
     def trouble(self, one: Running, error: Exception) -> RequestError:
         """What a request is told whose answer failed."""
@@ -350,9 +351,15 @@ class Service:
 
     @staticmethod
     def _of_row(one: Running, error: Exception, partial: str) -> RequestError:
+        """What ended a running request, and no other: 422 where the grammar and this vocabulary do not go together, so
+        that trying again would not help, or it takes too much; 500 where it is no fault of the request."""
         if isinstance(error, BudgetExceededError) and one.answer is not None and one.constraint is not None:
             return too_much(one.answer.body, one.constraint.pointer, error, partial=partial)
-        return of_row(error, partial)
+        if isinstance(error, DeadEndError):
+            return RequestError(422, str(error), code="dead_end", partial=partial)
+        known = isinstance(error, MaskscopeError)
+        message = str(error) if known else f"the server failed while it wrote ({type(error).__name__})"
+        return RequestError(500, message, code="internal_error", partial=partial)
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -378,15 +385,15 @@ class Service:
     def health(self) -> Health:
         """Numbers of what is going on."""
         state = "failed" if not self.runner.alive else "draining" if self._draining else "ok"
-        return {
-            "status": state,
-            "model": self.name,
-            "rows": self.limits.rows,
-            "running": self.runner.running,
-            "requests": len(self.running),
-            "answered": self.answered,
-            "steps": self.runner.steps,
-            "guesses": dict(self.runner.guesses),
-            "cache_bytes": self.runner.engine.cache_bytes,
-            "grammar_bytes": self.compiler.get_cache_size_bytes(),
-        }
+        return Health(
+            status=state,
+            model=self.name,
+            rows=self.limits.rows,
+            running=self.runner.running,
+            requests=len(self.running),
+            answered=self.answered,
+            steps=self.runner.steps,
+            guesses=dict(self.runner.guesses),
+            cache_bytes=self.runner.engine.cache_bytes,
+            grammar_bytes=self.compiler.get_cache_size_bytes(),
+        )

@@ -23,7 +23,7 @@ from workbench.languages import Source
 from workbench.languages.tools import body_of
 from workbench.serving.calls import CallFormat
 from workbench.serving.constraint import forced_tool
-from workbench.serving.fields import Asked, Turn
+from workbench.serving.fields import Asked, Message
 from workbench.serving.thoughts import BLOCKS, Block
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class Teller:
             # tokenizer.
             return cls(tool_format or "exaone", tells_tools=False, tells_schemas=False)
         tokenizer = model.hf_tokenizer
-        user: Turn = {"role": "user", "content": "?"}
-        system = _render(tokenizer, [{"role": "system", "content": "?"}, user]) is not None
+        user = Message(role="user", content="?")
+        system = _render(tokenizer, [Message(role="system", content="?"), user]) is not None
         # A tool whose name nobody else writes.
         probe = {"type": "function", "function": {"name": _PROBE, "parameters": {"type": "object", "properties": {}}}}
         reads = _PROBE in (_render(tokenizer, [user], [probe]) or "")
@@ -116,8 +116,9 @@ class Teller:
 
     def told(
         self, request: Asked, *, tell_schema: bool = True
-    ) -> tuple[list[Turn], Sequence[Mapping[str, object]] | None]:
-        """The turns of a request with what is added to them, and the tools that are left to the chat template."""
+    ) -> tuple[list[Mapping[str, object]], Sequence[Mapping[str, object]] | None]:
+        """What the chat template is given: the turns of a request with what is added to them, and the tools that it is
+        left to tell of."""
         turns = request.turns or []
         tools = request.tools if request.tool_choice != "none" else None
         if self.tells_tools:
@@ -125,10 +126,11 @@ class Teller:
             turns = [self._as_text(turn) for turn in turns]
         if tools and self.tells_tools:
             forced = forced_tool(request)
-            return self._with(turns, self._tools(tools) if forced is None else _arguments(body_of(forced))), None
-        if not tools and tell_schema and self.tells_schemas and request.form.schema is not None:
+            turns = self._with(turns, self._tools(tools) if forced is None else _arguments(body_of(forced)))
+            tools = None
+        elif not tools and tell_schema and self.tells_schemas and request.form.schema is not None:
             turns = self._with(turns, _schema(request.form.schema))
-        return turns, tools
+        return [turn.turn() for turn in turns], tools
 
     def _tools(self, tools: Sequence[Mapping[str, object]]) -> str:
         example = _call(self.tool_format, "FUNCTION", {"ARGUMENT": "value"})
@@ -138,40 +140,40 @@ class Teller:
         told = ["These are functions that you can call:", *functions, "To call one of them, write:", example]
         return "\n".join(told)
 
-    def _with(self, turns: Sequence[Turn], told: str) -> list[Turn]:
+    def _with(self, turns: Sequence[Message], told: str) -> list[Message]:
         """With `told` behind what the system's turn says, or in a turn of its own before all; in front of the first
         user's turn for a template that takes no system's."""
         turns = list(turns)
         at = 0
         if not self._system:
-            at = next((number for number, turn in enumerate(turns) if turn["role"] == "user"), 0)
-        elif turns[0]["role"] not in ("system", "developer"):
-            return [{"role": "system", "content": told}, *turns]
-        said = turns[at]["content"]
+            at = next((number for number, turn in enumerate(turns) if turn.role == "user"), 0)
+        elif turns[0].role not in ("system", "developer"):
+            return [Message(role="system", content=told), *turns]
+        said = turns[at].content
         content = f"{said}\n\n{told}" if self._system else f"{told}\n\n{said}"
-        turns[at] = {**turns[at], "content": content.strip()}
+        turns[at] = turns[at].model_copy(update={"content": content.strip()})
         return turns
 
-    def _as_text(self, turn: Turn) -> Turn:
+    def _as_text(self, turn: Message) -> Message:
         """A call, and what it gave, for a template that knows no tools."""
-        if turn["role"] == "assistant" and turn.get("tool_calls"):
-            called = [call["function"] for call in turn["tool_calls"]]
-            written = [_call(self.tool_format, one["name"], one["arguments"]) for one in called]
-            return {"role": "assistant", "content": "\n".join(filter(None, [turn["content"], *written]))}
-        if turn["role"] in ("tool", "function"):
-            return {"role": "user", "content": f"<tool_response>\n{turn['content']}\n</tool_response>"}
+        if turn.role == "assistant" and turn.tool_calls:
+            called = [call.function for call in turn.tool_calls]
+            written = [_call(self.tool_format, one.name, one.arguments) for one in called]
+            return Message(role="assistant", content="\n".join(filter(None, [turn.content, *written])))
+        if turn.role in ("tool", "function"):
+            return Message(role="user", content=f"<tool_response>\n{turn.content}\n</tool_response>")
         return turn
 
 
 def _render(
-    tokenizer: PreTrainedTokenizerBase, turns: list[Turn], tools: Sequence[Mapping[str, object]] | None = None
+    tokenizer: PreTrainedTokenizerBase, turns: list[Message], tools: Sequence[Mapping[str, object]] | None = None
 ) -> str | None:
     """What the chat template writes; None where it refuses, or there is none."""
     if not tokenizer.chat_template:
         return None
     template: Callable[..., object] = tokenizer.apply_chat_template
     try:
-        return str(template(turns, tools=tools, add_generation_prompt=True, tokenize=False))
+        return str(template([turn.turn() for turn in turns], tools=tools, add_generation_prompt=True, tokenize=False))
     except (TemplateError, TypeError, ValueError, KeyError):
         return None
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from workbench.generation.row import held_back
 from workbench.serving.calls import Piece, Said, Thought
 
 __all__ = ["BLOCKS", "Block", "ThoughtReader"]
@@ -86,10 +87,6 @@ class ThoughtReader:
             thought, self._text = self._text[:place], self._text[place + len(end) :]
             self.open, self._behind = False, True
         else:
-            # What may be the beginning of the end waits.
-            count = next(
-                (n for n in range(min(len(end) - 1, len(self._text)), 0, -1) if self._text.endswith(end[:n])), 0
-            )
-            cut = len(self._text) - (0 if last else count)
+            cut = len(self._text) - (0 if last else held_back(self._text, [end]))
             thought, self._text = self._text[:cut], self._text[cut:]
         return [Thought(thought)] if thought else []

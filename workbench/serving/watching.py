@@ -14,11 +14,13 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Final
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import MaskscopeError
 from visualizers.live import FrontierView
+from workbench.following import follow
 from workbench.serving.answers import Event
 from workbench.serving.service import Running, Service
 
@@ -38,7 +40,7 @@ class Watcher:
         self._service = service
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maskscope-watch")
         self._view = FrontierView()
-        self._twins: OrderedDict[int, _Twin] = OrderedDict()
+        self._twins: OrderedDict[int, GrammarMatcher] = OrderedDict()
         self._closed = threading.Event()
 
     def close(self) -> None:
@@ -59,7 +61,7 @@ class Watcher:
                 if one is not None and watched is None and one.job is not None:
                     watched = one.job
                     watched.watchers += 1
-                view = {"service": self._service.health(), "requests": self.requests()}
+                view = {"service": asdict(self._service.health()), "requests": self.requests()}
                 shown = await self._shown(one) if one is not None else None
                 mark = (view["requests"], shown)
                 now = time.monotonic()
@@ -141,32 +143,10 @@ class Watcher:
         twin = self._twins.get(one.number)
         if twin is None:
             assert one.job is not None
-            twin = self._twins[one.number] = _Twin(GrammarMatcher(one.job.compiled.apart()))  # type: ignore[union-attr]
+            twin = self._twins[one.number] = GrammarMatcher(one.job.compiled.apart())  # type: ignore[union-attr]
             if len(self._twins) > KEPT_TWINS:
                 self._twins.popitem(last=False)
         self._twins.move_to_end(one.number)
-        twin.follow(tokens)
-        traits = self._view.traits_of(twin.matcher.frontier())
+        follow(twin, tokens)
+        traits = self._view.traits_of(twin.frontier())
         return {"about": traits["about"], "items": traits["items"]}
-
-
-class _Twin:
-    """A matcher of a second engine, and the tokens that it has read."""
-
-    def __init__(self, matcher: GrammarMatcher) -> None:
-        self.matcher = matcher
-        self._read: list[int] = []
-
-    def follow(self, tokens: list[int]) -> None:
-        """Go to the place behind `tokens`."""
-        shared = 0
-        for one, other in zip(self._read, tokens, strict=False):
-            if one != other:
-                break
-            shared += 1
-        self.matcher.rollback(len(self._read) - shared)
-        del self._read[shared:]
-        for token in tokens[shared:]:
-            if not self.matcher.accept_token(token):
-                raise RuntimeError(f"the second engine refuses token {token}, which the first one took")
-            self._read.append(token)

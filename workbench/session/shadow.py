@@ -20,6 +20,7 @@ from kernels_core.inspect.look import RestCaller, rest_callers, token_sets
 from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
 from kernels_core.masks.token_verdicts import kept
+from workbench.following import follow
 
 __all__ = ["Shadow"]
 
@@ -36,17 +37,7 @@ class Shadow:
 
     def follow(self, matcher: GrammarMatcher) -> None:
         """Go to the place of the engine's `matcher`."""
-        wanted, here = matcher.history, self._matcher.history
-        shared = 0
-        for one, other in zip(wanted, here, strict=False):
-            if one != other:
-                break
-            shared += 1
-        self._matcher.rollback(len(here) - shared)
-        for step in wanted[shared:]:
-            taken = self._matcher.accept_string(step) if isinstance(step, bytes) else self._matcher.accept_token(step)
-            if not taken:
-                raise RuntimeError(f"the shadow refuses {step!r} after {self._matcher.text!r}, which the engine took")
+        follow(self._matcher, matcher.history)
 
     def fork(self) -> GrammarMatcher:
         """A matcher at this place."""

@@ -14,12 +14,15 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, DeadEndError, GrammarError, MaskscopeError, TokenizerError
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = [
     "KINDS",
@@ -214,7 +217,7 @@ class Follower:
         self.matcher.rollback(count)
         self.error = None
 
-    def fill(self, bitmask: Any, row: int) -> None:
+    def fill(self, bitmask: torch.Tensor, row: int) -> None:
         """Write the mask here into `row` of `bitmask`, an int32 tensor in CPU memory; stop tokens alone where there is
         none."""
         try:
@@ -230,9 +233,8 @@ class Follower:
     def jump(self, old: Sequence[int], new: Sequence[int]) -> None:
         """The text was cut anew: its last tokens `old` are `new` now.  `ValueError`, and nothing has changed, where the
         grammar refuses one of them."""
-        same = 0
-        while same < min(len(old), len(new)) and old[same] == new[same]:
-            same += 1
+        pairs = enumerate(zip(old, new, strict=False))
+        same = next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
         self.matcher.rollback(len(old) - same)
         for number, token in enumerate(new[same:]):
             if not self.accept(token):

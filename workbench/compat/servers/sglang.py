@@ -14,8 +14,9 @@ Read on: `requests.py`; docs/concepts/servers.md.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kernels_core import BatchGrammarMatcher, CompiledGrammar, GrammarCompiler
 from workbench.compat.servers.requests import (
@@ -30,6 +31,7 @@ from workbench.compat.servers.requests import (
 
 if TYPE_CHECKING:
     import torch
+    from _typeshed import DataclassInstance
 
 __all__ = ["GrammarBackend", "RequestGrammar", "make_classes", "plugin", "register"]
 
@@ -41,10 +43,17 @@ ANY_JSON: Final = "$$ANY$$"  # what SGLang writes for "some JSON"
 _BATCH = BatchGrammarMatcher()
 
 
+class Entry(Protocol):
+    """A request of a batch: its row, and SGLang's object for its grammar."""
+
+    row: int
+    grammar: RequestGrammar
+
+
 class RequestGrammar:
     """One request's grammar, with the methods of SGLang's `BaseGrammarObject`."""
 
-    def __init__(self, follower: Follower, key: str, stats: Any = None) -> None:
+    def __init__(self, follower: Follower, key: str, stats: DataclassInstance | None = None) -> None:
         super().__init__()  # SGLang's own attributes
         self.follower = follower
         self.key = key
@@ -82,7 +91,7 @@ class RequestGrammar:
     # -- masks ------------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def allocate_vocab_mask(vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:
+    def allocate_vocab_mask(vocab_size: int, batch_size: int, device: torch.device | str) -> torch.Tensor:
         """Rows that allow everything, in CPU memory, pinned where there is a GPU: int32 (batch_size, words)."""
         import torch
 
@@ -94,7 +103,7 @@ class RequestGrammar:
         self.follower.fill(vocab_mask, idx)
 
     @staticmethod
-    def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
+    def fill_vocab_mask_batched(entries: Sequence[Entry], vocab_mask: torch.Tensor) -> None:
         """Write the rows of all `entries` (each with `row` and `grammar`); masks that are not known are computed in
         threads first."""
         ours = [entry.grammar for entry in entries if isinstance(entry.grammar, RequestGrammar)]
@@ -108,7 +117,7 @@ class RequestGrammar:
         vocab_mask.fill_(-1)
 
     @staticmethod
-    def move_vocab_mask(vocab_mask: torch.Tensor, device: Any) -> torch.Tensor:
+    def move_vocab_mask(vocab_mask: torch.Tensor, device: torch.device | str) -> torch.Tensor:
         """The rows on `device`; the copy to a GPU is not waited for."""
         return vocab_mask.to(device, non_blocking=True)
 
@@ -126,7 +135,7 @@ class RequestGrammar:
 
     # -- jump-forward -----------------------------------------------------------------------------------------------
 
-    def try_jump_forward(self, tokenizer: Any) -> tuple[list[int], str] | None:
+    def try_jump_forward(self, tokenizer: object) -> tuple[list[int], str] | None:
         """The text that is forced here, for `jump_forward_str_state`; None for none."""
         text = self.follower.forced()
         return ([], text) if text else None
@@ -150,12 +159,12 @@ class GrammarBackend:
     the model.
     """
 
-    _base: Any = None  # SGLang's module, set by `make_classes`
+    _base: ModuleType  # SGLang's module, set by `make_classes`
     _grammar_class: type[RequestGrammar] = RequestGrammar
 
     def __init__(
         self,
-        tokenizer: Any,
+        tokenizer: object,
         vocab_size: int,
         stop_token_ids: Iterable[int] | None = None,
         *,
@@ -167,28 +176,27 @@ class GrammarBackend:
         self.any_whitespace = any_whitespace
         self.compiler = GrammarCompiler(self.info)
 
-    def dispatch_json(self, key_string: str) -> Any:
+    def dispatch_json(self, key_string: str) -> object:
         """A JSON schema."""
         if key_string == ANY_JSON:
             return self._compiled("json", key_string, self.compiler.compile_builtin_json_grammar)
         return self._compiled("json", key_string)
 
-    def dispatch_regex(self, key_string: str) -> Any:
+    def dispatch_regex(self, key_string: str) -> object:
         """A regular expression, matched as a whole."""
         return self._compiled("regex", key_string)
 
-    def dispatch_ebnf(self, key_string: str) -> Any:
+    def dispatch_ebnf(self, key_string: str) -> object:
         """EBNF text, or Lark."""
-        return self._compiled("ebnf", key_string)
+        return self._compiled("grammar", key_string)
 
-    def dispatch_structural_tag(self, key_string: str) -> Any:
+    def dispatch_structural_tag(self, key_string: str) -> object:
         """A structural tag, of the older form as well."""
         return self._compiled("structural_tag", key_string)
 
     def reset(self) -> None:
         """Forget what was compiled; requests that run go on."""
-        base: Any = super()
-        base.reset()
+        super().reset()  # type: ignore[misc]
         self.compiler.clear_cache()
 
     # -- masks that belong to no request ----------------------------------------------------------------------------
@@ -223,27 +231,25 @@ class GrammarBackend:
 
     # -- within -----------------------------------------------------------------------------------------------------
 
-    def _compiled(self, kind: str, text: str, make: Any = None) -> Any:
+    def _compiled(self, kind: Kind, text: str, make: Callable[[], CompiledGrammar] | None = None) -> object:
         """SGLang's object for a request, or its object for one that cannot be compiled."""
         try:
-            compiled: CompiledGrammar = make() if make else self._compile("grammar" if kind == "ebnf" else kind, text)
+            white = self.any_whitespace
+            compiled = make() if make else compile_request(self.compiler, kind, text, any_whitespace=white)
         except (ValueError, RuntimeError) as error:
             LOGGER.warning("a request's %s cannot be used: %s", kind, error)
             return self._invalid(str(error))
-        stats = self._base.GrammarStats(dispatch_type=kind) if hasattr(self._base, "GrammarStats") else None
+        named = "ebnf" if kind == "grammar" else kind
+        stats = self._base.GrammarStats(dispatch_type=named) if hasattr(self._base, "GrammarStats") else None
         return self._grammar_class(Follower(compiled), text, stats)
 
-    def _compile(self, kind: Any, text: str) -> CompiledGrammar:
-        asked: Kind = kind
-        return compile_request(self.compiler, asked, text, any_whitespace=self.any_whitespace)
-
-    def _invalid(self, reason: str) -> Any:
+    def _invalid(self, reason: str) -> object:
         if hasattr(self._base, "InvalidGrammarObject"):
             return self._base.InvalidGrammarObject(reason)
         return self._base.INVALID_GRAMMAR_OBJ
 
 
-def make_classes(base: Any) -> tuple[type[GrammarBackend], type[RequestGrammar]]:
+def make_classes(base: ModuleType) -> tuple[type[GrammarBackend], type[RequestGrammar]]:
     """Both classes over SGLang's own (`base`: its module `base_grammar_backend`), whose defaults they take over."""
     grammar = type("MaskscopeGrammar", (RequestGrammar, base.BaseGrammarObject), {})
     names = {"_base": base, "_grammar_class": grammar}
@@ -269,7 +275,9 @@ def register(name: str = NAME) -> type[GrammarBackend]:
     arguments = import_server(ARGUMENTS, "add_grammar_backend_choices")
     backend, _ = make_classes(base)
 
-    def create(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any = None) -> GrammarBackend:
+    def create(
+        server_args: object, tokenizer: object, vocab_size: int, eos_token_ids: Iterable[int] | None = None
+    ) -> GrammarBackend:
         if getattr(server_args, "reasoning_parser", None):
             raise ServerInterfaceError(
                 "SGLang puts reasoning before a grammar for its own backends only: with --reasoning-parser let "

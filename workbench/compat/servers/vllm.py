@@ -20,7 +20,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 from kernels_core import GrammarCompiler
 from workbench.compat.servers.requests import (
@@ -134,7 +134,22 @@ class Backend:
         self.compiler.clear_cache()
 
 
-def validate(sampling_params: Any, tokenizer: Any = None) -> None:
+class Params(Protocol):
+    """vLLM's parameters of a request."""
+
+    structured_outputs: object
+
+
+@runtime_checkable
+class MistralTokenizer(Protocol):
+    """vLLM's own class for Mistral's tokenizers."""
+
+    is_tekken: bool
+    vocab: Sequence[str]
+    eos_token_id: int
+
+
+def validate(sampling_params: Params, tokenizer: object = None) -> None:
     """Read a request's grammar before it is queued; vLLM's `VLLMValidationError` (a `ValueError`) says what is wrong.
 
     Tokens that are given by their text are looked up later: vLLM hands over no tokenizer here that always has them.
@@ -210,9 +225,9 @@ def _kind(request_type: object) -> Kind:
     raise ValueError(f"structured output of kind {request_type} is not known: {', '.join(KINDS)}")
 
 
-def _readable(tokenizer: Any) -> Any:
+def _readable(tokenizer: object) -> object:
     """vLLM's own class for Mistral's tokenizers is read by its list of tokens, all others as they are."""
-    if not hasattr(tokenizer, "is_tekken"):
+    if not isinstance(tokenizer, MistralTokenizer):
         return tokenizer
     from kernels_core import TokenizerInfo, VocabType
 

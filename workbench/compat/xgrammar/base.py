@@ -6,34 +6,35 @@ So everything else of Maskscope is one attribute away: `wb.Session(compiled.gram
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Generic, Self, TypeVar
 
 __all__ = ["XGRObject"]
 
-T = TypeVar("T", bound="XGRObject")
+E = TypeVar("E")
 
 
-class XGRObject:
+class XGRObject(Generic[E]):
     """A holder of an engine's object, made by the methods of its class or by `wrap`.
 
     Two are equal when the engine's objects are, and hash alike.
     """
 
-    _engine: Any = None
+    _engine: E
 
     @classmethod
-    def wrap(cls: type[T], engine: object) -> T:
+    def wrap(cls, engine: E) -> Self:
         """The holder of an object made by `kernels_core`."""
         self = cls.__new__(cls)
         self._engine = engine
         return self
 
     @property
-    def engine(self) -> Any:
+    def engine(self) -> E:
         """The object of `kernels_core`."""
-        if self._engine is None:
-            raise TypeError(f"an empty {type(self).__name__}: make one with the methods of its class")
-        return self._engine
+        try:
+            return self._engine
+        except AttributeError:
+            raise TypeError(f"an empty {type(self).__name__}: make one with the methods of its class") from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -44,4 +45,4 @@ class XGRObject:
         return hash(self.engine)
 
     def __repr__(self) -> str:
-        return f"<compat {self._engine!r}>"
+        return f"<compat {getattr(self, '_engine', None)!r}>"

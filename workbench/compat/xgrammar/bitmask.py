@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from kernels_core import apply_token_bitmask_inplace as apply_inplace
 from kernels_core import get_bitmask_shape as engine_shape
@@ -33,7 +38,7 @@ Backend = Literal["auto", "cpu", "cuda", "triton", "torch_compile", "torch_nativ
 _BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
 
 
-def _torch() -> Any:
+def _torch() -> ModuleType:
     try:
         import torch
     except ModuleNotFoundError as error:
@@ -50,18 +55,18 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_LAST: tuple[Any, int, Any] = (None, 0, None)
+_LAST: tuple[torch.Tensor | None, int, npt.NDArray[np.int32]] = (None, 0, np.empty(0, dtype=np.int32))
 """The tensor looked at last, where its memory was, and its memory as an array."""
 
 
-def as_array(bitmask: object) -> Any:
+def as_array(bitmask: object) -> object:
     """The memory of a torch tensor on the CPU as a numpy array; anything else as it is.
 
     A decoding loop asks for masks in one tensor over and over, and making the array takes longer than the mask.
     """
     global _LAST
     tensor, place, array = _LAST
-    if bitmask is tensor and bitmask.data_ptr() == place and bitmask.shape == array.shape:
+    if tensor is not None and bitmask is tensor and tensor.data_ptr() == place and tensor.shape == array.shape:
         return array
     torch = sys.modules.get("torch")  # whoever passes a tensor has imported it
     if torch is None or not isinstance(bitmask, torch.Tensor) or bitmask.device.type != "cpu":
@@ -125,7 +130,8 @@ def apply_token_bitmask_inplace(
             )
     elif not 0 <= vocab_size <= min(width, covered):
         raise InvalidArgumentError(f"vocab_size {vocab_size:,}: {width:,} logits, bits for {covered:,} tokens")
-    if indices is not None and _is_elsewhere(indices):
+    torch = sys.modules.get("torch")  # whoever passes a tensor has imported it
+    if torch is not None and isinstance(indices, torch.Tensor) and indices.device.type != "cpu":
         _apply_on_device(logits, bitmask, vocab_size, indices)
         return
     if indices is not None:
@@ -146,14 +152,10 @@ def _check_devices(logits: object, bitmask: object, backend: str) -> None:
         raise InvalidArgumentError(f"backend {backend!r} takes tensors on a device, not in CPU memory; see 'auto'")
 
 
-def _is_elsewhere(value: object) -> bool:
-    """Is it a tensor outside CPU memory, whose values only its device knows?"""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor) and value.device.type != "cpu"
-
-
-def _apply_on_device(logits: Any, bitmask: Any, vocab_size: int, indices: Any) -> None:
+def _apply_on_device(logits: torch.Tensor, bitmask: torch.Tensor, vocab_size: int, indices: torch.Tensor) -> None:
     """The rows in `indices`, chosen on the device: the same operations whatever they are."""
+    from workbench.generation.device_masks import apply_by_torch
+
     torch = _torch()
     if logits.ndim != 2 or bitmask.ndim != 2 or indices.ndim != 1:
         raise InvalidArgumentError(
@@ -163,17 +165,12 @@ def _apply_on_device(logits: Any, bitmask: Any, vocab_size: int, indices: Any) -
     if not logits.is_floating_point() or bitmask.dtype != torch.int32:
         raise InvalidArgumentError(f"logits are floating and the bitmask is int32, not {logits.dtype}, {bitmask.dtype}")
     rows = min(logits.shape[0], bitmask.shape[0])
-    shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
-    allowed = ((bitmask[:rows].unsqueeze(-1) >> shifts) & 1).bool().flatten(1)[:, :vocab_size]
-    chosen = torch.zeros(rows, dtype=torch.bool, device=logits.device).index_fill_(0, indices.long(), True)
-    logits[:rows, :vocab_size].masked_fill_(~allowed & chosen.unsqueeze(-1), float("-inf"))
+    slots = torch.full((rows,), -1, device=logits.device).scatter_(0, indices.long(), indices.long())
+    apply_by_torch(logits[:rows, :vocab_size], bitmask, slots)
 
 
-_COMPILED: list[Any] = []
-
-
-def _compiled() -> Any:
+@cache
+def _compiled() -> Callable[..., None]:
     """The engine's function through `torch.compile`, made once."""
-    if not _COMPILED:
-        _COMPILED.append(_torch().compile(apply_inplace, dynamic=True))
-    return _COMPILED[0]
+    made: Callable[..., None] = _torch().compile(apply_inplace, dynamic=True)
+    return made

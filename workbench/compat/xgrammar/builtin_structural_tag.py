@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -37,6 +37,17 @@ __all__ = [
 
 Mode = Literal["auto", "required", "forced"]
 Reasoning = Literal["enabled", "disabled", "auto"]
+
+
+class Options(TypedDict):
+    """What templates are given beside tools and modes."""
+
+    any_order: bool
+    max_whitespace_cnt: int | None
+    parallel_tool_calls: bool
+    exclude_special_tokens: bool
+
+
 Template = TypeVar("Template", bound=Callable[..., StructuralTag])
 Choice = tuple[list[FunctionToolParam], list[BuiltinToolParam], Mode]
 
@@ -58,8 +69,8 @@ def register_model_structural_tag(name: str) -> Callable[[Template], Template]:
 
 
 def normalize_tool_choice(
-    tools: Sequence[ToolParam | dict[str, Any]] | None = None,
-    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
+    tools: Sequence[ToolParam | dict[str, object]] | None = None,
+    tool_choice: ToolChoiceOptionParam | dict[str, object] | None = "auto",
 ) -> Choice:
     """`(function_tools, builtin_tools, mode)`: the tools that may be called, and how many calls there must be.
 
@@ -95,8 +106,8 @@ def normalize_tool_choice(
 
 def get_model_structural_tag(
     model: str,
-    tools: Sequence[ToolParam | dict[str, Any]] | None = None,
-    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
+    tools: Sequence[ToolParam | dict[str, object]] | None = None,
+    tool_choice: ToolChoiceOptionParam | dict[str, object] | None = "auto",
     reasoning: bool | Reasoning = "enabled",
     force_reasoning: bool = False,
     any_order: bool = False,
@@ -123,7 +134,7 @@ def get_model_structural_tag(
     if model not in known:
         raise InvalidArgumentError(f"Unknown format type {model!r}: there are templates for {', '.join(known)}")
     functions, builtins, mode = normalize_tool_choice(tools, tool_choice)
-    options: dict[str, Any] = {
+    options: Options = {
         "any_order": any_order,
         "max_whitespace_cnt": max_whitespace_cnt,
         "parallel_tool_calls": parallel_tool_calls,
@@ -140,10 +151,7 @@ def _of_engine(
     builtins: Sequence[BuiltinToolParam],
     mode: Mode,
     reasoning: Reasoning,
-    *,
-    any_order: bool,
-    exclude_special_tokens: bool,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> StructuralTag:
     """The engine's template, for tools and a mode as `normalize_tool_choice` gives them."""
     own: list[dict[str, object]] = []
@@ -153,7 +161,7 @@ def _of_engine(
         names = ", ".join(repr(tool.name or tool.type) for tool in builtins)
         warnings.warn(f"{model}: this format cannot call tools of the model's own: {names}", UserWarning, stacklevel=3)
     definitions = [tool.model_dump(exclude_none=True) for tool in functions]
-    choice: Any = "required" if mode == "forced" else mode
+    choice: str | dict[str, object] = "required" if mode == "forced" else mode
     if mode == "forced" and not functions:
         options["parallel_tool_calls"] = False  # exactly one call, of a tool of the model's own
     elif mode == "forced":
@@ -164,15 +172,16 @@ def _of_engine(
             definitions,
             choice,
             reasoning,
-            order="loose" if any_order else "any",
+            order="loose" if options["any_order"] else "any",
             own_tools=own,
-            free_markers=not exclude_special_tokens,
-            **options,
+            free_markers=not options["exclude_special_tokens"],
+            max_whitespace_cnt=options["max_whitespace_cnt"],
+            parallel_tool_calls=options["parallel_tool_calls"],
         )
     return StructuralTag.model_validate(_with_their_key(tag))
 
 
-def _with_their_key(form: object) -> Any:
+def _with_their_key(form: object) -> object:
     """A format of the engine that says how members are ordered as XGrammar has it; a default is left out."""
     if isinstance(form, list):
         return [_with_their_key(item) for item in form]
@@ -187,15 +196,15 @@ def _of_model(model: str) -> Callable[..., StructuralTag]:
     """`get_<model>_structural_tag`: a template as a function."""
 
     def template(
-        tools: Sequence[FunctionToolParam | dict[str, Any]] | None = None,
-        builtin_tools: Sequence[BuiltinToolParam | dict[str, Any]] | None = None,
+        tools: Sequence[FunctionToolParam | dict[str, object]] | None = None,
+        builtin_tools: Sequence[BuiltinToolParam | dict[str, object]] | None = None,
         tool_choice: Mode = "auto",
         reasoning: bool | Reasoning = "enabled",
         any_order: bool = False,
         exclude_special_tokens: bool = True,
         max_whitespace_cnt: int | None = None,
         parallel_tool_calls: bool = True,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> StructuralTag:
         read = [_read_tool(index, tool) for index, tool in enumerate((*(tools or ()), *(builtin_tools or ())))]
         return _of_engine(
@@ -215,11 +224,11 @@ def _of_model(model: str) -> Callable[..., StructuralTag]:
     return template
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., StructuralTag]:
     model = name.removeprefix("get_").removesuffix("_structural_tag")
     if name != f"get_{model}_structural_tag" or model not in templates.model_templates():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = _of_model(model)
+    globals()[name] = found = _of_model(model)
     return found
 
 
@@ -254,7 +263,7 @@ def _read_tool(index: int, tool: object) -> ToolParam:
         raise InvalidArgumentError(f"tools[{index}]: {error}") from None
 
 
-def _read_choice(choice: object) -> Any:
+def _read_choice(choice: object) -> object:
     if choice is None:
         return None
     kinds: dict[str, type[BaseModel]] = {"function": NamedToolChoiceParam, "allowed_tools": AllowedToolChoiceParam}

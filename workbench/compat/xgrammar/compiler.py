@@ -24,7 +24,7 @@ from .tokenizer_info import TokenizerInfo
 __all__ = ["CompiledGrammar", "GrammarCompiler"]
 
 
-class CompiledGrammar(XGRObject):
+class CompiledGrammar(XGRObject[EngineCompiled]):
     """A grammar compiled for a vocabulary; give it to `GrammarMatcher`."""
 
     @property
@@ -40,7 +40,7 @@ class CompiledGrammar(XGRObject):
     @property
     def memory_size_bytes(self) -> int:
         """Bytes held at the moment; they grow while masks are computed."""
-        return int(self.engine.memory_size_bytes)
+        return self.engine.memory_size_bytes
 
     def serialize_json(self) -> str:
         """The grammar and what the vocabulary was, as JSON text."""
@@ -69,7 +69,7 @@ class CompiledGrammar(XGRObject):
         return CompiledGrammar.wrap(compiled)
 
 
-class GrammarCompiler(XGRObject):
+class GrammarCompiler(XGRObject[EngineCompiler]):
     """Compiles grammars for one vocabulary, and keeps what it compiled.
 
     max_threads: taken and not needed: compiling computes no masks, so there is nothing to share out.
@@ -99,7 +99,7 @@ class GrammarCompiler(XGRObject):
             options = Options(pool_bytes=shared, cross_grammar_cache=cache_enabled)
         self._engine = EngineCompiler(tokenizer_info.engine, options=options, cache_enabled=False)
         pool = self._engine.pool
-        self._at_first = 0 if pool is None else int(pool.nbytes)  # token sets that every compiler begins with
+        self._at_first = 0 if pool is None else pool.nbytes  # token sets that every compiler begins with
         self._cache = CompileCache(cache_limit_bytes - shared if cache_limit_bytes > 0 else cache_limit_bytes)
 
     def compile_json_schema(
@@ -169,7 +169,7 @@ class GrammarCompiler(XGRObject):
 
     def _compiled(self, key: Hashable, make: Callable[[], EngineGrammar]) -> CompiledGrammar:
         def compiled() -> EngineCompiled:
-            return self.engine.compile_grammar(make())  # type: ignore[no-any-return]
+            return self.engine.compile_grammar(make())
 
         with runtime_errors():
             return CompiledGrammar.wrap(self._cache.get(key, compiled) if self._enabled else compiled())
@@ -187,7 +187,7 @@ class GrammarCompiler(XGRObject):
         What a compiler of a large vocabulary begins with does not count.
         """
         pool = self.engine.pool
-        return self._cache.nbytes + (0 if pool is None else max(0, int(pool.nbytes) - self._at_first))
+        return self._cache.nbytes + (0 if pool is None else max(0, pool.nbytes - self._at_first))
 
     @property
     def cache_limit_bytes(self) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernels_core import Grammar as EngineGrammar
 from kernels_core.grammar.json_text import JSON_TEXT
 
+from ...lazy import lazy_names
 from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .schemas import engine_arguments, with_fallback
@@ -17,18 +18,16 @@ from .tag_arguments import engine_tag
 from .tag_phrases import tag_errors
 from .tokenizer_info import TokenizerInfo
 
-__all__ = ["Grammar", "builtin_json_grammar", "lark_grammar", "require_named", "require_schema"]
+if TYPE_CHECKING:
+    from workbench.compat.xgrammar.structural_tag import StructuralTagItem
+
+__all__ = ["Grammar", "StructuralTagItem", "builtin_json_grammar", "lark_grammar", "require_named", "require_schema"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "StructuralTagItem":  # XGrammar has it here, too; pydantic is imported when it is asked for
-        from .structural_tag import StructuralTagItem
-
-        return StructuralTagItem
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, cure="pip install 'maskscope[workbench]'")  # pydantic is for who asks
 
 
-class Grammar(XGRObject):
+class Grammar(XGRObject[EngineGrammar]):
     """A grammar, free of any vocabulary; `str` writes it as EBNF that can be read again."""
 
     def __str__(self) -> str:

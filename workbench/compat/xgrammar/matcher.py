@@ -12,12 +12,13 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from kernels_core import BatchGrammarMatcher as EngineBatch
 from kernels_core import GrammarMatcher as EngineMatcher
 from kernels_core.errors import MatcherTerminatedError
 
+from ...lazy import lazy_names
 from .base import XGRObject
 from .bitmask import (
     allocate_token_bitmask,
@@ -33,11 +34,14 @@ from .notes import NotedText, Notes
 if TYPE_CHECKING:
     import torch
 
+    from workbench.compat.xgrammar.bitmask import bitmask_dtype
+
 __all__ = [
     "BatchGrammarMatcher",
     "GrammarMatcher",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "bitmask_dtype",
     "get_bitmask_shape",
     "reset_token_bitmask",
 ]
@@ -45,15 +49,10 @@ __all__ = [
 _NO_TEMPERATURE = -1.0
 
 
-def __getattr__(name: str) -> Any:
-    if name == "bitmask_dtype":
-        from . import bitmask
-
-        return bitmask.bitmask_dtype
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, cure="pip install 'maskscope[generate]'")
 
 
-class GrammarMatcher(XGRObject):
+class GrammarMatcher(XGRObject[EngineMatcher]):
     """Follows one text under a compiled grammar.
 
     override_stop_tokens: ids that end the text, instead of the tokenizer's; at least one.
@@ -111,7 +110,7 @@ class GrammarMatcher(XGRObject):
         if self._engine.is_terminated():
             _warn(f"the text has ended: token id {token_id} is refused")
             return False
-        return self._engine.accept_token(token_id)  # type: ignore[no-any-return]
+        return self._engine.accept_token(token_id)
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
         """Take a text as one step; False, and nothing changed, if it is not allowed here."""
@@ -122,7 +121,7 @@ class GrammarMatcher(XGRObject):
         if self.engine.is_terminated():
             _warn(f"the text has ended: {input_str!r} is refused")
             return False
-        return bool(self.engine.accept_string(input_str))
+        return self.engine.accept_string(input_str)
 
     def fill_next_token_bitmask(self, bitmask: object, index: int = 0, *, debug_print: bool = False) -> bool:
         """Write the mask of the next token into row `index`; False if every bit of the row is set.
@@ -134,7 +133,7 @@ class GrammarMatcher(XGRObject):
         if debug_print:
             self.say("mask")
         try:  # once a token: a context manager would take longer than a mask that is known
-            return self._engine.fill_next_token_bitmask(as_array(bitmask), index)  # type: ignore[no-any-return]
+            return self._engine.fill_next_token_bitmask(as_array(bitmask), index)
         except Exception as error:
             raise as_runtime_error(error) from error.__cause__
 
@@ -182,7 +181,7 @@ class GrammarMatcher(XGRObject):
                 for other, at in ((retrieve_next_sibling[node], before), (retrieve_next_token[node], here)):
                     if int(other) != -1 and (alive or at is before):
                         pending.append((int(other), at))
-        return bool(finished)
+        return finished
 
     def _temperature_of(self, engine: EngineMatcher) -> float:
         """The temperature at another place of the same grammar, as a tensor holds it."""
@@ -194,7 +193,7 @@ class GrammarMatcher(XGRObject):
         """The longest text that must come next; "" where there is a choice, or the text may end."""
         if self.engine.is_terminated():
             raise MatcherTerminatedError("the text has ended: nothing comes next")
-        return str(self.engine.find_jump_forward_string())
+        return self.engine.find_jump_forward_string()
 
     def rollback(self, num_tokens: int = 1) -> None:
         """Undo the last `num_tokens` steps; a `RuntimeError` if there are fewer."""
@@ -214,11 +213,11 @@ class GrammarMatcher(XGRObject):
 
     def _has_ended(self, engine: EngineMatcher) -> bool:
         """The same of another place of the text."""
-        return bool(engine.is_terminated() or (self._ends_by_itself and engine.is_completed()))
+        return engine.is_terminated() or (self._ends_by_itself and engine.is_completed())
 
     def is_completed(self) -> bool:
         """Whether the text may end here."""
-        return bool(self.engine.is_completed())
+        return self.engine.is_completed()
 
     def reset(self) -> None:
         """Back to the beginning."""
@@ -267,7 +266,7 @@ class GrammarMatcher(XGRObject):
         return id(self)
 
 
-class BatchGrammarMatcher(XGRObject):
+class BatchGrammarMatcher(XGRObject[EngineBatch]):
     """Operations on lists of matchers; `max_threads`: how many masks may be computed at once ("auto": one a core)."""
 
     def __init__(self, max_threads: int | Literal["auto"] = "auto") -> None:
@@ -333,7 +332,7 @@ def _same_length(matchers: Sequence[object], values: Sequence[object], name: str
         raise InvalidArgumentError(f"The {name} size must be that of the matchers: {len(values)} for {len(matchers)}")
 
 
-def _check_temperatures(temperatures: Any) -> None:
+def _check_temperatures(temperatures: torch.Tensor) -> None:
     if getattr(temperatures, "ndim", None) != 1 or str(temperatures.dtype) not in ("torch.float32", "float32"):
         found = f"{getattr(temperatures, 'dtype', type(temperatures).__name__)} of {getattr(temperatures, 'ndim', 0)}-D"
         raise InvalidArgumentError(f"The temperatures tensor must be a 1D float32 tensor, not {found}")

@@ -14,10 +14,11 @@ import json
 import warnings
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote
 
 from kernels_core.errors import SchemaProblem, UnsupportedSchemaError
+from kernels_core.grammar.json_schema import SchemaArguments
 from workbench.languages.positions import value_at
 
 __all__ = ["engine_arguments", "with_fallback"]
@@ -34,7 +35,7 @@ def engine_arguments(
     strict_mode: bool,
     max_whitespace_cnt: int | None,
     any_order: bool,
-) -> dict[str, Any]:
+) -> SchemaArguments:
     """XGrammar's arguments of a schema as the engine's: members in declared order, or in any as it counts them, plain
     integers."""
     return {
@@ -74,7 +75,7 @@ def with_fallback(document: object, make: Callable[[object], T]) -> T:
     raise first
 
 
-def _loosened(document: object, problems: Sequence[SchemaProblem]) -> Any | None:
+def _loosened(document: object, problems: Sequence[SchemaProblem]) -> object:
     """A copy in which what is named gives way; None if something else is at fault."""
     if not isinstance(document, dict):
         return None
@@ -97,7 +98,7 @@ def _loosened(document: object, problems: Sequence[SchemaProblem]) -> Any | None
     return loose
 
 
-def _at(document: object, pointer: str) -> Any:
+def _at(document: object, pointer: str) -> object:
     """What a JSON pointer, as a URI fragment, points to; None where that is nothing."""
     try:
         return value_at(document, unquote(pointer))

@@ -6,7 +6,7 @@ A key that a format does not have is an error here.  What the formats mean: `ker
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -308,10 +308,11 @@ class StructuralTag(_Strict):
         raise ValueError(f"a structural tag is JSON text or a dict, not a {type(json_str).__name__}")
 
 
-def _schema(item: StructuralTagItem) -> Any:
+def _schema(item: StructuralTagItem) -> dict[str, object]:
     schema = item.schema_
     if isinstance(schema, str):
-        return json.loads(schema)
+        read: dict[str, object] = json.loads(schema)
+        return read
     if isinstance(schema, dict):
         return schema
     return schema.model_json_schema()

@@ -7,7 +7,6 @@ Inside tags XGrammar reads schemas strictly, what a schema does not mention is f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kernels_core import errors
 from kernels_core.grammar.json_schema.exact_text import shown
@@ -24,7 +23,7 @@ _SCHEMA_DEFAULTS = {"strict_mode": True, "plain_integers": True, "order": "decla
 _DEEPEST = 200  # containers inside each other that are looked into; the engine refuses formats long before
 
 
-def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> dict[str, Any]:
+def engine_tag(args: Sequence[object], kwargs: Mapping[str, object], caller: str) -> dict[str, object]:
     """The one tag that `caller(*args, **kwargs)` is about.
 
     `(structural_tag)` or `(tags, triggers)`, by position or by name.  Raises `TypeError` for other arguments, and the
@@ -42,7 +41,7 @@ def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> d
     tag = _plain(values[0])
     if isinstance(tag, list | tuple):
         tag = [_plain(item) for item in tag]
-    triggers = list(values[1]) if len(values) == 2 else None
+    triggers = list(values[1]) if len(values) == 2 else None  # type: ignore[call-overload]
     if not isinstance(tag, str | Mapping | list):
         raise TypeError(f"{caller} takes a StructuralTag, a dict or JSON text, not a {type(tag).__name__}")
     with tag_errors(tag):
@@ -52,7 +51,7 @@ def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> d
         return {**loaded, "format": _with_defaults(loaded["format"], "#/format", 0, {})}
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """A pydantic model as a dict, its schema too; anything else as it is."""
     if hasattr(value, "model_dump"):
         fields = value.model_dump(by_alias=True)
@@ -61,10 +60,10 @@ def _plain(value: object) -> Any:
     return value
 
 
-def _check_depth(tag: object) -> None:
+def _check_depth(tag: Mapping[str, object]) -> None:
     """Refuse what is nested deeper than the setting.  What stands at a depth many times is looked into once."""
     limit = get_max_recursion_depth()
-    level: dict[int, Any] = {id(tag): tag}
+    level: dict[int, Mapping[str, object] | Sequence[object]] = {id(tag): tag}
     for _ in range(limit):
         level = {
             id(item): item
@@ -77,7 +76,7 @@ def _check_depth(tag: object) -> None:
     raise InvalidStructuralTagError(f"nested deeper than {limit}, or holding itself; see set_max_recursion_depth", "#")
 
 
-def _with_defaults(value: object, path: str, depth: int, made: dict[int, Any]) -> Any:
+def _with_defaults(value: object, path: str, depth: int, made: dict[int, object]) -> object:
     """A format with its schemas marked as strict, and so for all formats in it; `path` is its place.
 
     `made` has, by the identity of a part, what became of it: a part that stands in many places is one part behind, too.
@@ -89,7 +88,7 @@ def _with_defaults(value: object, path: str, depth: int, made: dict[int, Any]) -
     return made[id(value)]
 
 
-def _marked(value: Any, path: str, depth: int, made: dict[int, Any]) -> Any:
+def _marked(value: Mapping[str, object] | Sequence[object], path: str, depth: int, made: dict[int, object]) -> object:
     if not isinstance(value, Mapping):
         return [_with_defaults(item, pointer(path, at), depth + 1, made) for at, item in enumerate(value)]
     match value.get("type"):
@@ -104,7 +103,7 @@ def _marked(value: Any, path: str, depth: int, made: dict[int, Any]) -> Any:
     }
 
 
-def _schema(value: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _schema(value: Mapping[str, object], path: str) -> dict[str, object]:
     """The format of a schema, with the engine's key for the order of members."""
     found = {**_SCHEMA_DEFAULTS, **value}
     any_order = found.pop("any_order", False)

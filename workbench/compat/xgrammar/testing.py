@@ -77,8 +77,7 @@ def _regex_to_ebnf(regex: str, with_rule_name: bool = True) -> str:
 
 def _get_matcher_from_grammar(grammar: Grammar | str, **kwargs: Any) -> GrammarMatcher:
     """A matcher for texts alone: no token of its vocabulary has any; it is terminated whenever the text may end."""
-    compiler = GrammarCompiler(TokenizerInfo([""]), cache_enabled=False)
-    return GrammarMatcher(compiler.compile_grammar(grammar), terminate_without_stop_token=True, **kwargs)
+    return _get_matcher_from_grammar_and_tokenizer_info(grammar, terminate_without_stop_token=True, **kwargs)
 
 
 def _get_matcher_from_grammar_and_tokenizer_info(

@@ -19,7 +19,7 @@ __all__ = ["TokenizerInfo", "VocabType"]
 _ALPHABET = frozenset(BYTE_LEVEL_ALPHABET)
 
 
-class TokenizerInfo(XGRObject):
+class TokenizerInfo(XGRObject[EngineInfo]):
     """A vocabulary as bytes, with its special tokens and stop tokens.
 
     encoded_vocab: the spelling of every id; none at all where only texts are to be matched.
@@ -68,18 +68,17 @@ class TokenizerInfo(XGRObject):
     @property
     def vocab_type(self) -> VocabType:
         """How the vocabulary was spelt."""
-        found: VocabType = self.engine.vocab_type
-        return found
+        return self.engine.vocab_type
 
     @property
     def vocab_size(self) -> int:
         """Number of ids, padding included."""
-        return int(self.engine.vocab_size)
+        return self.engine.vocab_size
 
     @property
     def add_prefix_space(self) -> bool:
         """Whether the tokenizer puts a blank before a text's first word."""
-        return bool(self.engine.add_prefix_space)
+        return self.engine.add_prefix_space
 
     @property
     def prepend_space_in_tokenization(self) -> bool:
@@ -104,7 +103,7 @@ class TokenizerInfo(XGRObject):
 
     def dump_metadata(self) -> str:
         """All but the vocabulary, as JSON."""
-        return str(self.engine.dump_metadata())
+        return self.engine.dump_metadata()
 
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: list[bytes | str], metadata: str) -> TokenizerInfo:
