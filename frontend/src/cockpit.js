@@ -1,6 +1,7 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
 import { code, h, many, measured, defineView, number, svg, table } from "./common.js";
+import { micros } from "./run";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -10,7 +11,6 @@ const CLOCK_TINTS = ["--grey", "--blue", "--violet", "--good", "--warn"];
 const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : share < 1 && share >= 0.9995 ? ">99.9 %" : `${(100 * share).toFixed(1)} %`;
 // What the mask removed; never all of it where something was left, however little (1 − 1e-17 is 1).
 const removed = (mass) => mass > 0 && mass <= 0.0005 ? ">99.9 %" : percent(1 - mass);
-const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
 const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
 
 export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
@@ -21,13 +21,12 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const apart = h("div", { class: "ms-note warn apart", role: "status", "data-testid": "cockpit-apart" });
   const strips = h("div", { class: "strips", "data-testid": "cockpit-strips" });
   const page = h("div", { class: "page", tabindex: "0", "data-testid": "cockpit-page" });
-  const input = h("input", { type: "text", "data-testid": "branch-text", "aria-label": "text in place of this token",
-    placeholder: "a text, or nothing", title: "a text to write in its place; left empty, the model draws again", onkeydown: (event) => { if (event.key === "Enter") send(); event.stopPropagation(); } });
-  const label = h("span", { class: "ms-muted", "data-testid": "branch-label" });
-  const go_on = h("button", { type: "button", "data-testid": "branch", onclick: () => send() }, "branch");
-  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed, under this strip", onclick: () => model.send({ kind: "beside" }) }, "without the grammar, too");
+  const side = (source) => model.send({ kind: "beside", source });
+  const other = h("textarea", { rows: 1, spellcheck: "false", "data-testid": "other-source", "aria-label": "another source", placeholder: "another schema, tools or a grammar, to write under it as well" });
+  const under = h("button", { type: "button", "data-testid": "beside-other", title: "the same prompt and seed under this source, under this strip", onclick: () => side(other.value) }, "under it, too");
+  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed, under this strip", onclick: () => side("") }, "without the grammar, too");
   const message = h("div", { class: "ms-note warn", role: "status", "data-testid": "cockpit-message" });
-  const foot = h("div", { class: "branch" }, label, input, go_on, beside);
+  const foot = h("div", { class: "again" }, beside, other, under);
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), apart, strips, page, foot, message);
 
   // Tokens are numbered as the strip of the text numbers them: step k is the token that was taken as the k-th, and who
@@ -35,7 +34,6 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const first = () => (model.get("runs") || [])[0];
   const at = () => { const run = first(); return run ? Math.max(0, Math.min(model.get("place"), run.from + run.text.length) - 1) : 0; };
   const goto = (step) => (model.get("steps") || []).length ? view.commit("index", step + 1) : model.send({ kind: "goto", index: step + 1 });
-  const send = () => { if (!go_on.disabled) model.send({ kind: "branch", step: at(), text: input.value }); };
   // The first token of the run that is not in the present text, and what lies beyond it.
   const parting = () => (model.get("about") || {}).apart ?? null;
   const beyond = (step) => parting() !== null && step >= parting() + ((model.get("about") || {}).cut ? 0 : 1);
@@ -109,7 +107,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
 
   let move = () => {};
   let WIDTH = 720;
-  const dock = el.closest(".ms-dock");
+  const dock = el.closest(".ms-slot");
   function chart(own, draw, legend, testid) {
     const run = first(), count = run ? run.text.length : 0;
     if (!count) return [h("div", { class: "ms-empty" }, "No token was drawn yet.")];
@@ -194,7 +192,6 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     here = run && chips[k - run.from];
     if (here && k !== shownStep) follow();
     shownStep = k;
-    label.textContent = run && run.text.length ? `in place of step ${number(k + 1)}` : "";
     move();
   }
 
@@ -207,10 +204,8 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
-    foot.hidden = !about.can_branch || model.get("offline");
-    go_on.disabled = Boolean(about.running);
-    go_on.title = "keep the tokens of this run before this one, write this text instead, and let the model go on";
-    beside.disabled = Boolean(about.running);
+    foot.hidden = !about.again || model.get("offline");
+    beside.disabled = under.disabled = Boolean(about.running);
     beside.textContent = run && !run.constrained ? "under the grammar, too" : "without the grammar, too";
     apart.hidden = parting() === null;
     apart.textContent = apart.hidden ? "" : about.cut ? `The present text ends after step ${number(parting())} of this run.`
