@@ -29,7 +29,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const foot = h("div", { class: "again" }, beside, other, under);
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), apart, strips, page, foot, message);
 
-  // Tokens are numbered as the strip of the text numbers them: step k is the token that was taken as the k-th, and who
+  // Tokens are numbered as the line of tokens numbers them: step k is the token that was taken as the k-th, and who
   // stands behind it (`place` is k) sees it in detail; at the beginning the first one.  `data-step` counts from 0.
   const first = () => (model.get("runs") || [])[0];
   const at = () => { const run = first(); return run ? Math.max(0, Math.min(model.get("place"), run.from + run.text.length) - 1) : 0; };
@@ -82,7 +82,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     const fact = (name, value, title, testid) => h("span", { title }, `${name} `, h("b", testid ? { "data-testid": testid } : {}, value));
     const facts = h("div", { class: "facts" },
       h("span", { "data-testid": "cockpit-step" }, `${model.get("place") ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
-      h("span", { class: "ms-muted", "data-testid": "cockpit-mask", title: "the mask that this token was drawn from: the one that the strip and the caches show after the step before" }, `by the mask after step ${number(k)}`),
+      h("span", { class: "ms-muted", "data-testid": "cockpit-mask", title: "the mask that this token was drawn from: the one that the screen and the caches show after the step before" }, `by the mask after step ${number(k)}`),
       fact("removed by the mask", removed(run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
       fact("entropy, bits", `${bits(run.entropy[i])} → ${bits(run.masked[i])}`, "of the model's distribution, and of what the mask leaves of it", "entropy"),
       fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows from which this token was drawn", "allowed-count"),
@@ -107,14 +107,14 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
 
   let move = () => {};
   let WIDTH = 720;
-  const dock = el.closest(".ms-slot");
+  const slot = el.closest(".ms-slot");
   function chart(own, draw, legend, testid) {
     const run = first(), count = run ? run.text.length : 0;
     if (!count) return [h("div", { class: "ms-empty" }, "No token was drawn yet.")];
     WIDTH = Math.max(280, (page.clientWidth || 740) - 20);
     const keys = h("div", { class: "facts keys" }, ...legend);
     page.replaceChildren(keys);
-    const height = dock ? Math.max(90, page.clientHeight - 10 - keys.offsetHeight) : own;   // in a dock what the legend leaves
+    const height = slot ? Math.max(90, page.clientHeight - 10 - keys.offsetHeight) : own;   // beside the source what the legend leaves
     const gap = (WIDTH - LEFT) / count, x = (k) => LEFT + k * gap;
     const now = svg("rect", { class: "now", y: 0, height: height - 16, width: Math.max(3, gap) });
     const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height });
@@ -182,7 +182,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   let shownStep = -1, here = null;
   const follow = measured(() => {   // scrolls the strips alone, never the page around them
     const left = here.offsetLeft, top = here.offsetTop, bottom = top + here.offsetHeight;
-    const name = dock ? here.parentElement.firstChild.offsetWidth : 0;   // in a dock it stays in sight, over what is scrolled
+    const name = slot ? here.parentElement.firstChild.offsetWidth : 0;   // beside the source it stays in sight, over what is scrolled
     if (left < strips.scrollLeft + name || left + here.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
     if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
   });
@@ -220,7 +220,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
 
   let size = "";
   view.sized(page, () => {
-    const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
+    const now = `${page.clientWidth} ${slot ? page.clientHeight : 0}`;
     if (now !== size) { size = now; if (here) follow(); if (model.get("tab") !== "step") drawPage(); }
   });
   for (const trait of ["tab", "detail", "details"]) view.on(`change:${trait}`, drawPage);

@@ -11,7 +11,7 @@ export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
   view.root.append(head, body);
-  const dock = el.closest(".ms-slot");   // there the screen says how far it is read
+  const slot = el.closest(".ms-slot");   // there the screen says how far it is read
   let links = false, shown = !(model.get("diagram") || {}).dot;
 
   const choose = (rule) => view.select({ rule: (model.get("selection") || {}).rule === rule ? null : rule });
@@ -21,7 +21,7 @@ export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
     const stack = model.get("stack") || [];
     head.replaceChildren(h("span", { class: "ms-title" }, "Free text and tags"),
       h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence", title: about.sentence }, about.sentence || "nothing read"),
-      ...(dock ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
+      ...(slot ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
     if (!about.has_dispatch) {
       const known = diagram(about, stack);
       body.replaceChildren(...(known ? [known, ahead()].filter(Boolean) : [h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin.")]));
