@@ -180,7 +180,7 @@ def trial(params: Params) -> dict[str, object]:
                 open_notebook(page, lab, write_notebook(lab, "desk.ipynb", cell, said))
                 run_all(page)
                 page.wait_for_selector(".ms-host[data-ready]", timeout=60_000)
-                desk = page.locator(".ms-desk").first
+                desk = page.locator(".ms-first").first
                 desk.focus()
                 panels = desk.locator(".ms-slot:not([hidden])").count()
                 opened, there = page.locator(".jp-OutputArea-output pre").last.inner_text().split()

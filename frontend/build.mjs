@@ -19,7 +19,7 @@ const common = { bundle: true, minify: true, charset: "utf8", target: "es2022", 
 
 // The style sheets by what they are for: of the views, of the server's page, and of pictures in files of their own.
 const SHEETS = {
-  style: "theme base host frame desk dock frontier operations steps picture ablate automaton tokens mask caches cockpit compare examples kept next source stack tree triggers why screen",
+  style: "theme base host frame stage frontier operations steps picture ablate automaton tokens mask caches cockpit compare examples kept next source stack tree triggers why screen",
   page: "theme base frame frontier service",
   svg: "theme picture",
 };

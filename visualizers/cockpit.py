@@ -114,8 +114,8 @@ class CockpitShot:
     """What the view shows: runs of one prompt, the first in detail, and the place one stands at.
 
     `place` tokens have been taken: the last of them is the one in detail, step `place` as the text numbers its steps,
-    and step 1 where none was taken.  `running`: tokens are still being added.  `can_branch`: whether one can go on from
-    a step.  `apart`: the number of the first run's first token that is not in the present text, None where all are; the
+    and step 1 where none was taken.  `running`: tokens are still being added.  `again`: whether the model can be asked
+    again.  `apart`: the number of the first run's first token that is not in the present text, None where all are; the
     text ends there (`cut`) or goes on otherwise, and then `place` goes no further than that token.  `call`: what a cell
     calls for a run, where there is none.
     """
@@ -124,7 +124,7 @@ class CockpitShot:
     place: int = 0
     vocab_size: int = 0
     running: bool = False
-    can_branch: bool = False
+    again: bool = False
     message: str = ""
     apart: int | None = None
     cut: bool = False
@@ -134,9 +134,8 @@ class CockpitShot:
 class CockpitView(LiveView[CockpitShot]):
     """Tokens, probabilities before and after the mask, mass removed, entropy, and where the time goes.
 
-    In the browser a click on step k sends `{"kind": "goto", "index": k}`; the buttons send `{"kind": "branch", "step",
-    "text"}` (go on after `step` tokens, with `text` next), `{"kind": "beside"}` (the same prompt without the grammar)
-    and `{"kind": "stop"}`.
+    In the browser a click on step k sends `{"kind": "goto", "index": k}`; the buttons send `{"kind": "stop"}` and
+    `{"kind": "beside", "source"}` (the same prompt under another source, or for "" without the grammar).
     """
 
     _module = "cockpit"
@@ -155,7 +154,7 @@ class CockpitView(LiveView[CockpitShot]):
             "about": {
                 "vocab": snapshot.vocab_size,
                 "running": snapshot.running,
-                "can_branch": snapshot.can_branch,
+                "again": snapshot.again,
                 "message": snapshot.message,
                 "apart": snapshot.apart,
                 "cut": snapshot.cut,

@@ -18,6 +18,7 @@ from typing import Final
 
 __all__ = [
     "STOP_TOKEN",
+    "box_text",
     "byte_class",
     "character_class",
     "clip",
@@ -73,6 +74,13 @@ def parse(text: str) -> bytes:
         position = match.end()
     out += text[position:].replace(SPACE, " ").encode(errors="surrogatepass")
     return bytes(out)
+
+
+def box_text(data: bytes) -> str:
+    """`data` for a text box, of which `parse` is the inverse: newlines, tabs and spaces as they are, bytes that are no
+    text as `⟨0xHH⟩`."""
+    shown = glyph(data).replace(SPACE, " ")
+    return shown.replace("⟨0x0A⟩", "\n").replace("⟨0x09⟩", "\t")
 
 
 def _character(character: str) -> str:

@@ -31,7 +31,7 @@ from visualizers.carrying import LINKED, Carried, Traits, synced
 __all__ = ["Host", "Library"]
 
 SHARED: Final = "shared"
-SETTABLE: Final = ("arrangement", "asleep")
+SETTABLE: Final = ("asleep",)
 """Traits of the host itself that the browser may set."""
 
 
@@ -64,15 +64,13 @@ def library() -> Traits:
 class Host(anywidget.AnyWidget):  # type: ignore[misc]
     """One widget for all of `views` (name -> view); names must be identifiers and not "shared".
 
-    `arranger` names what lays them out (default: one below the other); `panels` and `arrangement` are
-    what it needs for that, and both the browser and Python may change the arrangement.  `place` says where in a text
-    the views stand, `troubles` what went wrong with whom.
+    `arranger` names what lays them out (default: one below the other), and `panels` is what it needs for that.  `place`
+    says where in a text the views stand, `troubles` what went wrong with whom.
     """
 
     parts = synced(t.List())
     library = synced(t.Dict())
     arranger = synced(t.Unicode())
-    arrangement = synced(t.Dict())
     place = synced(t.Dict())
     panels = synced(t.List())
     troubles = synced(t.Dict())
@@ -88,9 +86,8 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         views: Mapping[str, Carried],
         *,
         arranger: str = "",
-        arrangement: Traits | None = None,
         panels: Sequence[Traits] = (),
-        selection: Traits | None = None,
+        selection: Mapping[str, Any] | None = None,
     ) -> None:
         self._views: dict[str, Carried] = {}
         self._names: dict[int, str] = {}
@@ -107,17 +104,12 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         self.add_traits(
             _esm=synced(t.Unicode(script("widget"))), **self._mirrors({} if selection is None else dict(selection))
         )
-        self._flat = {wire for wire, (_, trait) in self._wires.items() if trait != "steps"} | {
-            "place",
-            "troubles",
-            "ack",
-        }
+        self._flat = {*self._wires, "place", "troubles", "ack"}
         super().__init__(
             parts=[{"name": name, **view.contract()} for name, view in self._views.items()],
             library=library(),
             panels=list(panels),
             arranger=arranger,
-            arrangement=arrangement or {},
             mark=uuid.uuid4().hex,
         )
         self.uid = self.model_id or ""
@@ -219,17 +211,15 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
     def send_state(self, key: Any = None) -> None:
         """Send the traits named (one, or several), or all.
 
-        ipywidgets looks for bytes through every value, which takes longer than all else about a message.  Here bytes
-        are the value of a trait, or lie within a recorded run (`steps`).
+        ipywidgets looks for bytes through every value, which takes longer than all else about a message.  Views have
+        none.
         """
         names = {key} if isinstance(key, str) else set(self.keys if key is None else key)
         if self._property_lock or not names <= self._flat:
             super().send_state(key)
             return
         state = {name: getattr(self, name) for name in names}
-        raw = [name for name, value in state.items() if isinstance(value, bytes)]
-        buffers = [state.pop(name) for name in raw]
-        self._send({"method": "update", "state": state, "buffer_paths": [[name] for name in raw]}, buffers=buffers)
+        self._send({"method": "update", "state": state, "buffer_paths": []}, buffers=[])
 
     def _collected(self) -> set[str] | None:
         """Names of the traits that this thread has changed since it began to hold them back; None where it does not."""

@@ -18,7 +18,7 @@ from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.caches import NAMES, said
 from visualizers.dot import DotError, lengths_label, repeat_label
 from visualizers.glyphs import clip, glyph, html_escape, size, split_rules
-from visualizers.png import data_uri, mask_png
+from visualizers.png import data_uri
 from visualizers.svg import lit_scene, scene_svg
 from visualizers.tables import LINE, badge, card, chip, details, dim, dotted, many, more, table
 from visualizers.tokens import Tab, TokenIndex, token_index
@@ -81,7 +81,7 @@ def token_sets(snapshot: TokenSets, *, limit: int = MAX_CHIPS) -> str:
     for tab in tabs:
         if counts[tab]:
             body += _chips(index, tab, counts[tab], limit)
-    picture = data_uri(mask_png(index.mask_bits(), snapshot.vocab_size))
+    picture = data_uri(index.picture)
     body += details(
         "mask, one pixel a token id",
         f'<img alt="token mask" src="{picture}" '

@@ -391,10 +391,10 @@ class AutomatonView(LiveView[Frontier]):
             folds = self._folds
         if query.isdigit() and (number := folds.owner.get(int(query))) is not None:
             rule = folds.rules[number]
-            hits.append({"kind": "state", "text": f"state {query}", "rule": rule.rule, "state": int(query)})
+            hits.append(self._hit("state", f"state {query}", rule.rule, int(query)))
         for rule in folds.automaton.rules:
-            if small in rule.rule.casefold():
-                hits.append({"kind": "rule", "text": rule.rule, "rule": rule.rule, "state": None})
+            if small in f"{rule.rule}\n{self.written(rule.rule)}".casefold():
+                hits.append(self._hit("rule", self.written(rule.rule), rule.rule, None))
             if len(hits) >= MAX_HITS:
                 return hits
         spaced = small.replace(" ", "␣")
@@ -402,14 +402,17 @@ class AutomatonView(LiveView[Frontier]):
             for edge in folds.rule(start).edges:
                 text = full_text(edge)
                 if not edge.is_call and (small in text.casefold() or spaced in text.casefold()):
-                    hits.append({"kind": "label", "text": clip(text, 60), "rule": rule.rule, "state": edge.source})
+                    hits.append(self._hit("label", clip(text, 60), rule.rule, edge.source))
                 if len(hits) >= MAX_HITS:
                     return hits
             hits += self._across(folds.rule(start).edges, rule.rule, spaced)
         return hits[:MAX_HITS]
 
-    @staticmethod
-    def _across(edges: Sequence[FoldedEdge], rule: str, wanted: str) -> list[Traits]:
+    def _hit(self, kind: str, text: str, rule: str, state: int | None) -> Traits:
+        """An answer to a search, with where to go; `said` is the rule as a person wrote it."""
+        return {"kind": kind, "text": text, "rule": rule, "said": self.written(rule), "state": state}
+
+    def _across(self, edges: Sequence[FoldedEdge], rule: str, wanted: str) -> list[Traits]:
         """Where `wanted` is spelt by several edges behind each other, none of which holds all of it."""
         leaving: dict[int, list[tuple[str, FoldedEdge]]] = {}
         for edge in edges:
@@ -428,7 +431,7 @@ class AutomatonView(LiveView[Frontier]):
                         rest = wanted[read:]
                         if more.startswith(rest):
                             told = " → ".join(clip(full_text(one), 30) for one in (*path, after))
-                            found.append({"kind": "label", "text": told, "rule": rule, "state": edge.source})
+                            found.append(self._hit("label", told, rule, edge.source))
                             ways = []
                             break
                         if rest.startswith(more):

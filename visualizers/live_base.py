@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import traitlets as t
-from ipywidgets import jslink
 
 from visualizers.carrying import LINKED, Carrier, Traits, synced
 from visualizers.host import Host
@@ -237,10 +236,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
 
 class StepBar(LiveView[Sequence[str]]):
-    """Buttons, slider and arrow keys that set `index`; `drive(...)` makes other views follow, in the browser.
-
-    `labels` has one entry a step.
-    """
+    """Buttons, a slider and keys that set `index`, which the views of a page share; `labels` has one entry a step."""
 
     _module = "steps"
     _height = 60
@@ -252,12 +248,6 @@ class StepBar(LiveView[Sequence[str]]):
 
     def traits_of(self, snapshot: Sequence[str]) -> Traits:
         return {"labels": list(snapshot)}
-
-    def drive(self, *views: LiveView[Any]) -> None:
-        """Link the `index` of `views` to this bar's in the browser."""
-        for view in views:
-            view.index = self.index
-            jslink((self.widget, "shared__index"), (view.widget, "shared__index"))
 
     def static_html(self) -> str:
         return f"<span>step {self.index:,} of {max(0, len(self.labels) - 1):,}</span>"

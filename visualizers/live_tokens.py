@@ -10,7 +10,7 @@ Read on: `visualizers/tokens.py` (the index behind them), `frontend/src/tokens.j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -22,6 +22,7 @@ from kernels_core.inspect.snapshots import TokenSets
 from visualizers import html
 from visualizers.glyphs import clip
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.png import data_uri, mask_width
 from visualizers.standalone import Part
 from visualizers.tokens import TABS, TokenIndex, as_tab, token_index
 
@@ -96,7 +97,6 @@ class TokenTable(_TokenView):
     page_by_tab = synced(t.Dict())
 
     def __init__(self, token_sets: TokenSets | None = None) -> None:
-        self._recorded: list[TokenSets] = []
         self._members: Mapping[str, Members] = {}
         super().__init__(token_sets)
         self.answers("page", self._answer_page)
@@ -154,18 +154,6 @@ class TokenTable(_TokenView):
         with self.hold_sync():
             self._tell(index)
 
-    @t.observe("index")  # type: ignore[misc]
-    def _index_changed(self, change: Traits) -> None:
-        if 0 <= change["new"] < len(self._recorded):
-            self.show(self._recorded[change["new"]])
-
-    def play(self, snapshots: Iterable[TokenSets]) -> None:
-        """Record a run.  With a kernel the rows are answered from Python; a page carries the first of each step."""
-        self._recorded = list(snapshots)
-        self.index = 0
-        if self._recorded:
-            self.show(self._recorded[0])
-
     def traits_of(self, snapshot: TokenSets) -> Traits:
         return self._exported(token_index(snapshot), RECORDED_ROWS)
 
@@ -179,9 +167,7 @@ class TokenTable(_TokenView):
     def part(self) -> Part:
         part = super().part()
         state = {**part.state, "page": {}, "state": None, "group": "", "groups": []}
-        if self._recorded:
-            state["steps"] = [self.traits_of(snapshot) for snapshot in self._recorded]
-        elif self._shown is not None:
+        if self._shown is not None:
             state |= self._exported(token_index(self._shown), EXPORTED_ROWS)
         return replace(part, state=state)
 
@@ -213,16 +199,15 @@ def _state_list(index: TokenIndex) -> list[Traits]:
 class MaskMap(_TokenView):
     """The whole mask as a picture, one pixel a token id; `selected_token` is the id that was clicked, or None.
 
-    `mask` and `uncertain` are bit masks of `size` bits, least significant bit first.
+    `picture` is a `data:` URI, and `about` says how many tokens there are and are allowed, and how many stand in a row.
     """
 
     _module = "mask"
-    _placed = ("size", "mask", "uncertain")
+    _placed = ("about", "picture")
     _height = 460
 
-    size = synced(t.Int(0))
-    mask = synced(t.Bytes(b""))
-    uncertain = synced(t.Bytes(b""))
+    about = synced(t.Dict())
+    picture = synced(t.Unicode(""))
 
     def show(self, snapshot: TokenSets) -> None:
         """Show one step's mask."""
@@ -231,4 +216,6 @@ class MaskMap(_TokenView):
 
     def traits_of(self, snapshot: TokenSets) -> Traits:
         index = token_index(snapshot)
-        return {"size": index.sets.vocab_size, "mask": index.mask_bits(), "uncertain": index.uncertain_bits()}
+        size = index.sets.vocab_size
+        about = {"size": size, "allowed": index.counts["allowed"], "columns": mask_width(size)}
+        return {"about": about, "picture": data_uri(index.picture)}

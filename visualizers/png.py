@@ -5,36 +5,21 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Sequence
 from math import isqrt
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["data_uri", "mask_png", "mask_width", "pair_png"]
+__all__ = ["PALETTE", "data_uri", "mask_width", "pair_png"]
 
 RGBA = tuple[int, int, int, int]
-# Half-transparent grey and green read on white and on black.
-PALETTE: Final[tuple[RGBA, RGBA]] = ((128, 136, 146, 64), (31, 157, 99, 255))
-NOTHING: Final[RGBA] = (0, 0, 0, 0)
+# Of a mask: rejected, allowed, uncertain and refused, uncertain and taken.  They read on white and on black.
+PALETTE: Final = ((128, 136, 146, 64), (31, 157, 99, 255), (214, 148, 20, 102), (214, 148, 20, 255))
 
 
 def mask_width(size: int) -> int:
     """Pixels in a row: 512 for a large vocabulary, fewer for a small one, so that the picture is not a line."""
     return min(512, max(8, 8 * -(-isqrt(4 * size) // 8)))
-
-
-def mask_png(bits: bytes, size: int, *, width: int | None = None) -> bytes:
-    """A palette PNG of `size` pixels in rows of `width`; pixel i is bit i of `bits`, least significant bit first.
-
-    What is left of the last row is transparent.  Raises `ValueError` for a size that `bits` does not hold and for a
-    width that is no positive multiple of 8.
-    """
-    if size < 0 or size > len(bits) * 8:
-        raise ValueError(f"a mask of {size:,} bits does not fit in {len(bits):,} bytes")
-    kinds = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=size, bitorder="little")
-    return _png(kinds, (*PALETTE, NOTHING), 2, width)
 
 
 def data_uri(data: bytes, kind: str = "image/png") -> str:
@@ -49,23 +34,18 @@ def pair_png(kinds: bytes, palette: tuple[RGBA, RGBA, RGBA, RGBA], *, width: int
     """
     if kinds and max(kinds) > 3:
         raise ValueError(f"a pixel is 0, 1, 2 or 3, not {max(kinds)}")
-    return _png(np.frombuffer(kinds, dtype=np.uint8), palette, 0, width)
-
-
-def _png(kinds: npt.NDArray[np.uint8], colours: Sequence[RGBA], rest: int, width: int | None) -> bytes:
-    """A pixel of two bits for each of `kinds`, the number of its colour; what is left of the last row is `rest`."""
-    width = mask_width(kinds.size) if width is None else width
+    width = mask_width(len(kinds)) if width is None else width
     if width < 8 or width % 8:
         raise ValueError(f"width is {width}: expected a positive multiple of 8")
-    height = max(1, -(-kinds.size // width))
-    pixels = np.full(width * height, rest, dtype=np.uint8)
-    pixels[: kinds.size] = kinds
+    height = max(1, -(-len(kinds) // width))
+    pixels = np.zeros(width * height, dtype=np.uint8)
+    pixels[: len(kinds)] = np.frombuffer(kinds, dtype=np.uint8)
     packed = (pixels.reshape(height, -1, 4) << np.array([6, 4, 2, 0], dtype=np.uint8)).sum(axis=2, dtype=np.uint8)
     rows = b"".join(b"\x00" + row.tobytes() for row in packed)
     chunks = (
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 2, 3, 0, 0, 0)),
-        (b"PLTE", bytes(value for colour in colours for value in colour[:3])),
-        (b"tRNS", bytes(colour[3] for colour in colours)),
+        (b"PLTE", bytes(value for colour in palette for value in colour[:3])),
+        (b"tRNS", bytes(colour[3] for colour in palette)),
         (b"IDAT", zlib.compress(rows, 6)),
         (b"IEND", b""),
     )

@@ -33,8 +33,7 @@ BLOCKS: Final = "▁▂▃▄▅▆▇█"
 class ScreenView(LiveView[Mapping[str, Any]]):
     """`text`: the tokens and parts of the whole text; `here`: the place; `bar`: what can be chosen, and what was.
 
-    `face` is what is in sight: the "screen", or the panels under the "hood".
-    `pane` is what is below the text: "place", or the name of a panel.
+    `pane` is what is below the text: "place", or the name of a panel; `hood` is whether all tabs are in sight.
     """
 
     _module = "screen"
@@ -44,7 +43,7 @@ class ScreenView(LiveView[Mapping[str, Any]]):
     text = synced(t.Dict())
     here = synced(t.Dict())
     bar = synced(t.Dict())
-    face = synced(t.Unicode("screen"))
+    hood = synced(t.Bool(False))
     pane = synced(t.Unicode("place"))
 
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:

@@ -30,7 +30,7 @@ POLICY: Final = (
 class Part:
     """One view of a page: the name of its ES module, and the traits it starts from.
 
-    `state` holds JSON values and `bytes`, nested as one likes.  `needs` are the parts of the
+    `state` holds JSON values.  `needs` are the parts of the
     bundle beside the views that a page has to carry for it.  `name`, `title`, `placed`, `given` and `follows` are for
     pages with an arranger (see `visualizers.host.Host`).
     """
@@ -52,7 +52,6 @@ def page(
     heading: bool = True,
     theme: Literal["light", "dark"] | None = None,
     arranger: str = "",
-    arrangement: Mapping[str, Any] | None = None,
     panels: Sequence[Mapping[str, Any]] = (),
     place: Mapping[str, Any] | None = None,
     places: Mapping[str, Any] | None = None,
@@ -60,13 +59,13 @@ def page(
     """One HTML document with `parts`, below each other or as the module `arranger` lays them out.
 
     `theme` overrides the reader's preference; without `heading` the page has no title line and no margins, as in a
-    frame.  `panels` and `arrangement` are for the arranger.  `place` and `places` are where a panel stands and what it
+    frame.  `panels` are for the arranger.  `place` and `places` are where a panel stands and what it
     shows at other places, by key (see `frontend/src/host.js`, `fill`).
     """
     described = [
         {
             "module": part.module,
-            "state": _plain({**part.state, "offline": True}),
+            "state": {**part.state, "offline": True},
             **({"name": part.name, "title": part.title} if part.name else {}),
             **({"placed": list(part.placed), "given": list(part.given)} if part.placed else {}),
             **({"follows": list(part.follows)} if part.follows else {}),
@@ -76,10 +75,9 @@ def page(
     packed = {
         "parts": described,
         "arranger": arranger,
-        "panels": _plain(list(panels)),
-        "arrangement": _plain(arrangement or {}),
-        "place": _plain(place or {}),
-        "places": _plain(places or {}),
+        "panels": list(panels),
+        "place": place or {},
+        "places": places or {},
     }
     carried = dict.fromkeys(("main", *(name for part in parts for name in part.needs)))
     code = {name: base64.b64encode(assets.part(name)).decode() for name in carried}
@@ -107,16 +105,6 @@ def iframe(document: str, *, height: int = 420) -> str:
         f'<iframe srcdoc="{html_escape(document)}" sandbox="allow-scripts" width="100%" height="{height}" '
         'style="border:0" loading="lazy"></iframe>'
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return {"$bytes": base64.b64encode(value).decode()}
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 def _packed(value: Any) -> str:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from kernels_core.inspect.snapshots import StateTokens, TokenSets, TokenVerdict
 from visualizers.glyphs import glyph
+from visualizers.png import PALETTE, pair_png
 
 __all__ = ["Kind", "Tab", "TokenIndex", "Vocabulary", "as_tab", "token_index", "vocabulary"]
 
@@ -203,18 +204,11 @@ class TokenIndex:
         """`row` of every id."""
         return [self.row(int(token_id)) for token_id in ids]
 
-    def mask_bits(self) -> bytes:
-        """The mask, one bit a token, least significant bit first; ceil(vocab_size / 8) bytes."""
-        return self._bits[0]
-
-    def uncertain_bits(self) -> bytes:
-        """One bit a token, set for the uncertain ones; same layout as `mask_bits`."""
-        return self._bits[1]
-
     @cached_property
-    def _bits(self) -> tuple[bytes, bytes]:
-        mask = np.packbits(self.allowed, bitorder="little").tobytes()
-        return mask, np.packbits(self.kinds == _UNCERTAIN, bitorder="little").tobytes()
+    def picture(self) -> bytes:
+        """A PNG of one pixel a token: allowed (or a stop token), uncertain and taken or refused, rejected."""
+        uncertain = self.kinds == _UNCERTAIN
+        return pair_png((self.allowed + 2 * uncertain).astype(np.uint8).tobytes(), PALETTE)
 
 
 def token_index(sets: TokenSets) -> TokenIndex:

@@ -21,9 +21,7 @@ from visualizers.tables import badge, card, table
 
 __all__ = ["TriggerView", "hue", "modes_html"]
 
-MAX_SEGMENTS: Final = 60  # the last ones
 MAX_PATTERNS: Final = 120
-TEXT: Final = 34
 DRAWN: Final = 16  # tags in the diagram
 NAME: Final = 32
 WIDE: Final = 30  # letters of a line on an arrow
@@ -37,7 +35,7 @@ _TINTS: Final = {"free": "rejected", "trigger": "uncertain", "tag": "active", "s
 
 
 class TriggerView(LiveView[Modes]):
-    """`show(modes(matcher))` shows the text by modes, the tags that are open, and the trie with its progress.
+    """`show(modes(matcher))` shows the tags that are open, and the trie with its progress.
 
     `tags` is what the source knows: `{ahead, ends}`, the tags that may still come and what ends the open ones.
     `known` are all tags of the source, `{name, begin, ends, pointer}`; without them the diagram has the grammar's.
@@ -45,10 +43,9 @@ class TriggerView(LiveView[Modes]):
 
     _module = "triggers"
     _height = 360
-    _placed = ("about", "segments", "stack", "trie", "patterns", "tags")
+    _placed = ("about", "stack", "trie", "patterns", "tags")
 
     about = synced(t.Dict())
-    segments = synced(t.List())
     stack = synced(t.List())
     trie = synced(t.List())
     patterns = synced(t.List())
@@ -74,15 +71,13 @@ class TriggerView(LiveView[Modes]):
 
     def traits_of(self, snapshot: Modes) -> Traits:
         automaton = snapshot.automaton
-        shown = snapshot.segments[-MAX_SEGMENTS:]
         about: dict[str, Any] = {
             "position": snapshot.position,
             "mode": snapshot.mode,
             "sentence": snapshot.sentence(),
             "active": snapshot.active,
             "has_dispatch": snapshot.has_dispatch,
-            "earlier": len(snapshot.segments) - len(shown),
-            "hue": hue(shown[-1]) if shown else "",
+            "hue": hue(snapshot.segments[-1]) if snapshot.segments else "",
         }
         if automaton is not None:
             about |= {
@@ -100,7 +95,6 @@ class TriggerView(LiveView[Modes]):
         kept = sorted(order, key=lambda k: (-(order[k].read or 0), k))[:MAX_PATTERNS]
         return {
             "about": about,
-            "segments": [_segment(one, snapshot.matched(one)) for one in shown],
             "stack": [
                 {"name": tag.name, "begin": tag.begin, "content": tag.content, "rule": tag.rule, "returns": tag.returns}
                 for tag in snapshot.stack
@@ -189,17 +183,6 @@ def hue(segment: Segment) -> str:
         case "tag":
             return f"tag-{segment.number % HUES}"
     return ""
-
-
-def _segment(segment: Segment, text: bytes) -> dict[str, Any]:
-    return {
-        "mode": segment.mode,
-        "label": segment.label,
-        "text": tail(text, TEXT),
-        "hue": hue(segment),
-        "begin": segment.begin,
-        "end": segment.end,
-    }
 
 
 def _trie(node: Any) -> list[Any]:

@@ -5,7 +5,7 @@ import { boxes } from "./boxes.js";
 import { again, button, channel, fill, h, many, defineView, put, soon, svg as svgNode } from "./common.js";
 import { draw as drawAll } from "./drawing";
 import { finder } from "./find.js";
-import { aim, fitting, following, inRoom, namesOf, outOf } from "./following.js";
+import { aim, fitting, inRoom } from "./following.js";
 import { dots, plate, spots } from "./inside.js";
 
 const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3; // scales: at first, and the least of `aim`
@@ -15,7 +15,6 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const status = h("span", { class: "ms-mono ms-cut", role: "status", "data-testid": "active-states" });
-  const away = h("button", { type: "button", class: "ms-away", "data-testid": "automaton-away", onclick: () => toOutside() });
   const crumbs = h("span", { class: "ms-crumbs", "data-testid": "automaton-crumbs" });
   const stage = h("div", {
     class: "ms-stage", tabindex: "0", role: "application", "data-testid": "automaton-stage",
@@ -33,7 +32,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   press(follow, true);
   view.root.append(
     h("div", { class: "ms-bar" },
-      h("span", { class: "ms-title" }, "Automaton"), crumbs, status, away, h("span", { class: "ms-grow" }),
+      h("span", { class: "ms-title" }, "Automaton"), crumbs, status, h("span", { class: "ms-grow" }),
       h("span", { class: "ms-find" }, search, hits), around, bytes, follow,
       h("span", { class: "ms-group" },
         button("−", "zoom out (-)", "zoom-out", () => zoom(1 / 1.25)),
@@ -238,19 +237,14 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
 
   // How many states are active, and which one does not see.
   function say() {
-    const active = model.get("active") || [], hidden = outside();
+    const active = model.get("active") || [], hidden = live().filter((node) => box(node) && !seen(box(node))).length;
     const drawn = new Set([...stage.querySelectorAll(".state.active")].map((node) => Number(node.dataset.state)));
     const missing = stage.querySelector(".rulenode") ? 0 : active.filter((id) => !drawn.has(id)).length;
-    put(status, active.length ? `${active.length} active: ${active.slice(0, 4).join(", ")}${active.length > 4 ? ", …" : ""}${missing ? ` (${missing} in rules not drawn)` : ""}` : "no active state");
+    put(status, active.length ? `${active.length} active: ${active.slice(0, 4).join(", ")}${active.length > 4 ? ", …" : ""}${missing ? ` (${missing} in rules not drawn)` : ""}${hidden ? `; ${hidden} out of sight: n, p` : ""}` : "no active state");
     const edges = (model.get("marks") || {}).edges || {};
     status.title = active.length ? [`${active.length} active: ${active.join(", ")}: the states at the ends of the frontier's items`,
       ...active.filter((id) => edges[id]).map((id) => `${id}: on the edge ${edges[id]}`)].join("\n") : "";
-    put(away, hidden.length ? `${hidden.length} out of sight` : "");
-    away.title = namesOf(hidden);
   }
-
-  const outside = () => outOf(live().filter(box), onStage, room);
-  const toOutside = (all = targets()) => visit(all, all.indexOf(following(all, outside(), cursor)));
 
   const live = () => [...stage.querySelectorAll(".state.active, .rulenode.active")];
 
@@ -329,7 +323,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
       h("div", { class: "ms-ways" }, ...rows.map(([text, id]) => h("div", {}, ...(arrow ? [h("code", {}, text), " → ", go(id)] : [go(id), " ", h("code", {}, text)])))),
       more ? h("div", { class: "ms-muted" }, `and ${more} more`) : null] : [];
     card.replaceChildren(...[
-      h("div", { class: "ms-cardtop" }, h("b", {}, `state ${state.id}`), " of ", button(state.title, `open the rule ${state.rule}`, "card-rule", () => open(state.rule)),
+      h("div", { class: "ms-cardtop" }, h("b", {}, `state ${state.id}`), " of ", button(state.title, `open the rule ${state.title}`, "card-rule", () => open(state.rule)),
         h("span", { class: "ms-grow" }), button("×", "close (Escape)", "card-close", () => choose(null))),
       state.flags.length ? h("div", { class: "ms-muted" }, state.flags.join(" · ")) : null,
       ...state.inside.map((text) => h("div", { class: "ms-muted" }, `on the edge ${text}`)),
@@ -428,8 +422,8 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     if (node.classList.contains("state")) {
       const id = Number(node.dataset.state);
       if (!card.hidden && id === model.get("selected")) { tip.hidden = true; return; } // the card says it all
-      put(`state ${id} · ${node.closest(".panel").dataset.rule}`, "");
-      return ask(id, (state) => { if (!tip.hidden && shown === node) put([`state ${id}`, state.rule, ...state.flags].join(" · "), state.dots.map((dot) => dot.join(" • ")).join("\n")); });
+      put(`state ${id} · ${node.closest(".panel").dataset.said}`, "");
+      return ask(id, (state) => { if (!tip.hidden && shown === node) put([`state ${id}`, state.title, ...state.flags].join(" · "), state.dots.map((dot) => dot.join(" • ")).join("\n")); });
     }
     if (node.dataset.stub) return put(node.dataset.stub.startsWith("close") ? "click to fold again" : "click to open", "");
     if (node.dataset.title) return put(offline() ? "rule" : "click to look at this rule alone", node.dataset.title);
@@ -478,12 +472,9 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   function walk(by) {
     const states = targets();
     if (!states.length) return;
-    visit(states, (cursor + by + states.length) % states.length);
-  }
-  function visit(states, at) {
-    cursor = at;
-    center(box(states[at]));
-    hover(states[at]);
+    cursor = (cursor + by + states.length) % states.length;
+    center(box(states[cursor]));
+    hover(states[cursor]);
   }
   const keys = {
     "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(1 / 1.25),
@@ -532,11 +523,11 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   }
   function drawn(query) {
     const small = query.toLowerCase();
-    const found = [...stage.querySelectorAll(".panel")].filter((one) => one.dataset.rule.toLowerCase().includes(small))
-      .map((one) => ({ kind: "rule", text: one.dataset.rule, rule: one.dataset.rule, state: null }));
+    const found = [...stage.querySelectorAll(".panel")].filter((one) => one.dataset.said.toLowerCase().includes(small))
+      .map((one) => ({ kind: "rule", text: one.dataset.said, rule: one.dataset.rule, state: null }));
     for (const edge of stage.querySelectorAll(".edge[data-full]"))
       if (edge.dataset.full.toLowerCase().includes(small))
-        found.push({ kind: "label", text: edge.dataset.full.slice(0, 60), rule: edge.closest(".panel").dataset.rule, state: Number(edge.dataset.from.slice(1)) });
+        found.push({ kind: "label", text: edge.dataset.full.slice(0, 60), rule: edge.closest(".panel").dataset.rule, said: edge.closest(".panel").dataset.said, state: Number(edge.dataset.from.slice(1)) });
     return found.slice(0, 40);
   }
   finder({ view, search, hits, arrive, leave: () => stage.focus(), look: (query, reply) => {

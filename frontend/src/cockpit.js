@@ -1,6 +1,7 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
 import { code, h, many, measured, defineView, number, svg, table } from "./common.js";
+import { micros } from "./run";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -10,7 +11,6 @@ const CLOCK_TINTS = ["--grey", "--blue", "--violet", "--good", "--warn"];
 const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : share < 1 && share >= 0.9995 ? ">99.9 %" : `${(100 * share).toFixed(1)} %`;
 // What the mask removed; never all of it where something was left, however little (1 − 1e-17 is 1).
 const removed = (mass) => mass > 0 && mass <= 0.0005 ? ">99.9 %" : percent(1 - mass);
-const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
 const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
 
 export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
@@ -21,21 +21,19 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const apart = h("div", { class: "ms-note warn apart", role: "status", "data-testid": "cockpit-apart" });
   const strips = h("div", { class: "strips", "data-testid": "cockpit-strips" });
   const page = h("div", { class: "page", tabindex: "0", "data-testid": "cockpit-page" });
-  const input = h("input", { type: "text", "data-testid": "branch-text", "aria-label": "text in place of this token",
-    placeholder: "a text, or nothing", title: "a text to write in its place; left empty, the model draws again", onkeydown: (event) => { if (event.key === "Enter") send(); event.stopPropagation(); } });
-  const label = h("span", { class: "ms-muted", "data-testid": "branch-label" });
-  const go_on = h("button", { type: "button", "data-testid": "branch", onclick: () => send() }, "branch");
-  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed, under this strip", onclick: () => model.send({ kind: "beside" }) }, "without the grammar, too");
+  const side = (source) => model.send({ kind: "beside", source });
+  const other = h("textarea", { rows: 1, spellcheck: "false", "data-testid": "other-source", "aria-label": "another source", placeholder: "another schema, tools or a grammar, to write under it as well" });
+  const under = h("button", { type: "button", "data-testid": "beside-other", title: "the same prompt and seed under this source, under this strip", onclick: () => side(other.value) }, "under it, too");
+  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed, under this strip", onclick: () => side("") }, "without the grammar, too");
   const message = h("div", { class: "ms-note warn", role: "status", "data-testid": "cockpit-message" });
-  const foot = h("div", { class: "branch" }, label, input, go_on, beside);
+  const foot = h("div", { class: "again" }, beside, other, under);
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), apart, strips, page, foot, message);
 
-  // Tokens are numbered as the strip of the text numbers them: step k is the token that was taken as the k-th, and who
+  // Tokens are numbered as the line of tokens numbers them: step k is the token that was taken as the k-th, and who
   // stands behind it (`place` is k) sees it in detail; at the beginning the first one.  `data-step` counts from 0.
   const first = () => (model.get("runs") || [])[0];
   const at = () => { const run = first(); return run ? Math.max(0, Math.min(model.get("place"), run.from + run.text.length) - 1) : 0; };
   const goto = (step) => (model.get("steps") || []).length ? view.commit("index", step + 1) : model.send({ kind: "goto", index: step + 1 });
-  const send = () => { if (!go_on.disabled) model.send({ kind: "branch", step: at(), text: input.value }); };
   // The first token of the run that is not in the present text, and what lies beyond it.
   const parting = () => (model.get("about") || {}).apart ?? null;
   const beyond = (step) => parting() !== null && step >= parting() + ((model.get("about") || {}).cut ? 0 : 1);
@@ -84,7 +82,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     const fact = (name, value, title, testid) => h("span", { title }, `${name} `, h("b", testid ? { "data-testid": testid } : {}, value));
     const facts = h("div", { class: "facts" },
       h("span", { "data-testid": "cockpit-step" }, `${model.get("place") ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
-      h("span", { class: "ms-muted", "data-testid": "cockpit-mask", title: "the mask that this token was drawn from: the one that the strip and the caches show after the step before" }, `by the mask after step ${number(k)}`),
+      h("span", { class: "ms-muted", "data-testid": "cockpit-mask", title: "the mask that this token was drawn from: the one that the screen and the caches show after the step before" }, `by the mask after step ${number(k)}`),
       fact("removed by the mask", removed(run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
       fact("entropy, bits", `${bits(run.entropy[i])} → ${bits(run.masked[i])}`, "of the model's distribution, and of what the mask leaves of it", "entropy"),
       fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows from which this token was drawn", "allowed-count"),
@@ -109,14 +107,14 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
 
   let move = () => {};
   let WIDTH = 720;
-  const dock = el.closest(".ms-dock");
+  const slot = el.closest(".ms-slot");
   function chart(own, draw, legend, testid) {
     const run = first(), count = run ? run.text.length : 0;
     if (!count) return [h("div", { class: "ms-empty" }, "No token was drawn yet.")];
     WIDTH = Math.max(280, (page.clientWidth || 740) - 20);
     const keys = h("div", { class: "facts keys" }, ...legend);
     page.replaceChildren(keys);
-    const height = dock ? Math.max(90, page.clientHeight - 10 - keys.offsetHeight) : own;   // in a dock what the legend leaves
+    const height = slot ? Math.max(90, page.clientHeight - 10 - keys.offsetHeight) : own;   // beside the source what the legend leaves
     const gap = (WIDTH - LEFT) / count, x = (k) => LEFT + k * gap;
     const now = svg("rect", { class: "now", y: 0, height: height - 16, width: Math.max(3, gap) });
     const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height });
@@ -184,7 +182,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   let shownStep = -1, here = null;
   const follow = measured(() => {   // scrolls the strips alone, never the page around them
     const left = here.offsetLeft, top = here.offsetTop, bottom = top + here.offsetHeight;
-    const name = dock ? here.parentElement.firstChild.offsetWidth : 0;   // in a dock it stays in sight, over what is scrolled
+    const name = slot ? here.parentElement.firstChild.offsetWidth : 0;   // beside the source it stays in sight, over what is scrolled
     if (left < strips.scrollLeft + name || left + here.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
     if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
   });
@@ -194,7 +192,6 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     here = run && chips[k - run.from];
     if (here && k !== shownStep) follow();
     shownStep = k;
-    label.textContent = run && run.text.length ? `in place of step ${number(k + 1)}` : "";
     move();
   }
 
@@ -207,10 +204,8 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
-    foot.hidden = !about.can_branch || model.get("offline");
-    go_on.disabled = Boolean(about.running);
-    go_on.title = "keep the tokens of this run before this one, write this text instead, and let the model go on";
-    beside.disabled = Boolean(about.running);
+    foot.hidden = !about.again || model.get("offline");
+    beside.disabled = under.disabled = Boolean(about.running);
     beside.textContent = run && !run.constrained ? "under the grammar, too" : "without the grammar, too";
     apart.hidden = parting() === null;
     apart.textContent = apart.hidden ? "" : about.cut ? `The present text ends after step ${number(parting())} of this run.`
@@ -225,7 +220,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
 
   let size = "";
   view.sized(page, () => {
-    const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
+    const now = `${page.clientWidth} ${slot ? page.clientHeight : 0}`;
     if (now !== size) { size = now; if (here) follow(); if (model.get("tab") !== "step") drawPage(); }
   });
   for (const trait of ["tab", "detail", "details"]) view.on(`change:${trait}`, drawPage);

@@ -104,7 +104,7 @@ export function chosen(selection, rows) {
 // The selection after a click on a row: the row, or nothing where it was chosen before.
 export const click = (selection, row, was) => ({ ...selection, rule: was ? null : row.rule, pointer: was ? null : row.pointer ?? null });
 
-// Bring another panel of the same desk to the front, if there is one: the desk's frame hears it.
+// Bring another panel of the same screen into sight, if there is one: stage.ts hears it.
 export const reveal = (node, panel) => node.dispatchEvent(new CustomEvent("ms-reveal", { bubbles: true, detail: panel }));
 
 // A view by its name (`ms-name` is its class), what tests call it, and what builds it.  `render` may run many times for one
@@ -215,16 +215,6 @@ export function soon(handler) {
     due = true;
     queueMicrotask(() => { due = false; handler(); });
   };
-}
-
-// Calls `handler` when the page's theme may have changed.
-export function onTheme(view, handler) {
-  const media = matchMedia("(prefers-color-scheme: dark)");
-  view.listen(media, "change", handler);
-  const observer = new MutationObserver(handler);
-  for (const target of [document.documentElement, document.body])
-    observer.observe(target, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-theme", "class", "theme"] });
-  view.defer(() => observer.disconnect());
 }
 
 // Requests to Python carry a sequence number and the view's own name; replies to others and stale replies are dropped.

@@ -120,7 +120,8 @@ function map(graph: SVGElement, names: Record<string, string>) {
 function decorate(graph: SVGElement, { rule, name, title, arrows = [], ways = {}, opened = [] }: Panel) {
   graph.setAttribute("class", "panel");
   graph.id = `rule${rule}`;
-  graph.dataset.rule = name;
+  graph.dataset.rule = name; // the engine's
+  graph.dataset.said = title![0]; // the source's
   const cluster = graph.querySelector(".cluster")!;
   const [frame, heading] = [cluster.querySelector("path")!, cluster.querySelector<SVGElement>("text")!];
   frame.setAttribute("class", "frame");

@@ -9,7 +9,7 @@ export function finder({ view, search, hits, arrive, leave, look }) {
   function offer(found) {
     hits.replaceChildren(...(found.length ? found.map((hit) => h("button", {
       type: "button", role: "option", "data-testid": "automaton-hit", onclick: () => arrive(hit),
-    }, h("code", {}, hit.text), h("span", { class: "ms-muted" }, hit.kind === "rule" ? "rule" : hit.rule)))
+    }, h("code", {}, hit.text), h("span", { class: "ms-muted" }, hit.kind === "rule" ? "rule" : hit.said)))
       : [h("div", { class: "ms-muted", "data-testid": "automaton-none" }, "not found in the states and rules that the engine has made so far")]));
     hits.hidden = false;
   }

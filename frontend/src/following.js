@@ -34,16 +34,3 @@ function densest(all, room, scale) {
 
 // Whether a box on the stage, in pixels, is seen whole.
 export const inRoom = (one, room) => one.left >= 4 && one.right <= room[0] - 4 && one.top >= 4 && one.bottom <= room[1] - 4;
-
-// The nodes that are not, the nearest to the middle first.
-export function outOf(nodes, onStage, room) {
-  const far = (at) => Math.hypot((at.left + at.right - room[0]) / 2, (at.top + at.bottom - room[1]) / 2);
-  return nodes.map((node) => [node, onStage(node)]).filter(([, at]) => !inRoom(at, room)).sort((one, other) => far(one[1]) - far(other[1])).map(([node]) => node);
-}
-
-// Where to go of what is `hidden`: first to the nearest, from there on through `all` in their order.
-export const following = (all, hidden, cursor) => cursor < 0 ? hidden[0] : [...all.slice(cursor + 1), ...all].find((node) => hidden.includes(node));
-
-const NAMED = 12;
-const called = (node) => node.classList.contains("rulenode") ? `rule ${node.dataset.title}` : `state ${node.dataset.state} of ${node.closest(".panel").dataset.rule}`;
-export const namesOf = (hidden) => `${hidden.slice(0, NAMED).map(called).join(", ")}${hidden.length > NAMED ? ", …" : ""}\nclick to go there, one after the other (n and p go through all active states)`;

@@ -1,5 +1,5 @@
 // A card that says why: for a token or a refused text on which the pointer rests, or which the keyboard has reached.
-// Read on: tokens.js and text.js (who show it), workbench/explorer/tooltip.py (who answers).
+// Read on: tokens.js (who shows it), workbench/explorer/tooltip.py (who answers).
 import { code, h } from "./common.js";
 
 const REST_MS = 350;
@@ -8,7 +8,7 @@ let cards = 0;
 // `ask(subject, answer)` asks Python, and `answer(said)` shows { ok, message, after, reasons: [{label, where}], bytes }.
 // `rest(node, subject, more)` from when something rests on `node`; `more` is a line of the asker's own.
 export function hints(view, ask) {
-  const over = view.root.closest(".ms-desk") || view.root; // no dock cuts it off
+  const over = view.root.closest(".ms-first") || view.root; // no slot cuts it off
   const card = h("div", { class: "ms-hint", role: "tooltip", id: `ms-hint-${cards++}`, hidden: true, "data-testid": "hint" });
   over.append(card);
   let timer = 0, at = null, round = 0;

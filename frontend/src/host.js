@@ -3,7 +3,7 @@
 // A trait `active` of the view `automaton` is the widget's trait `automaton__active`; what all views share is
 // `shared__selection`.  Values of places already visited are kept here (`travel`), so that going back to one paints at
 // once; the kernel follows and its answer counts.
-// Read on: visualizers/host.py (the traits), still.ts (the same without Python), dock.js (the desk).
+// Read on: visualizers/host.py (the traits), still.ts (the same without Python), stage.ts (the screen).
 import { frames, h } from "./common.js";
 
 const KEPT_PLACES = 240;
@@ -16,11 +16,6 @@ const SLIVER = 40;
 function same(one, two) {
   if (Object.is(one, two)) return true;
   if (typeof one !== "object" || typeof two !== "object" || !one || !two) return false;
-  if (ArrayBuffer.isView(one) && ArrayBuffer.isView(two)) {
-    if (one.byteLength !== two.byteLength) return false;
-    const [a, b] = [one, two].map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
-    return a.every((value, at) => value === b[at]);
-  }
   if (Array.isArray(one) !== Array.isArray(two)) return false;
   const keys = Object.keys(one);
   return keys.length === Object.keys(two).length && keys.every((key) => key in two && same(one[key], two[key]));
@@ -141,8 +136,7 @@ function hub(model, parts) {
   const translated = (name, event) => event.startsWith("change:") ? `change:${wire(name, event.slice(7))}` : event === "msg:custom" ? `msg:${name}` : event;
 
   const self = {
-    get, on, off, same,
-    place, bundles,
+    get, on, off, place,
     get gone() { return gone; },
     get pending() { return sent - answered; },
     // Whether some view in sight still shows another place, because only the kernel knows what belongs there.
@@ -176,12 +170,6 @@ function hub(model, parts) {
       emit("gone");
       for (const part of parts) emit(`change:${wire(part.name, "offline")}`);
     },
-    // Whether a command leads anywhere: without a kernel, to places that were seen; `but` is a place that does not count.
-    can(content, but) {
-      if (!self.alone()) return true;
-      const there = target(content);
-      return there !== but && bundles.has(there);
-    },
     // The view shows another place than the panel, because it was not in sight here before the kernel went.
     behind(name) {
       const { number, fresh } = place();
@@ -201,10 +189,8 @@ function hub(model, parts) {
         set: (trait, value) => { if (known[name].has(trait)) self.set(wire(name, trait), value); },
         save_changes: self.save,
         send: (content) => self.go(name, content),
-        can: self.can,
         on: (event, handler) => on(translated(name, event), handler),
         off: (event, handler) => off(translated(name, event), handler),
-        panel: name,
       };
     },
     // Puts places into the store, as a saved page does.

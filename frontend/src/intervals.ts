@@ -4,8 +4,7 @@
 
 export type Effect = [without: string, metric: string, us: number | null, ratio: number | null, low: number | null, high: number | null, refused: string];
 const ROW = 22, HEAD = 48, FOOT = 42, NAME = 160, PLOT = 92, TOLD = 104, GAP = 12;
-import { micros } from "./run";
-const escape = (text: string) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+import { escape, micros } from "./run";
 
 export const times = (ratio: number): string => `×\u2009${ratio >= 100 ? Math.round(ratio).toLocaleString("en-US") : ratio.toPrecision(ratio >= 10 ? 3 : 2)}`;
 

@@ -1,5 +1,4 @@
 // What a page loads: `render` draws a host of views, `still` is a model without Python, `views` are the views themselves.
-import dock from "./dock.js";
 import { render as host } from "./host.js";
 import type { Load } from "./loader";
 import { lend } from "./parts";
@@ -9,7 +8,7 @@ export { still } from "./still";
 export { views } from "./views";
 import { views } from "./views";
 
-const arrangers: Record<string, any> = { dock, screen: stage };
+const arrangers: Record<string, any> = { screen: stage };
 
 export function render(given: { model: any; el: HTMLElement; places?: unknown; load: Load }) {
   lend(given.load);

@@ -5,14 +5,8 @@ import { inflate, loader } from "./loader";
 declare const PACKED: { state: string; parts: Record<string, string> };
 
 const decode = (text: string) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-const revive = (value: any): any => {
-  if (Array.isArray(value)) return value.map(revive);
-  if (value === null || typeof value !== "object") return value;
-  if ("$bytes" in value) return new DataView(decode(value.$bytes).buffer);
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
-};
 
-const state = revive(await inflate(decode(PACKED.state)).json());
+const state = await inflate(decode(PACKED.state)).json();
 const load = loader(Object.fromEntries(Object.entries(PACKED.parts).map(([name, text]) => [name, decode(text)])));
 const main = await load("main");
 await main.render({ model: main.still(state), el: document.getElementById("host"), places: state.places, load });

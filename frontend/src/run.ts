@@ -44,8 +44,8 @@ export const micros = (us: number): string => (us >= 1000 ? `${(us / 1000).toFix
 // A run as a picture in a file: the text in lines, coloured, with the cost of each token below it.
 const INK: Record<string, string> = { agreed: "#009e73", pushed: "#e69f00", overruled: "#d55e00", forced: "#808890", free: "#3b4250", typed: "#3b4250", refused: "#b3261e" };
 const WIDTH = 88;
+export const escape = (text: string): string => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 export function figure({ tokens }: Text): string {
-  const escape = (text: string) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
   const out: string[] = [];
   let column = 0, line = 0;
   for (const [text, how, mask, us, told] of tokens) {

@@ -2,9 +2,8 @@
 //
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
-//   here  { place, next: [row], wanted: [row], end, more, died, note }, a row { shown, text, before, after, taken, why, keyword }
+//   here  { place, where, next: [row], wanted: [row], end, more, died, note }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
-//   face  "screen" or "hood";  pane  what is below the text: "place" or the name of a panel
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
 // prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat | tool_choice}, {kind: "tell", prompt}, {kind: "reads", prompt, chat},
 // {kind: "share" | "copy" | "offer"}, and the desk's own: goto, move, prefix, text, stop.
@@ -17,12 +16,9 @@ import { again, button, code, fill, h, keep, measured, defineView, number, offer
 import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
-interface Here { place: number; next: Row[]; wanted: Row[]; end: string; more: string; died: string; note?: string }
+interface Here { place: number; where: string; next: Row[]; wanted: Row[]; end: string; more: string; died: string; note?: string }
 
 const LINE = 29; // pixels: screen.css
-const PANES = [["place", "Next", "the source, what may come next, and what the model wanted"], ["caches", "Caches", "how each mask was come by, what is held and who shares it"],
-  ["ablate", "Ablate", "what each mechanism of the engine is worth on this grammar"],
-  ["examples", "Examples", "texts that must and must not be taken"], ["model", "Model", "each token before and after the mask, the same prompt without the grammar beside it, and branches"]];
 
 const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
@@ -42,13 +38,14 @@ const ABOUT = [
   ["text", "Click a token to go there; type to write the text yourself. What the grammar refuses is red, with a wavy line."],
   ["Next, Wanted", "Next is what may come, with its probability before and after the mask. Wanted is what the model would have written."],
   ["bars", "The time of each mask: found (computed before), put together (from known parts), or made (computed now)."],
-  ["tabs", "Caches, Ablate and Examples say what masks cost, what each mechanism is worth, and which texts are taken; Model has the run without the grammar side by side."],
-  ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit."],
+  ["tabs", "Caches, Ablate and Examples say what masks cost, what each mechanism is worth, and which texts are taken; Model has the run without the grammar side by side; under the hood is what the parser does."],
+  ["automaton", "Filled: the parser is in this state. Pale: it waits for the rule that it called. Green ring: just made. Double ring: its rule may end here. Dashed: not made further yet; a dashed arrow calls a rule."],
+  ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit; t goes into the text, e into the source, / searches the tokens; [ ] change the tab; w is the whole window."],
 ];
 
 export default defineView("first", "screen", ({ view, model, host }: any) => {
   const text = (): Text => ({ tokens: [], parts: [], refused: "", ...model.get("text") });
-  const here = (): Here => ({ place: 0, next: [], wanted: [], end: "", more: "", died: "", ...model.get("here") });
+  const here = (): Here => ({ place: 0, where: "", next: [], wanted: [], end: "", more: "", died: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
   const offline = () => Boolean(model.get("offline"));
   const send = (content: any) => { hold(); show(""); model.send(content); };
@@ -107,6 +104,8 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const paper = h("div", { class: "ms-paper" }, copy, box);
   const play = button("↻", "replay the text (space)", "play", () => (playing ? hold() : start()));
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
+  const where = h("span", { class: "ms-muted ms-num", "data-testid": "place" });
+  const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
   const ended = h("span", { class: "ms-outcome", role: "status", "data-testid": "outcome" });
   const more = button("continue", "let the model go on from the end", "continue", () => ask("continue"));
   const clip = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => show(`copied: ${what}`), () => show(`this page may not write to the clipboard: ${text}`));
@@ -124,7 +123,6 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const end = h("div", { class: "ms-end", "data-testid": "end" });
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
-  const slots = PANES.slice(1).map(([name]) => h("div", { class: "ms-first-pane", "data-slot": name }));
   // What was done here, until something else is; what Python has to say comes first.
   let shown: Node | string = "";
   const show = (node: Node | string) => { shown = node; tell(); };
@@ -135,15 +133,15 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     message.title = message.textContent || "";
   };
   const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
-  const tabs = h("div", { class: "ms-panes", role: "tablist" }, ...PANES.map(([name, label, told]) => h("button", { type: "button", role: "tab", title: told, "data-testid": `pane-${name}`, "data-pane": name,
-    onclick: () => view.commit("pane", name) }, label)));
-  const hood = button("Under the hood ▸", "automaton, chart, derivation, triggers, tokens, mask, caches, comparison", "hood", () => { hold(); view.commit("face", "hood"); });
+  // What is below the text, and the tabs that choose it: stage.ts.
+  const tabs = h("div", { class: "ms-panes", role: "tablist", "data-testid": "tabs" });
+  const hood = h("div", { class: "ms-panes ms-hood", role: "tablist", hidden: true, "data-testid": "hood-tabs" });
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
-  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, h("div", { class: "ms-look" }, said, look), ended, more, copyText, python),
-    h("div", { class: "ms-player" }, play, modes), paper,
-    h("div", { class: "ms-first-foot" }, tabs, hood, legend), message, price, h("div", { class: "ms-first-below" }, source, place, ...slots), about, reading);
+  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, h("div", { class: "ms-look" }, said, look), busy, ended, more, copyText, python),
+    h("div", { class: "ms-player" }, play, modes, where), paper,
+    h("div", { class: "ms-first-foot" }, tabs, legend, hood), message, price, h("div", { class: "ms-first-below" }, source, place), about, reading);
 
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
@@ -231,7 +229,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     modes.setAttribute("aria-valuenow", String(at));
     const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), ...(row.after == null ? [] : [h("span", { class: "ms-muted" }, "→"),
       h("span", { class: "ms-share" }, percent(row.after)), bar_(row.after)])];
-    next.replaceChildren(...rows.map((row) => h("button", { type: "button", class: `ms-next${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
+    next.replaceChildren(...rows.map((row) => h("button", { type: "button", class: `ms-may${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
       title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), ...gauge(row))));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
     if (more) next.append(h("span", { class: "ms-muted" }, more));
@@ -248,6 +246,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     if (died || !first || had) reason.hidden = !died;
     had = Boolean(died);
     put(end, told);
+    put(where, here().where);
     follow();
   }
   let had = false;
@@ -268,8 +267,8 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
       if (document.activeElement !== node && node.value !== String(value ?? "")) { node.value = String(value ?? ""); node.scrollTop = node.scrollHeight; } // what is asked stands last
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
-    const busy = Boolean(now.running || now.busy);
-    for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = offline() || busy;
+    const running = Boolean(now.running || now.busy);
+    for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = offline() || running;
     stop.disabled = offline() || !now.running;
     said.title = now.speaker || "";
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
@@ -281,12 +280,12 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     ended.dataset.kind = end?.kind || "";
     ended.title = end?.told || "";
     tell_.hidden = !now.untold;
-    tell_.disabled = offline() || busy;
+    tell_.disabled = offline() || running;
     more.hidden = !end?.goes_on;
-    more.disabled = offline() || busy;
+    more.disabled = offline() || running;
     python.disabled = offline() || !end;
     manner.title = "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
-    view.root.classList.toggle("ms-running", busy);
+    view.root.classList.toggle("ms-running", running);
     if (now.plays > plays && !offline()) { plays = now.plays; start(); }
   }
 
@@ -325,7 +324,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
   view.listen(view.root, "click", (event: Event) => { if ((event.target as HTMLElement).closest("[data-testid=ablate-run]")) hold(); });
   view.listen(view.root, "keydown", (event: KeyboardEvent) => {
-    if (event.key === "Escape") { sheet.hidden = true; view.root.focus({ preventScroll: true }); return; }
+    if (event.key === "Escape" && (!sheet.hidden || (event.target as HTMLElement).closest("textarea, input, [contenteditable=true]"))) { sheet.hidden = true; view.root.focus({ preventScroll: true }); event.preventDefault(); return; }
     const target = event.target as HTMLElement;
     if (!target.closest("textarea, input, [contenteditable=true]")) takeBack(event);
     if (target.closest("textarea, input, select, [contenteditable=true]") || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -343,14 +342,12 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   view.on("change:text", soon(drawText));
   view.on("change:here", soon(drawHere));
   view.on("change:bar", soon(drawBar));
-  view.watch(["pane"], () => {
-    const now = model.get("pane") || "place";
-    for (const tab of tabs.children as any) tab.setAttribute("aria-selected", String(tab.dataset.pane === now));
-    view.root.dataset.pane = now;
-    for (const slot of slots) slot.hidden = slot.dataset.slot !== now;
-  });
   const lost = () => { gone.hidden = !host?.gone; };
   host?.on("gone", lost);
+  host?.on("waiting", () => put(busy, "waiting for the kernel …"));
+  host?.on("answered", () => put(busy, ""));
+  host?.on("refused", () => put(busy, host.gone ? "the kernel is gone" : "not in this page"));
+  host?.on("placed", () => { if (!host.pending) put(busy, ""); });
   view.watch(["offline"], () => { box.readOnly = offline(); lost(); drawBar(); drawHere(); });
   view.defer(hold);
   drawText();

@@ -1,6 +1,7 @@
-// The page of a server: what runs, and of one request the text, the frontier and the last mask.
+// The page of a server: what runs, and of one request the text, the frontier and the last mask; and a request of its own.
 // Texts are set as text, never as markup.  Read on: workbench/serving/watching.py (what comes), frontier.js.
 import frontier from "./frontier.js";
+import { ask } from "./ask";
 import { bytes, h, many, number, put, table } from "./common.js";
 import { plain } from "./still";
 
@@ -18,7 +19,7 @@ const nothing = h("div", { class: "ms-empty" }, "Nothing is chosen: send a reque
 const shown = h("div", { class: "shown", hidden: true },
   h("div", { class: "ms-bar" }, title, badge), prompt, text, mask, trouble, items);
 place.append(
-  h("div", { class: "ms-view ms-service" }, facts,
+  h("div", { class: "ms-view ms-service" }, facts, ask(document.querySelector("h1").textContent),
     h("div", { class: "columns" },
       h("div", { class: "list" }, table(["#no.", "request", "must be", "#tokens", ""], list, { "aria-label": "Requests" })),
       h("div", { class: "one" }, nothing, shown))));

@@ -13,12 +13,10 @@
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: editor.js, workbench/panels/source.py.
-import { channel, code, h, many, measured, defineView, number, soon } from "./common.js";
+import { channel, h, many, measured, defineView, soon } from "./common.js";
 import { editor as editorPart } from "./parts";
 
 const WAIT_MS = 350;
-const CHIPS = 6;
-const MORE_WIDTH = 34; // pixels, of a count such as "+12" after the chips
 
 // Python counts characters, JavaScript counts UTF-16 units, and editors know one kind of line end.
 function codec(text) {
@@ -48,13 +46,11 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   const waiting = h("span", { class: "ms-badge active ms-source-waiting" }, "compiling…");
   const toggle = h("button", { type: "button", "aria-expanded": "false", "data-testid": "source-options", title: "options of this language",
     "aria-label": "options of this language" }, "⚙");
-  const bar = h("div", { class: "ms-bar" }, tabs, h("span", { class: "ms-grow" }), toggle);
+  const bar = h("div", { class: "ms-bar" }, tabs, toggle, summary, waiting);
   const options = h("div", { class: "ms-source-options", hidden: true });
   const page = h("div", { class: "ms-source-page" });
   const said = h("div", { class: "ms-source-said", role: "status", "data-testid": "grammar-status" });
-  const here = h("div", { class: "ms-source-chips", "data-testid": "source-here" });
-  const foot = h("div", { class: "ms-source-foot" }, here, waiting, summary);
-  view.root.append(bar, options, page, said, foot);
+  view.root.append(bar, options, page, said);
   toggle.addEventListener("click", () => {
     options.hidden = !options.hidden;
     toggle.setAttribute("aria-expanded", String(!options.hidden));
@@ -89,7 +85,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   };
   // Where what hovers is put: nothing there cuts it off, and it takes no room.
   const over = h("div", { class: "ms-source-over" });
-  (el.closest(".ms-desk, .ms-first") || view.root).append(over);
+  (el.closest(".ms-first") || view.root).append(over);
   view.defer(() => over.remove());
   const parts = { label: "the grammar's source", testid: "grammar-editor", over, on };
   const editor = (await editorPart()).codeEditor(page, parts);
@@ -230,68 +226,13 @@ export default defineView("source", "source", async ({ view, model, el }) => {
     if (mistakes.length > 20) rows.push(h("span", { class: "ms-muted" }, `and ${many(mistakes.length - 20, "mistake")} more`));
     said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"), offer ? " " : null,
       offer ? h("button", { type: "button", class: "ms-source-offer", "data-testid": "source-offer", disabled: Boolean(model.get("offline")), onclick: () => model.send({ kind: "offer" }) }, offer) : null)] : []));
-
-    const chip = (one) => h("button", { type: "button", class: `ms-source-chip ${one.role}`, title: one.pointer || one.rule || "",
-      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from ?? one.start)); model.send({ kind: "choose", pointer: one.pointer ?? null, rule: one.rule ?? null }); } } }, code(one.label));
-    const group = (title, list) => list.length ? [h("span", { class: "ms-muted" }, title), ...list.slice(0, CHIPS).map(chip),
-      ...(list.length > CHIPS ? [h("span", { class: "ms-muted" }, `and ${number(list.length - CHIPS)} more`)] : [])] : [];
-    const forbids = model.get("forbids") || [];
-    const unique = (list) => list.filter((one, at) => list.findIndex((other) => other.label === one.label) === at);
-    here.replaceChildren(...group("refused:", forbids), ...group("here", unique(lit().filter((one) => one.role === "here"))),
-      ...group("next", unique(lit().filter((one) => one.role === "next"))));
-    if (failed) here.replaceChildren();
-    all = false;
-    fit();
   }
-
-  // The foot is one line of whole chips: the summary goes first, then the last chips, which are counted.
-  // A click on the count shows them all, on as many lines as that takes.
-  let all = false;
-  const more = h("button", { type: "button", class: "ms-muted ms-source-more", "data-testid": "source-more", hidden: true, onclick: () => { all = !all; fit(); } });
-  function fit() {
-    foot.classList.toggle("ms-all", all);
-    const listed = [...here.children].filter((one) => one !== more);
-    for (const one of [...listed, summary]) one.hidden = false;
-    more.hidden = true;
-    here.classList.remove("ms-tight");
-    if (!all) { trim(); return; }
-    more.textContent = "fewer";
-    more.title = "on one line again";
-    more.hidden = false;
-    here.append(more);
-  }
-  const trim = measured(() => {
-    const left = here.getBoundingClientRect().left;
-    return { short: here.clientWidth, all: here.scrollWidth, spare: summary.offsetWidth,
-      ends: [...here.children].map((one) => one.getBoundingClientRect().right - left) };
-  }, ({ short, all: wide, spare, ends }) => {
-    if (wide <= short) return;
-    summary.hidden = true;
-    const width = short + spare;
-    if (wide <= width) return;
-    const listed = [...here.children].filter((one) => one !== more);
-    const chips = listed.filter((one) => one.classList.contains("ms-source-chip"));
-    const fitting = chips.filter((one) => ends[listed.indexOf(one)] <= width - MORE_WIDTH);
-    const last = Math.max(fitting.length, 1);
-    const gone = chips.slice(last).map((one) => one.textContent);
-    for (const one of listed.slice(listed.indexOf(chips[last - 1]) + 1)) one.hidden = true;
-    more.textContent = `+${gone.length}`;
-    more.title = gone.join("\n");
-    more.hidden = !gone.length;
-    here.append(more);
-    here.classList.toggle("ms-tight", !fitting.length);
-  });
 
   function told(lines) {
     const [first, ...rest] = lines.filter(Boolean);
     return h("div", { class: "ms-source-tip" }, h("div", { class: "ms-head" }, first), ...rest.map((line) => h("div", {}, line)));
   }
 
-  let width = 0;
-  view.sized(foot, ([entry]) => {
-    if (entry.contentRect.width !== width) fit();
-    width = entry.contentRect.width;
-  });
   // What is said below takes its room from the editor, where somebody may be writing.
   let tall = 0;
   view.sized(page, ([{ contentRect: { height } }]) => {

@@ -1,63 +1,110 @@
-// The two faces of an explorer: the first screen, and under the hood the desk of panels.
+// The screen and what is below its text: the source, and beside it what may come next, or the panel whose tab is chosen.
 //
-// The screen has slots for other views: the editor of the source, and what one chooses to see below the text.  These, and
-// the desk, are drawn when they are first looked at.
-// Read on: screen.ts, dock.js, workbench/panels/screen.py.
-import { h } from "./common.js";
-import dock from "./dock.js";
+// A panel is drawn when it is first looked at.  The widget's trait `panels` says what there is: { name, title, tab, about,
+// wide, views }; `tab` is the row of its tab ("first", or "hood" for those that are shown on demand), and a `wide` panel
+// leaves the source no room.
+// Read on: screen.ts, workbench/explorer/dashboard.py.
+import { button, h } from "./common.js";
+import { keepFocus } from "./focus.js";
 
-// What is opened is read from its top, which a page that scrolls may have out of sight.
-function fromTop(node: HTMLElement) {
-  const { top } = node.getBoundingClientRect();
-  let seen = 0;
-  for (let page = node.parentElement; page; page = page.parentElement) if (page.scrollHeight > page.clientHeight + 1 && getComputedStyle(page).overflowY !== "visible") seen = Math.max(seen, page.getBoundingClientRect().top);
-  if (top < seen) node.scrollIntoView({ block: "start" });
-}
+interface Panel { name: string; title: string; tab: string; about: string; wide: boolean; views: string[] }
+const PLACE: Panel = { name: "place", title: "Next", tab: "first", about: "the source, what may come next, and what the model wanted", wide: false, views: [] };
+const FIELD = "input:not([type=range], [type=checkbox]), textarea, select, [contenteditable=true]";
 
 async function render({ model, host, root, parts, draw }: any) {
-  const undo: (() => void)[] = [];
-  const wire = "screen__face";
-  const before = h("div", {});
-  const screen = h("div", { class: "ms-first-host" });
-  const hood = h("div", { class: "ms-hood", hidden: true });
-  root.append(before, screen, hood);
+  const undo: (() => void)[] = [], drawing: Promise<unknown>[] = [];
+  const before = h("div", {}), screen = h("div", { class: "ms-first-host" });
+  root.append(before, screen);
   const find = (name: string) => parts.find((part: any) => part.name === name);
   await draw(find("screen"), screen);
   if (find("kept")) await draw(find("kept"), before);
+  const view: HTMLElement = screen.querySelector(".ms-first"), at = (testid: string) => view.querySelector<HTMLElement>(`[data-testid=${testid}]`)!;
+  const panels: Panel[] = model.get("panels") || [], tabbed = [PLACE, ...panels.filter((panel) => panel.tab)];
+  const set = (trait: string, value: unknown) => { host.set(`screen__${trait}`, value); host.save(); };
+  const bring = (name: string) => { if (tabbed.some((panel) => panel.name === name)) set("pane", name); };
+
+  const rows: Record<string, HTMLElement> = { first: at("tabs"), hood: at("hood-tabs") };
+  for (const { name, title, tab, about } of tabbed) rows[tab]!.append(h("button", { type: "button", role: "tab", title: about, "data-testid": `pane-${name}`, "data-pane": name, onclick: () => bring(name) }, title));
+  const under = (open: boolean) => {
+    set("hood", open);
+    if (!open && rows.hood!.querySelector("[aria-selected=true]")) bring("place");
+  };
+  const hood = button("Under the hood ▸", tabbed.filter(({ tab }) => tab === "hood").map(({ title }) => title).join(", "), "hood", () => under(Boolean(rows.hood!.hidden)));
+  rows.first!.after(hood);
+  rows.hood!.append(h("span", { class: "ms-grow" }), button("▣", "the whole window, and back (w)", "full", () => fill(!full)));
+  const slots = panels.filter(({ name, tab }) => tab || name === "source").map(({ name, views }) => {
+    const slot = h("div", { class: `ms-slot${views.length > 1 ? " ms-many" : ""}`, "data-panel": name, "data-testid": `panel-${name}` },
+      h("div", { class: "ms-trouble", role: "alert" }), ...views.map((one) => h("div", { class: "ms-part", "data-view": one })));
+    (view.querySelector(`[data-slot="${name}"]`) || view.querySelector(".ms-first-below"))!.append(slot);
+    return slot;
+  });
+
   const drawn = new Set<string>();
-  async function pane() {
-    for (const name of ["source", host.get("screen__pane")]) {
-      const slot = screen.querySelector(`[data-slot="${name}"]`), part = find(name);
-      if (!slot || !part || drawn.has(name)) continue;
+  const shown = () => panels.filter(({ name, tab }) => !tab || name === host.get("screen__pane"));
+  host.inSight = () => new Set(shown().flatMap(({ views }) => views));
+  function look() {
+    const pane = host.get("screen__pane") || "place", now = tabbed.find(({ name }) => name === pane) || PLACE;
+    view.dataset.pane = now.name;
+    view.classList.toggle("ms-alone", now.wide);
+    view.classList.toggle("ms-deep", now.tab === "hood");
+    rows.hood!.hidden = !host.get("screen__hood");
+    hood.setAttribute("aria-expanded", String(!rows.hood!.hidden));
+    for (const tab of view.querySelectorAll<HTMLElement>("[data-pane]")) tab.setAttribute("aria-selected", String(tab.dataset.pane === now.name));
+    for (const slot of slots) slot.hidden = ![pane, "source"].includes(slot.dataset.panel);
+    for (const { name, views } of shown()) {
+      const slot = slots.find((one) => one.dataset.panel === name);
+      if (!slot || drawn.has(name)) continue;
       drawn.add(name);
-      await draw(part, slot);
+      for (const one of views) drawing.push(draw(find(one), slot.querySelector(`[data-view="${one}"]`)));
+    }
+    return Promise.all(drawing);
+  }
+  function tell() {
+    const troubles = model.get("troubles") || {};
+    for (const slot of slots) {
+      const name = slot.dataset.panel, said = troubles[name] || "", behind = panels.find((panel) => panel.name === name)!.views.some(host.behind);
+      slot.firstChild.textContent = behind ? "This panel shows another place: the kernel went before it was seen here." : said && `This panel could not be brought up to date. ${said}`;
     }
   }
-  await pane();
 
-  let opened: Promise<unknown> | undefined;
-  const back = h("button", { type: "button", class: "ms-back", "data-testid": "back-to-screen", title: "back to the first screen",
-    onclick: () => { host.set(wire, "screen"); host.save(); } }, "← first screen");
-  async function open() {
-    undo.push(await dock.render({ model, host, root: hood, parts: parts.filter((part: any) => !["screen", "kept"].includes(part.name)), draw }));
-    hood.querySelector(".ms-tools")!.prepend(back);
+  let full = false;
+  function fill(value: boolean) {
+    full = value;
+    root.style.height = full ? `${view.offsetHeight}px` : ""; // the notebook keeps its place, so that nothing in it moves
+    view.classList.toggle("ms-full", full);
+    // The top layer is the only place that JupyterLab's own boxes cannot clip.
+    if (full) { view.popover = "manual"; view.showPopover(); } else { view.hidePopover(); view.popover = null; }
+    view.focus({ preventScroll: true });
   }
-  let shown = false;
-  async function face() {
-    const below = host.get(wire) === "hood";
-    screen.hidden = below;
-    hood.hidden = !below;
-    if (below) await (opened ??= open());
-    host.look(below ? hood.querySelector(".ms-desk") : screen.firstElementChild);
-    if (below !== shown) fromTop(root);
-    shown = below;
+  async function focus(pane: string, selector: string) {
+    bring(pane);
+    await look();
+    view.querySelector<HTMLElement>(selector)?.focus();
   }
-  for (const [event, handler] of [[wire, face], ["screen__pane", pane]] as const) {
-    host.on(`change:${event}`, handler);
-    undo.push(() => host.off(`change:${event}`, handler));
+  function beside(by: number) {
+    const listed = tabbed.filter(({ tab }) => tab === "first" || !rows.hood!.hidden);
+    bring(listed[(listed.findIndex(({ name }) => name === view.dataset.pane) + by + listed.length) % listed.length]!.name);
   }
-  await face();
-  return () => { while (undo.length) undo.pop()!(); before.remove(); screen.remove(); hood.remove(); };
+  const keys: Record<string, () => unknown> = {
+    "/": () => focus("tokens", ".ms-tokens input[type=search]"), e: () => focus(view.classList.contains("ms-alone") ? "place" : view.dataset.pane!, ".cm-content"), t: () => at("text").focus(),
+    "[": () => beside(-1), "]": () => beside(1), w: () => fill(!full), "?": () => at("first-help").click(),
+  };
+  view.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || (event.target as HTMLElement).closest(FIELD)) return;
+    if (event.key === "Escape") { if (!host.release() && full) fill(false); } else if (keys[event.key]) keys[event.key]!(); else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  view.addEventListener("ms-reveal", (event) => bring((event as CustomEvent).detail));
+
+  for (const trait of ["pane", "hood"]) host.on(`change:screen__${trait}`, look);
+  model.on("change:troubles", tell);
+  for (const event of ["gone", "placed"]) host.on(event, tell);
+  undo.push(() => model.off("change:troubles", tell), keepFocus(view, host));
+  host.look(view);
+  tell();
+  await look();
+  return () => { while (undo.length) undo.pop()!(); before.remove(); screen.remove(); };
 }
 
 export default { render };

@@ -9,7 +9,6 @@ export function still(packed: any) {
     arranger: packed.arranger || "",
     panels: packed.panels || [],
     troubles: {},
-    arrangement: packed.arrangement || {},
     place: packed.place || {},
     ack: [],
     mark: "",

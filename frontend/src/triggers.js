@@ -1,4 +1,4 @@
-// Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
+// Free text with tags: the tags that are open, the diagram of free text and its tags, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
 import { h, many, measured, defineView, number, svg, table } from "./common.js";
@@ -11,7 +11,7 @@ export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
   view.root.append(head, body);
-  const dock = el.closest(".ms-dock");   // there the text's own bar says how far it is read
+  const slot = el.closest(".ms-slot");   // there the screen says how far it is read
   let links = false, shown = !(model.get("diagram") || {}).dot;
 
   const choose = (rule) => view.select({ rule: (model.get("selection") || {}).rule === rule ? null : rule });
@@ -21,32 +21,16 @@ export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
     const stack = model.get("stack") || [];
     head.replaceChildren(h("span", { class: "ms-title" }, "Free text and tags"),
       h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence", title: about.sentence }, about.sentence || "nothing read"),
-      ...(dock ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
+      ...(slot ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
     if (!about.has_dispatch) {
       const known = diagram(about, stack);
       body.replaceChildren(...(known ? [known, ahead()].filter(Boolean) : [h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin.")]));
       return;
     }
-    body.replaceChildren(...[ribbon(about), tags(stack), diagram(about, stack), ahead(), watched(about)].filter(Boolean));
+    body.replaceChildren(...[tags(stack), diagram(about, stack), ahead(), watched(about)].filter(Boolean));
   }
 
   const hued = () => `ms-hue-${(model.get("about") || {}).hue || "free"}`; // the colour of the mode at the end of the text
-
-  // The text, one piece a mode.
-  function ribbon(about) {
-    const segments = model.get("segments") || [];
-    const strip = h("div", { class: "ribbon", "data-testid": "trigger-ribbon" },
-      about.earlier ? h("span", { class: "ms-muted" }, `${number(about.earlier)} earlier parts …`) : null,
-      ...segments.map((one) => h("span", { class: `piece ${one.mode} ms-hue-${one.hue}`, "data-mode": one.mode,
-        title: `${one.mode}${one.label ? ` ${one.label}` : ""}, bytes ${number(one.begin)} to ${number(one.end)}: ${one.text}` },
-      h("span", { class: "what" }, h("span", { class: "ms-num" }, `${number(one.begin)}–${number(one.end)}`), " ", one.mode === "tag" ? one.label : one.mode === "plain" ? "" : one.mode === "free" ? "free text" : one.mode),
-      h("span", { class: "said" }, one.text))));
-    written = strip;
-    follow();
-    return strip;
-  }
-  let written = null;
-  const follow = measured(() => { written.scrollLeft = written.scrollWidth; });
 
   // Tags that are open, outermost first.
   function tags(stack) {
@@ -166,5 +150,5 @@ export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
     return h("div", {}, table(["pattern", "kind", ["then", "what comes behind it"], "#read", "now"], rows, { "aria-label": "Patterns" }), more > 0 ? h("div", { class: "ms-note" }, `${number(more)} more patterns`) : null);
   }
 
-  view.draws(["about", "segments", "stack", "trie", "patterns", "tags", "diagram"], draw);
+  view.draws(["about", "stack", "trie", "patterns", "tags", "diagram"], draw);
 });

@@ -14,7 +14,6 @@ import screen from "./screen";
 import source from "./source.js";
 import stack from "./stack.js";
 import steps from "./steps.js";
-import text from "./text.js";
 import tokens from "./tokens.js";
 import tree from "./tree.js";
 import triggers from "./triggers.js";
@@ -25,5 +24,5 @@ export interface View {
 }
 
 export const views: Record<string, View> = {
-  ablate, automaton, caches, cockpit, compare, examples, frontier, kept, mask, next, operations, screen, source, stack, steps, text, tokens, tree, triggers, why,
+  ablate, automaton, caches, cockpit, compare, examples, frontier, kept, mask, next, operations, screen, source, stack, steps, tokens, tree, triggers, why,
 };

@@ -35,7 +35,8 @@ export default defineView("why", "why-view", ({ view, model }) => {
     const { subject } = why;
     const rows = [h("div", { class: "verdict" }, h("span", { class: `ms-badge ${why.ok ? "accepted" : "refused"}`, "data-testid": "why-verdict" }, why.subject.token == null ? (why.ok ? "may come" : "cannot come") : why.ok ? "allowed" : "refused"),
       why.kind ? h("span", { class: `ms-badge ${why.kind}` }, why.kind) : null,
-      subject.token == null ? null : h("span", { class: "ms-muted ms-num" }, `token ${subject.token}`), why.ok ? h("span", { class: "ms-mono" }, subject.text || "∅")
+      subject.token == null ? null : h("span", { class: "ms-muted ms-num" }, `token ${subject.token}`),
+      subject.token == null || !why.ok ? null : h("button", { type: "button", "data-testid": "take", title: "write it", disabled: Boolean(model.get("offline")), onclick: () => model.send({ kind: "token", id: subject.token }) }, "take it"), why.ok ? h("span", { class: "ms-mono" }, subject.text || "∅")
         : h("span", { class: "ms-mono subject", "data-testid": "why-subject" }, subject.read, h("span", { class: "fatal" }, why.fatal || "∅"), subject.rest))];
     rows.push(h("div", { class: "message", "data-testid": "why-message" }, why.message));
     if (!why.ok) {

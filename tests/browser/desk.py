@@ -1,4 +1,4 @@
-"""A notebook of one explorer for the tests of the desk, and how to look at it.
+"""A notebook of one explorer for the tests of the panels, and how to look at it.
 
 Read on: `tests/browser/test_desk.py`.
 """
@@ -26,7 +26,8 @@ session = wb.Session({GRAMMAR!r}, 'tekken')
 session.read('[ab,cd')
 explorer = wb.explore(session).under_the_hood()
 explorer"""
-BOXES = """node => [...node.querySelectorAll(".ms-strip, .ms-dock, .mx-lines, .mx-line, .ms-bar")]
+BOXES = """node => [...node.querySelectorAll(
+  ".ms-first-bar, .ms-ran, .ms-player, .ms-paper, .ms-first-foot, .ms-slot, .ms-bar")]
   .filter((one) => one.offsetParent).map((one) => {
     const box = one.getBoundingClientRect(), desk = node.getBoundingClientRect();
     const sizes = [box.left - desk.left, box.top - desk.top, box.width, box.height];
@@ -39,7 +40,7 @@ TO_TOP = """node => {
 
 
 def boxes(desk: Locator) -> list[str]:
-    """Where everything of the desk is that must not move."""
+    """Where everything of the screen is that must not move."""
     found: list[str] = desk.evaluate(BOXES)
     return found
 
@@ -54,17 +55,23 @@ class OpenDesk:
 
     @property
     def desk(self) -> Locator:
-        return self.page.locator(".jp-OutputArea-output .ms-desk").first
+        return self.page.locator(".jp-OutputArea-output .ms-first").first
 
     def find(self, testid: str) -> Locator:
         return self.desk.get_by_test_id(testid)
+
+    def bring(self, name: str) -> None:
+        """Choose a panel by its tab."""
+        if not self.find(f"pane-{name}").is_visible():
+            self.find("hood").click()
+        self.find(f"pane-{name}").click()
 
     def to_top(self) -> None:
         """Scroll the notebook until the desk is at its top; JupyterLab may still be laying out, so until it stays."""
         self.desk.wait_for()
         self.page.wait_for_function(
             """() => {
-              const node = document.querySelector(".jp-OutputArea-output .ms-desk");
+              const node = document.querySelector(".jp-OutputArea-output .ms-first");
               if (!node) return false;
               const outer = node.closest(".jp-WindowedPanel-outer");
               const off = node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 4;

@@ -1,6 +1,6 @@
-"""What one writes stays in sight, what one asked of a token goes with the text, and what is typed for one is tokens.
+"""What one writes stays in sight, and what is typed for one is tokens.
 
-Read on: `frontend/src/source.js`, `frontend/src/text.js`, `workbench/explorer/dashboard.py`.
+Read on: `frontend/src/source.js`, `workbench/explorer/dashboard.py`.
 """
 
 from __future__ import annotations
@@ -46,55 +46,20 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
 
 
 def test_a_shortest_end_is_typed_in_tokens(opened: OpenDesk) -> None:
-    ribbon = opened.find("ribbon").get_by_role("listitem")
-    before = ribbon.all_inner_texts()
+    tokens = opened.desk.locator(".ms-copy .ms-tok")
+    before = tokens.count()
+    opened.bring("next")
     opened.find("next-end-ask").click()
     opened.find("next-end-chip").click()
-    expect(opened.find("prefix-status")).to_contain_text("may end here")
-    box = opened.find("prefix")
+    box = opened.find("text")
     expect(box).to_have_value('{"name": "Ada"' + END)
-    assert until(opened.page, lambda: ribbon.count() > len(before) + 8)
-    added = ribbon.all_inner_texts()[len(before) :]
-    assert ribbon.all_inner_texts()[: len(before)] == before
-    assert "".join(added).replace("␣", " ") == END
+    assert until(opened.page, lambda: tokens.count() > before + 8)
+    added = tokens.all_text_contents()[before:]
+    assert "".join(added) == END
     assert max(map(len, added)) < 12
     opened.shoot("shortest-end.png")
     box.press("Control+z")  # one edit
     expect(box).to_have_value('{"name": "Ada"')
-
-
-def test_a_chosen_token_goes_with_the_text_and_can_be_closed(opened: OpenDesk) -> None:
-    page, chosen, box = opened.page, opened.find("chosen"), opened.find("prefix")
-
-    def choose() -> None:
-        opened.find("tab-refused").click()
-        opened.find("token-search").fill("hello")
-        opened.find("token-row").filter(has_text="hello").first.click()
-        expect(chosen).to_contain_text("cannot come")
-
-    choose()
-    opened.find("release").click()
-    expect(chosen).to_be_empty()
-    expect(opened.desk.locator(".ms-row[aria-selected=true]")).to_have_count(0)
-    choose()
-    page.keyboard.press("Escape")  # the card of the row, where one is open
-    page.keyboard.press("Escape")
-    expect(chosen).to_be_empty()
-    choose()
-    box.click()
-    box.press("Control+End")
-    page.keyboard.type("?!")
-    expect(opened.find("prefix-status")).to_contain_text("cannot come at byte")
-    expect(chosen).to_be_empty()
-    choose()  # beside an error: neither is cut to nothing
-    opened.shoot("token-beside-error.png")
-    status, release = opened.find("prefix-status").bounding_box(), opened.find("release").bounding_box()
-    assert status
-    assert release
-    assert status["width"] > 400
-    assert release["width"] > 15
-    box.fill('{"name": "Ada"')
-    expect(chosen).to_be_empty()
 
 
 def test_the_line_that_one_writes_stays_in_sight(opened: OpenDesk) -> None:

@@ -1,4 +1,4 @@
-"""The keys stay with the panel: after a button that disables itself, in a saved page at once, in a table drawn anew.
+"""The keys stay with the screen: in a saved page at once, and in a table that is drawn anew.
 
 Read on: `frontend/src/focus.js`.
 """
@@ -17,13 +17,7 @@ from tests.browser.lab import Lab
 
 pytestmark = pytest.mark.browser
 
-HELD = "() => Boolean(document.activeElement.closest('.ms-desk'))"
-
-# What keys of JupyterLab's command mode would change.
-NOTEBOOK = """() => {
-  const { model, activeCellIndex, mode, node } = window.jupyterapp.shell.currentWidget.content;
-  return [model.cells.length, activeCellIndex, mode, node.querySelector(".jp-WindowedPanel-outer").scrollTop];
-}"""
+HELD = "() => Boolean(document.activeElement.closest('.ms-first'))"
 
 
 @pytest.fixture(scope="module")
@@ -57,31 +51,6 @@ def page(browser: Browser, saved: Path) -> Iterator[Page]:
     page.close()
 
 
-def test_a_step_button_that_disables_itself_leaves_the_keys_with_the_panel(opened: OpenDesk) -> None:
-    page, place = opened.page, opened.find("place")
-    for name, byte, key, then in (
-        ("first", "byte 0 ", "ArrowRight", "byte 1 "),
-        ("back-token", "byte 0 ", "End", "byte 6 "),
-        ("back-byte", "byte 5 ", "End", "byte 6 "),
-        ("forward-token", None, "Home", "byte 0 "),
-        ("last", "byte 6 ", "ArrowLeft", "byte 4 "),
-    ):
-        if opened.find(name).is_enabled():
-            opened.find(name).click()
-        if byte:
-            expect(place).to_contain_text(byte)
-        page.wait_for_function(HELD)
-        page.keyboard.press(key)
-        expect(place).to_contain_text(then)
-    # At once, before anything could be drawn.
-    page.keyboard.press("End")
-    expect(place).to_contain_text("byte 6 ")
-    opened.find("first").click()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    expect(place).to_contain_text("byte 3 ")
-
-
 def test_the_panel_lets_go_of_the_keys_when_one_goes_elsewhere(opened: OpenDesk) -> None:
     page, place = opened.page, opened.find("place")
     here = place.inner_text()
@@ -104,87 +73,19 @@ def test_a_saved_page_has_its_keys_at_once_and_keeps_them(page: Page) -> None:
     expect(place).to_contain_text("byte 6 ")
     page.keyboard.press("ArrowLeft")
     expect(place).to_contain_text("byte 4 ")
-    page.get_by_test_id("first").click()
-    page.keyboard.press("ArrowRight")
-    expect(place).to_contain_text("byte 1 ")
-    page.get_by_test_id("dock-tab-chart").click()
-    page.get_by_test_id("frontier-rows").locator("tr").last.click()
-    for byte in (3, 4, 6):
-        page.keyboard.press("ArrowRight")
+    page.get_by_test_id("pane-chart").click()
+    page.get_by_test_id("frontier-rows").locator("tr").last.click()  # it is drawn anew at the next place
+    for key, byte in (("ArrowLeft", 3), ("ArrowRight", 4), ("ArrowRight", 6)):
+        page.keyboard.press(key)
         expect(place).to_contain_text(f"byte {byte} ")
-    page.get_by_test_id("first").click()
-    expect(place).to_contain_text("byte 0 ")
-    page.get_by_test_id("token-row").first.click()
-    page.keyboard.press("ArrowRight")
-    expect(place).to_contain_text("byte 1 ")
     page.locator("h1").click()  # beside the panel
-    page.keyboard.press("ArrowRight")
-    expect(place).to_contain_text("byte 3 ")
+    page.keyboard.press("ArrowLeft")
+    expect(place).to_contain_text("byte 4 ")
     page.wait_for_function(HELD)
-    page.keyboard.press("w")
-    expect(page.locator(".ms-desk")).to_have_class("ms-desk ms-full")
-    page.keyboard.press("w")
+    page.get_by_test_id("pane-tokens").click()
     search = page.get_by_test_id("token-search")
     search.click()
     search.press_sequentially("ab")
     search.press("ArrowLeft")
     expect(search).to_have_value("ab")
-    expect(place).to_contain_text("byte 3 ")
-
-
-def test_a_saved_page_says_that_nobody_reads_its_box(page: Page) -> None:
-    box = page.get_by_test_id("prefix")
-    value = box.input_value()
-    box.click()
-    page.keyboard.type("wx")
-    expect(page.get_by_test_id("kernel-busy")).to_contain_text("nobody reads")
-    expect(box).to_have_value(value)
-    expect(page.locator(".ms-desk")).to_have_class("ms-desk")
-
-
-def test_the_box_of_a_dead_panel_gives_its_letters_to_nobody(opened: OpenDesk) -> None:
-    page, box, place = opened.page, opened.find("prefix"), opened.find("place")
-    opened.desk.focus()
-    page.keyboard.press("End")
-    expect(place).to_contain_text("byte 6 ")
-    page.keyboard.press("ArrowLeft")
     expect(place).to_contain_text("byte 4 ")
-    page.keyboard.press("ArrowRight")
-    expect(place).to_contain_text("byte 6 ")
-    box.fill("[ab,cd,new words")  # its beginning was seen, its middle never
-    expect(place).to_contain_text("byte 16 ")
-    expect(page.locator(".ms-host[data-pending]")).to_have_count(0)
-    opened.find("dock-tab-chart").click()  # a panel that was not in sight elsewhere
-    expect(opened.find("frontier-position")).to_have_text("after 16 bytes")
-    page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
-    gone = opened.find("kernel-gone")
-    expect(gone).to_contain_text("not grey go to places already seen")
-    box.click()
-    before, value = page.evaluate(NOTEBOOK), box.input_value()
-    page.keyboard.type("xdd jkab ")
-    page.keyboard.press("Enter")
-    page.keyboard.press("Delete")
-    assert page.evaluate(NOTEBOOK) == before
-    expect(box).to_have_value(value)
-    expect(opened.find("kernel-busy")).to_contain_text("nobody reads what is typed")
-    opened.find("grammar-editor").click()
-    page.keyboard.type("xdd")
-    assert page.evaluate(NOTEBOOK) == before
-    opened.shoot("dead-panel.png")
-    # What can do nothing looks so, and what does not look so does something.
-    expect(opened.find("undo")).to_be_disabled()
-    expect(opened.find("candidates").locator("button").first).to_be_disabled()
-    ribbon = opened.find("ribbon").get_by_role("listitem")
-    expect(ribbon.nth(4)).to_be_disabled()
-    expect(ribbon.nth(2)).to_be_enabled()
-    expect(opened.find("back-token")).to_be_disabled()
-    ribbon.nth(2).click()
-    expect(place).to_contain_text("byte 4 ")
-    expect(opened.find("panel-chart")).to_contain_text("shows another place")
-    opened.find("dock-tab-automaton").click()
-    expect(opened.find("panel-automaton")).not_to_contain_text("shows another place")
-    expect(opened.find("back-token")).to_be_enabled()
-    opened.find("first").click()
-    expect(place).to_contain_text("byte 0 ")
-    opened.shoot("dead-panel-first.png")
-    assert opened.errors == []

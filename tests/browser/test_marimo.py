@@ -28,7 +28,7 @@ def _():
     import marimo as mo
     import workbench as wb
     session = wb.Session({"type": "object", "properties": {"city": {"type": "string"}}}, "tekken").seek('{"ci')
-    explorer = wb.explore(session).under_the_hood()
+    explorer = wb.explore(session).bring("tokens")
     chosen, choose = mo.state(explorer.selection)
     explorer.on_select(choose)
     explorer
@@ -78,7 +78,9 @@ def test_an_explorer_in_marimo(browser: Browser, address: str) -> None:
     page.goto(address)
     rows = page.get_by_test_id("token-rows").locator(".ms-row")
     rows.nth(3).wait_for(timeout=60_000)
+    page.get_by_test_id("pane-automaton").click()
     page.locator(".ms-stage > svg .state.active").first.wait_for()
+    page.get_by_test_id("pane-tokens").click()
     expect(page.get_by_text("Frontier").last).to_be_visible()
     expect(page.get_by_text("chosen: None")).to_be_visible()
     rows.nth(3).click()

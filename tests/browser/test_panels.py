@@ -1,6 +1,6 @@
-"""Every panel of the desk on inputs of real size: a schema of forty properties, two tools with free text, and an
+"""Every panel on inputs of real size: a schema of forty properties, two tools with free text, and an
 ambiguous grammar, in a real JupyterLab of 1440 x 900 with its file browser open.  Each panel paints, without an error,
-inside its dock, and nothing of its heads is cut without an ellipsis.
+inside its slot, and nothing of its heads is cut without an ellipsis.
 
 The documentation's pictures are left in `build/screenshots/`; with `--long` those of every panel on every input.
 """
@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect
 from experiments.panel_latency import CASES
 from tests.browser.desk import open_desk
 from tests.browser.lab import Lab
+from workbench.panels import panel_types
 
 pytestmark = pytest.mark.browser
 
@@ -21,11 +22,6 @@ INPUTS = {
     "tags": "two tags and free text",
     "ambiguous": "ambiguous, left-recursive",
 }
-LEFT, RIGHT_TOP, RIGHT_BOTTOM = (
-    ("source", "next", "why", "examples"),
-    ("automaton", "chart", "stack", "tree", "triggers"),
-    ("tokens", "mask", "caches", "model", "ablate", "compare"),
-)
 TO_THE_FOOT = """all => all.every((one) =>
   one.parentElement.getBoundingClientRect().bottom - one.getBoundingClientRect().bottom < 2)"""
 PICTURES = {"schema-automaton", "schema-why", "schema-caches", "tags-triggers", "ambiguous-tree"}
@@ -57,8 +53,8 @@ def test_every_panel_shows_an_input_of_real_size(
         "explorer = wb.explore(session).under_the_hood()\nexplorer"
     )
     with open_desk(browser, lab, f"panels-{kind}.ipynb", code) as desk:
-        for name in (*LEFT, *RIGHT_TOP, *RIGHT_BOTTOM):
-            desk.find(f"dock-tab-{name}").click()
+        for name in (panel.name for panel in panel_types() if panel.tab):
+            desk.bring(name)
             panel = desk.find(f"panel-{name}")
             expect(panel).to_be_visible()
             expect(desk.desk).not_to_have_attribute("data-pending", "", timeout=60_000)
@@ -67,7 +63,7 @@ def test_every_panel_shows_an_input_of_real_size(
                 desk.find("why-box").fill("}}never")
                 expect(desk.find("why-verdict")).to_have_text("cannot come")
                 expect(desk.find("why-fatal")).not_to_be_empty()
-            assert not panel.evaluate(OVERFLOWS), f"{name} is wider than its dock"
+            assert not panel.evaluate(OVERFLOWS), f"{name} is wider than its slot"
             assert panel.evaluate(CUT) == [], f"the head of {name} is cut"
             if name == "chart":
                 assert panel.locator(".ms-part").evaluate_all(TO_THE_FOOT), "a part of the chart ends before the panel"

@@ -48,7 +48,7 @@ def kept(folder: Path) -> str:
     from workbench.panels.kept import _text
 
     files = (folder / "maskscope" / "explorers").glob("*.json")
-    return "".join(_text(one["session"]).decode() for file in files for one in json.loads(file.read_text()))
+    return "".join(_text(one["session"]["steps"]).decode() for file in files for one in json.loads(file.read_text()))
 
 
 def state_in(notebook: Path) -> bool:

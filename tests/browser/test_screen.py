@@ -238,7 +238,7 @@ def test_help_says_what_one_sees_and_closes(page: Page) -> None:
     page.get_by_test_id("first-help").click()
     about = page.get_by_test_id("about")
     expect(about).to_be_visible()
-    expect(about.locator("dt")).to_have_count(10)
+    expect(about.locator("dt")).to_have_count(11)
     assert about.evaluate("node => node.scrollHeight <= node.clientHeight")
     page.get_by_test_id("about-close").click()
     expect(about).to_be_hidden()
@@ -246,12 +246,14 @@ def test_help_says_what_one_sees_and_closes(page: Page) -> None:
 
 def test_the_panels_are_under_the_hood(page: Page) -> None:
     page.get_by_test_id("hood").click()
-    expect(page.get_by_test_id("explorer")).to_be_visible()
+    page.get_by_test_id("pane-automaton").click()
+    page.locator(".ms-stage > svg .state").first.wait_for()
     expect(page.get_by_test_id("place")).to_contain_text("byte")
-    expect(page.get_by_test_id("screen")).to_be_hidden()
-    page.get_by_test_id("back-to-screen").click()
-    expect(page.get_by_test_id("screen")).to_be_visible()
-    expect(page.get_by_test_id("explorer")).to_be_hidden()
+    expect(page.get_by_test_id("text")).to_be_visible()
+    expect(page.get_by_test_id("grammar-editor")).to_be_visible()
+    page.screenshot(path=SHOTS / "screen-hood.png")
+    page.get_by_test_id("hood").click()
+    expect(page.get_by_test_id("next-rows")).to_be_visible()
 
 
 def test_a_model_is_run_from_the_screen(page: Page) -> None:

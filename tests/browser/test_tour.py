@@ -28,7 +28,7 @@ TO_TOP = """node => {
 }"""
 LONG = 60_000
 # What is lit in the last explorer of the notebook.
-LIT = """() => [...[...document.querySelectorAll(".jp-OutputArea-output .ms-desk")].pop()
+LIT = """() => [...[...document.querySelectorAll(".jp-OutputArea-output .ms-first:has(.ms-hood:not([hidden]))")].pop()
   .querySelectorAll("svg .state.active")].map((node) => node.dataset.state).sort()"""
 OUTPUT_ERRORS = """() => [...window.jupyterapp.shell.currentWidget.content.model.cells]
   .flatMap((cell) => cell.sharedModel.outputs || [])
@@ -45,7 +45,7 @@ class Tour:
 
     def explorer(self, number: int) -> Locator:
         """The `number`-th explorer of the notebook, scrolled into view."""
-        found = self.page.locator(".jp-OutputArea-output .ms-desk").nth(number)
+        found = self.page.locator(".jp-OutputArea-output .ms-first:has(.ms-hood:not([hidden]))").nth(number)
         found.scroll_into_view_if_needed(timeout=60_000)
         # To the top of the notebook; scrollIntoView would move JupyterLab's own frame as well.
         for _ in range(3):
@@ -88,11 +88,6 @@ def lit(explorer: Locator) -> list[str]:
     return sorted(ids)
 
 
-def counts(explorer: Locator) -> list[str]:
-    """Accepted, uncertain and rejected tokens as the table's tabs show them."""
-    return [explorer.get_by_test_id(f"count-{kind}").inner_text() for kind in ("accepted", "uncertain", "rejected")]
-
-
 def shoot(explorer: Locator, name: str) -> Path:
     SHOTS.mkdir(parents=True, exist_ok=True)
     path = SHOTS / name
@@ -105,22 +100,21 @@ def test_the_tour_runs_from_top_to_bottom(tour: Tour) -> None:
     run_all(tour.page)
     assert tour.page.evaluate(OUTPUT_ERRORS) == []
     assert tour.errors == []
-    expect(tour.explorer(0).get_by_test_id("prefix")).to_have_value('{"name": "Ad')
+    expect(tour.explorer(0).get_by_test_id("text")).to_have_value('{"name": "Ad')
 
 
 def test_typing_changes_the_lit_states_and_the_token_sets(tour: Tour) -> None:
     explorer = tour.explorer(0)
-    states, tokens = lit(explorer), counts(explorer)
+    states = lit(explorer)
     assert len(states) > 0
-    box = explorer.get_by_test_id("prefix")
+    box = explorer.get_by_test_id("text")
     box.fill('{"name": "Ada", "age": 3')
     expect(explorer.get_by_test_id("place")).to_contain_text("byte 24 ")
-    explorer.get_by_test_id("dock-tab-chart").click()
+    explorer.get_by_test_id("pane-chart").click()
     expect(explorer.get_by_test_id("frontier-position")).to_have_text("after 24 bytes")
-    explorer.get_by_test_id("dock-tab-automaton").click()
+    explorer.get_by_test_id("pane-automaton").click()
     assert until(tour.page, lambda: lit(explorer) != states)
-    assert until(tour.page, lambda: counts(explorer) != tokens)
-    expect(explorer.get_by_test_id("ribbon").get_by_role("listitem").last).to_have_text("3")
+    expect(explorer.locator(".ms-copy .ms-tok").last).to_have_text("3")
     shoot(explorer, "explorer.png")
 
 
@@ -153,21 +147,22 @@ def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tou
 
 def test_a_generation_is_followed_and_stopped(tour: Tour) -> None:
     explorer = tour.explorer(1)
-    stop = explorer.get_by_test_id("stop")
+    stop = explorer.get_by_test_id("stop-run")
     expect(stop).to_be_hidden()
     states = lit(explorer)
     # Slow enough that the click comes before the end, however loaded the machine is.
     code = "import asyncio; task = asyncio.ensure_future(watched.generate(model, 'buy bread', seed=1, pace=0.6))"
     tour.execute(code)
     expect(stop).to_be_visible(timeout=LONG)
-    ribbon = explorer.get_by_test_id("ribbon").get_by_role("listitem")
-    expect(ribbon.nth(2)).to_be_visible(timeout=LONG)
+    tokens = explorer.locator(".ms-copy .ms-tok")
+    expect(tokens.nth(2)).to_be_visible(timeout=LONG)
     tour.page.wait_for_function(f"states => ({LIT})().join() !== states", arg=",".join(states), timeout=LONG)
     stop.click()
     expect(stop).to_be_hidden(timeout=LONG)
-    taken = ribbon.count()
+    taken = tokens.count()
     assert 3 <= taken < 30
-    explorer.get_by_test_id("back-token").click()
+    explorer.focus()
+    tour.page.keyboard.press("ArrowLeft")
     expect(explorer.get_by_test_id("place")).to_contain_text(f"step {taken - 1} of {taken}")
 
 
@@ -175,7 +170,7 @@ def test_a_generation_in_the_background_is_followed_too(tour: Tour) -> None:
     explorer = tour.explorer(1)
     tour.execute("watched.session.model.run_in_background(model, 'buy bread', seed=2, max_tokens=9)")
     expect(explorer.get_by_test_id("place")).to_contain_text("step 9 of 9", timeout=LONG)
-    expect(explorer.get_by_test_id("stop")).to_be_hidden(timeout=LONG)
+    expect(explorer.get_by_test_id("stop-run")).to_be_hidden(timeout=LONG)
 
 
 def test_a_recorded_run_is_stepped_without_the_kernel(tour: Tour) -> None:
@@ -195,13 +190,13 @@ def test_it_looks_right_in_the_dark_and_in_a_narrow_window(tour: Tour) -> None:
     tour.command("apputils:change-theme", "{theme: 'JupyterLab Dark'}")
     tour.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
     explorer = tour.explorer(0)
-    background = "node => getComputedStyle(node.querySelector('.mx-text')).backgroundColor.match(/\\d+/g).map(Number)"
+    background = "node => getComputedStyle(node).backgroundColor.match(/\\d+/g).map(Number)"
     assert max(explorer.evaluate(background)[:3]) < 80
     shoot(explorer, "explorer-dark.png")
     tour.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     tour.page.wait_for_function(
-        "() => document.querySelector('.ms-docks') && "
-        "getComputedStyle(document.querySelector('.ms-docks')).display === 'flex'"
+        "() => document.querySelector('.ms-deep .ms-first-source') && "
+        "getComputedStyle(document.querySelector('.ms-deep .ms-first-source')).display === 'none'"
     )
     explorer = tour.explorer(0)
     overflow = "node => [...node.querySelectorAll('.ms-view')].filter(v => v.scrollWidth > v.clientWidth + 1).length"

@@ -94,3 +94,36 @@ def test_another_request_is_chosen(served: tuple[Client, str], page: Page) -> No
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('[data-testid=shown-prompt]').textContent === 'user: second'")
     assert "free text" in page.get_by_test_id("shown-trouble").inner_text()
+
+
+def test_the_page_asks_the_model_itself(served: tuple[Client, str], page: Page, tmp_path_factory: Any) -> None:
+    page.goto(served[1])
+    page.get_by_text("ask the model").click()
+    page.get_by_test_id("ask-prompt").fill("is it so?")
+    page.get_by_test_id("ask-schema").fill("{")
+    page.get_by_test_id("ask-send").click()
+    page.wait_for_function("() => document.querySelector('[data-testid=ask-said]').textContent.includes('JSON')")
+    page.get_by_test_id("ask-schema").fill(
+        '{"type": "array", "items": {"type": "boolean"}, "minItems": 9, "maxItems": 9}'
+    )
+    page.get_by_test_id("ask-send").click()
+    page.get_by_text("tokens per second").wait_for()
+    assert page.get_by_test_id("ask-said").inner_text().startswith("stop: ")
+    page.wait_for_function("() => document.querySelector('[data-testid=shown-text]').textContent.endsWith(']')")
+    page.get_by_test_id("ask-open").click()
+    code = page.get_by_test_id("ask-code").inner_text()
+    opened: dict[str, Any] = {}
+    exec(code.replace('}")', '}", "demo")'), opened)
+    session = opened["explorer"].session
+    assert session.text.decode() == page.get_by_test_id("shown-text").inner_text()
+    page.screenshot(path=tmp_path_factory.mktemp("page") / "asked.png")
+
+    page.get_by_test_id("ask-schema").fill("")
+    page.get_by_test_id("ask-tools").fill(
+        '[{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]'
+    )
+    page.get_by_test_id("ask-most").fill("40")
+    page.get_by_test_id("ask-send").click()
+    page.wait_for_function(
+        "() => /^(length|tool_calls): /.test(document.querySelector('[data-testid=ask-said]').textContent)"
+    )

@@ -15,7 +15,6 @@ from playwright.sync_api import Page
 from visualizers.assets import PARTS, script
 from visualizers.host import Host
 from visualizers.live import LiveView
-from visualizers.standalone import _plain
 
 PAGE = """<!doctype html><html class="ms-page"><head><meta charset="utf-8"></head>
 <body><div id="one"></div><div id="two"></div></body></html>"""
@@ -23,14 +22,10 @@ MODEL = """async ([state, parts, name]) => {
   const modules = Object.fromEntries(Object.entries(parts).map(([name, source]) =>
     [name, import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))]));
   const load = (name) => modules[name];
-  const revive = (value) => Array.isArray(value) ? value.map(revive)
-    : value === null || typeof value !== "object" ? value
-    : "$bytes" in value ? new DataView(Uint8Array.from(atob(value.$bytes), (c) => c.charCodeAt(0)).buffer)
-    : Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
-  const values = revive(state), handlers = {}, dirty = {};
+  const values = state, handlers = {}, dirty = {};
   const fire = (event, ...rest) => (handlers[event] || []).slice().forEach((handler) => handler(...rest));
   const take = (answer) => {
-    for (const [name, value] of Object.entries(revive(answer.traits))) model.set(name, value, true);
+    for (const [name, value] of Object.entries(answer.traits)) model.set(name, value, true);
     for (const message of answer.messages) fire("msg:custom", message, []);
   };
   const model = {
@@ -124,7 +119,7 @@ class Bridge:
         return {"traits": self._changes(), "messages": messages}
 
     def _changes(self) -> dict[str, Any]:
-        state = {name: _plain(value) for name, value in self._traits().items()}
+        state = self._traits()
         texts = {name: json.dumps(value) for name, value in state.items()}
         changed = {name: state[name] for name, text in texts.items() if self._known.get(name) != text}
         self._known.update(texts)

@@ -87,10 +87,16 @@ class Opened:
     def __init__(self, bridge: Bridge, desk: Dashboard) -> None:
         self.bridge, self.desk, self.page = bridge, desk, bridge.page
         self.page.locator(".ms-host[data-ready]").wait_for()
-        self.settle()
+        self.bring("automaton")
 
     def find(self, testid: str) -> Locator:
         return self.page.get_by_test_id(testid)
+
+    def bring(self, name: str) -> None:
+        """Have a panel beside the source."""
+        self.desk.show(name)
+        self.bridge.push()
+        self.settle()
 
     def settle(self) -> None:
         """Let the picture that was asked for arrive."""
@@ -114,7 +120,8 @@ class Opened:
 
     def back(self) -> None:
         place = self.find("place").inner_text()
-        self.find("back-byte").click()
+        self.find("screen").focus()
+        self.page.keyboard.press("Shift+ArrowLeft")
         expect(self.find("place")).not_to_have_text(place)
         self.settle()
 
@@ -202,7 +209,7 @@ def test_a_step_of_the_text_lets_go_and_the_source_follows_again(opened: Opened)
 
 
 def test_a_place_of_an_item_is_shown_in_the_source(opened: Opened) -> None:
-    opened.find("dock-tab-chart").click()
+    opened.bring("chart")
     opened.click('"days"')
     opened.find("frontier-pointer").first.click()
     expect(opened.page.locator(".ms-lit-chosen").first).to_contain_text('"street"')
@@ -212,7 +219,7 @@ def test_a_place_of_an_item_is_shown_in_the_source(opened: Opened) -> None:
 
 
 def test_crumbs_and_rows_of_the_call_stack_have_one_name_and_one_choice(opened: Opened) -> None:
-    opened.find("dock-tab-stack").click()
+    opened.bring("stack")
     crumbs, rows = opened.find("stack-crumbs").locator("button"), opened.find("stack-level")
     expect(opened.find("stack-crumbs")).to_have_text("#›address›street›string")
     assert [row.locator("td .key").first.inner_text() for row in rows.all()[:3]] == ["#", "address", "street"]
@@ -247,15 +254,6 @@ def apart(rules: int, letters: int) -> str:
     return "\n".join([f"root ::= {' | '.join(f'r{k}' for k in range(rules))}", *lines])
 
 
-SEEN = """() => {
-  const stage = document.querySelector(".ms-stage").getBoundingClientRect();
-  return [...document.querySelectorAll(".ms-stage .state.active")].filter((one) => {
-    const box = one.getBoundingClientRect();
-    return box.left >= stage.left && box.right <= stage.right && box.top >= stage.top && box.bottom <= stage.bottom;
-  }).map((one) => one.dataset.state);
-}"""
-
-
 @pytest.mark.parametrize("width", [1024, 1440])
 @pytest.mark.parametrize("rules", [3, 4])
 def test_boxes_of_states_far_apart_are_not_cut_at_the_edge(page: Page, rules: int, width: int) -> None:
@@ -267,32 +265,7 @@ def test_boxes_of_states_far_apart_are_not_cut_at_the_edge(page: Page, rules: in
     assert len(session.inspect.frontier().active_states()) == rules
     opened.whole(".ms-stage .panel.live > .frame")
     opened.whole(".ms-stage .state.active")
-    expect(opened.find("automaton-away")).to_have_text("")
-    desk.close()
-
-
-def test_where_not_all_states_have_room_the_others_are_named_and_a_click_goes_there(page: Page) -> None:
-    page.set_viewport_size({"width": 1024, "height": 700})
-    session = Session(apart(12, 4), VOCABULARY)
-    session.read("xa")
-    desk = Dashboard(session)
-    opened = Opened(Bridge(page, desk.host), desk)
-    away = opened.find("automaton-away")
-    drawn = opened.page.locator(".ms-stage .state.active").count()
-    found = set(page.evaluate(SEEN))
-    assert 0 < len(found) < drawn
-    expect(away).to_have_text(f"{drawn - len(found)} out of sight")
-    for _ in range(drawn):
-        outside = {one for one in away.get_attribute("title").split("\n")[0].split(", ") if one != "…"}  # type: ignore[union-attr]
-        seen = set(page.evaluate(SEEN))
-        assert not {f"state {one} of " for one in seen} & {one[: one.index("of ") + 3] for one in outside}
-        away.click()
-        now = set(page.evaluate(SEEN))
-        assert any(one.split()[1] in now for one in outside)
-        found |= now
-        if len(found) == drawn:
-            break
-    assert len(found) == drawn
+    expect(opened.find("active-states")).not_to_contain_text("out of sight")
     desk.close()
 
 

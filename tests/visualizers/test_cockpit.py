@@ -35,7 +35,7 @@ SHOT = CockpitShot(
     (CockpitRun("under the grammar", STEPS, True, "complete, stop"), CockpitRun("without", OTHER, False)),
     place=2,
     vocab_size=100,
-    can_branch=True,
+    again=True,
 )
 
 
@@ -118,7 +118,6 @@ class TestBrowser:
         assert page.get_by_test_id("cockpit-step").inner_text() == 'step 2 "a'
         assert page.get_by_test_id("cockpit-mask").inner_text() == "by the mask after step 1"
         assert page.locator(".strip button").first.get_attribute("title").startswith("step 1:")  # type: ignore[union-attr]
-        assert page.get_by_test_id("branch-label").inner_text() == "in place of step 2"
         view.show(replace(SHOT, place=3))
         bridge.push()
         assert page.get_by_test_id("cockpit-step").inner_text() == "step 3 }"
@@ -152,13 +151,12 @@ class TestBrowser:
         bridge.push()
         assert "ends after step 1" in page.get_by_test_id("cockpit-apart").inner_text()
         assert [chips.nth(k).is_disabled() for k in range(3)] == [False, True, True]
-        assert page.get_by_test_id("branch").is_enabled()
 
     @pytest.mark.parametrize("width", [250, 400, 560])
-    def test_numbers_and_legends_are_whole_in_a_dock(self, bridged: Callable[..., Bridge], width: int) -> None:
+    def test_numbers_and_legends_are_whole_in_a_slot(self, bridged: Callable[..., Bridge], width: int) -> None:
         tight = step(1, b"{", 1e-17, refused=b"x" * 40, drawn=9.9995e-18)
         page = bridged(CockpitView(CockpitShot((CockpitRun("run", [tight]),)))).page
-        page.evaluate(f"document.getElementById('one').className = 'ms-dock'; one.style.cssText = 'width: {width}px'")
+        page.evaluate(f"document.getElementById('one').className = 'ms-slot'; one.style.cssText = 'width: {width}px'")
         for cell in page.locator("td.value").all():
             inner, outer = cell.locator(".share").bounding_box(), cell.bounding_box()
             assert inner is not None
@@ -169,16 +167,16 @@ class TestBrowser:
         page.get_by_test_id("cockpit-tab-time").click()
         keys = page.locator(".facts.keys")
         assert keys.evaluate("node => node.scrollWidth <= node.clientWidth")
-        assert "record 5.00 µs" in keys.inner_text()
+        assert "record 5.0 µs" in keys.inner_text()
 
     def test_a_new_second_strip_shows_where_it_parts(self, bridged: Callable[..., Bridge]) -> None:
         long = [step(k, b"word", 1.0) for k in range(60)]
-        view = CockpitView(CockpitShot((CockpitRun("first", long),), place=60, can_branch=True))
+        view = CockpitView(CockpitShot((CockpitRun("first", long),), place=60, again=True))
         bridge = bridged(view)
         page = bridge.page
-        page.evaluate("document.getElementById('one').className = 'ms-dock'; one.style.cssText = 'width: 500px'")
+        page.evaluate("document.getElementById('one').className = 'ms-slot'; one.style.cssText = 'width: 500px'")
         other = CockpitRun("second", [*long[:5], *(step(99, b"else", 1.0) for _ in range(3))], False)
-        view.show(CockpitShot((CockpitRun("first", long), other), place=60, can_branch=True))
+        view.show(CockpitShot((CockpitRun("first", long), other), place=60, again=True))
         strips = page.get_by_test_id("cockpit-strips")
         strips.evaluate("node => { node.scrollLeft = node.scrollWidth; }")
         bridge.push()
@@ -192,24 +190,24 @@ class TestBrowser:
         bridge = bridged(CockpitView(SHOT))
         page = bridge.page
         page.locator(".strip button").nth(2).click()
-        page.get_by_test_id("branch-text").fill("x y")
-        page.get_by_test_id("branch").click()
         page.get_by_test_id("beside").click()
+        page.get_by_test_id("other-source").fill("x y")
+        page.get_by_test_id("beside-other").click()
         assert bridge.asked(3) == [
             {"kind": "goto", "index": 3},
-            {"kind": "branch", "step": 1, "text": "x y"},
-            {"kind": "beside"},
+            {"kind": "beside", "source": ""},
+            {"kind": "beside", "source": "x y"},
         ]
 
     def test_the_stop_button_is_there_while_it_runs(self, bridged: Callable[..., Bridge]) -> None:
         view = CockpitView(SHOT)
         bridge = bridged(view)
         assert not bridge.page.get_by_test_id("cockpit-stop").is_visible()
-        view.show(CockpitShot(SHOT.runs[:1], place=3, vocab_size=100, running=True, can_branch=True))
+        view.show(CockpitShot(SHOT.runs[:1], place=3, vocab_size=100, running=True, again=True))
         bridge.push()
         bridge.page.get_by_test_id("cockpit-stop").click()
         assert bridge.asked(1) == [{"kind": "stop"}]
-        assert bridge.page.get_by_test_id("branch").is_disabled()
+        assert bridge.page.get_by_test_id("beside").is_disabled()
 
     def test_a_page_without_python_steps(self, page: Page, tmp_path: Path) -> None:
         view = CockpitView()
@@ -226,4 +224,4 @@ class TestBrowser:
         page.locator(".strip button").nth(2).click()
         assert page.get_by_test_id("step-count").inner_text().startswith("3 /")
         assert page.get_by_test_id("mass-removed").inner_text() == "0 %"
-        assert not page.get_by_test_id("branch").is_visible()
+        assert not page.get_by_test_id("beside").is_visible()

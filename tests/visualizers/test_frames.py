@@ -17,7 +17,7 @@ import workbench as wb
 from tests.visualizers.bridge import until
 from visualizers import assets
 from visualizers.host import Host
-from visualizers.standalone import POLICY, _plain
+from visualizers.standalone import POLICY
 
 pytestmark = pytest.mark.browser
 
@@ -37,10 +37,8 @@ OUTER = """([source, frames]) => {
 INNER = f"""<!doctype html><meta http-equiv="Content-Security-Policy" content="{POLICY}">
 """
 INNER += """<div id="out"></div><script type="module">
-const revive = (value) => Array.isArray(value) ? value.map(revive) : value === null || typeof value !== "object" ? value
-  : "$bytes" in value ? new DataView(Uint8Array.from(atob(value.$bytes), (c) => c.charCodeAt(0)).buffer)
-  : Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
-const values = revive(STATE), handlers = {};
+const buffer = (text) => new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const values = STATE, handlers = {};
 const fire = (event, ...rest) => (handlers[event] || []).slice().forEach((handler) => handler(...rest));
 const model = {
   get: (name) => values[name],
@@ -51,8 +49,8 @@ const model = {
   send(content) { parent.postMessage({ sent: content }, "*"); },
 };
 addEventListener("message", ({ data }) => {
-  for (const [name, value] of Object.entries(revive(data.traits))) model.set(name, value);
-  for (const [content, buffers] of data.messages) fire("msg:custom", content, buffers.map(revive));
+  for (const [name, value] of Object.entries(data.traits)) model.set(name, value);
+  for (const [content, buffers] of data.messages) fire("msg:custom", content, buffers.map(buffer));
 });
 const widget = await import(URL.createObjectURL(new Blob([values._esm], { type: "text/javascript" })));
 await widget.default.render({ model, el: document.getElementById("out") });
@@ -63,11 +61,15 @@ def framed(page: Page, host: Host, frames: int = 1) -> Callable[[], list[Any]]:
     """Show `host` in frames of their own; returns what they have sent."""
     heard: list[Any] = []
     replies: list[Any] = []
-    host.send = lambda content, buffers=None: replies.append([content, [_plain(one) for one in buffers or ()]])
+
+    def send(content: Any, buffers: Any = None) -> None:
+        replies.append([content, [base64.b64encode(one).decode() for one in buffers or ()]])
+
+    host.send = send
     names = [name for name in host.keys if name not in ("layout", "tabbable", "tooltip") and name[:2] != "_v"]
 
     def state() -> dict[str, Any]:
-        return {name: _plain(getattr(host, name)) for name in names if name not in ("_model_name",)}
+        return {name: getattr(host, name) for name in names if name not in ("_model_name",)}
 
     def python(content: Any) -> dict[str, Any]:
         heard.append(content)

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
 from tests.visualizers.test_static import survives
-from visualizers.live import MaskMap, TokenTable
+from visualizers.live import TokenTable
 from visualizers.live_base import LiveView
 from visualizers.next import NextView
 from visualizers.why import WhyView
@@ -241,26 +241,6 @@ class TestBrowser:
         page.get_by_test_id("why-box").fill("x y")
         page.wait_for_function("window.sent === 3")
         assert bridge.requests[-1] == {"kind": "ask", "text": "x y"}
-
-    def test_a_mask_that_is_made_out_of_sight_is_drawn_when_it_comes_into_sight(
-        self, bridged: Callable[[LiveView[Any]], Bridge]
-    ) -> None:
-        bridge = bridged(MaskMap(fixtures.token_sets()))
-        page = bridge.page
-        page.evaluate("""() => {
-          const hidden = document.getElementById("two");
-          hidden.style.display = "none";
-          window.bridge.show("two");
-        }""")
-        colours = """() => { const canvas = document.querySelector("#two canvas");
-          const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-          const pixel = (_, i) => data.slice(4 * i, 4 * i + 4).join();
-          return new Set(Array.from({ length: data.length / 4 }, pixel)).size; }"""
-        count = page.locator("#two").get_by_test_id("mask-count")
-        assert count.inner_text() == ""
-        page.evaluate("document.getElementById('two').style.display = 'block'")
-        expect(count).to_contain_text("allowed")
-        assert page.evaluate(colours) > 3
 
     def test_the_table_is_listed_by_meaning(self, bridged: Callable[[LiveView[Any]], Bridge]) -> None:
         sets = fixtures.token_sets()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visualizers.png import PALETTE, data_uri, mask_png, mask_width
+from visualizers.png import PALETTE, data_uri, mask_width, pair_png
 
 
 def _pixels(png: bytes) -> tuple[int, int, list[tuple[int, ...]]]:
@@ -40,28 +40,27 @@ def _pixels(png: bytes) -> tuple[int, int, list[tuple[int, ...]]]:
     return width, height, found
 
 
-@given(st.binary(max_size=60), st.integers(0, 7), st.sampled_from([8, 16, 64, None]))
+@given(st.lists(st.integers(0, 3), max_size=300), st.sampled_from([8, 16, 64, None]))
 @settings(max_examples=150)
-def test_every_pixel_is_its_bit(bits: bytes, short: int, width: int | None) -> None:
-    size = max(0, len(bits) * 8 - short)
-    found_width, height, pixels = _pixels(mask_png(bits, size, width=width))
-    assert found_width == (width or mask_width(size))
-    assert found_width * height >= size
-    assert pixels[:size] == [PALETTE[bits[i // 8] >> (i % 8) & 1] for i in range(size)]
-    assert all(pixel == (0, 0, 0, 0) for pixel in pixels[size:])
+def test_every_pixel_is_its_kind(kinds: list[int], width: int | None) -> None:
+    found_width, height, pixels = _pixels(pair_png(bytes(kinds), PALETTE, width=width))
+    assert found_width == (width or mask_width(len(kinds)))
+    assert found_width * height >= len(kinds)
+    assert pixels[: len(kinds)] == [PALETTE[kind] for kind in kinds]
+    assert all(pixel == PALETTE[0] for pixel in pixels[len(kinds) :])
 
 
 def test_a_large_mask_is_small() -> None:
-    sparse = bytearray(131_072 // 8)
-    sparse[100] = 7
-    png = mask_png(bytes(sparse), 131_072)
+    sparse = bytearray(131_072)
+    sparse[100:103] = b"\1\1\1"
+    png = pair_png(bytes(sparse), PALETTE)
     assert _pixels(png)[:2] == (512, 256)
     assert len(png) < 600
     assert data_uri(png) == "data:image/png;base64," + base64.b64encode(png).decode()
 
 
-def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ValueError, match="9 bits does not fit in 1 bytes"):
-        mask_png(b"\0", 9)
+def test_bad_kinds_and_sizes_are_refused() -> None:
+    with pytest.raises(ValueError, match="a pixel is 0, 1, 2 or 3, not 4"):
+        pair_png(b"\4", PALETTE)
     with pytest.raises(ValueError, match="width is 12"):
-        mask_png(b"\0\0", 9, width=12)
+        pair_png(b"\0\0", PALETTE, width=12)

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
+def bring(page: Page, name: str) -> None:
+    """Choose a panel by its tab."""
+    if not page.get_by_test_id(f"pane-{name}").is_visible():
+        page.get_by_test_id("hood").click()
+    page.get_by_test_id(f"pane-{name}").click()
+
+
 def test_every_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     session = wb.Session('root ::= "[" word ("," word)* "]"\nword ::= [a-z]+', "tekken")
     session.read("[ab,cd,ef")
@@ -27,22 +34,23 @@ def test_every_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     explorer.desk.views["tokens"].tab = "rejected"  # type: ignore[attr-defined]
     page.goto(explorer.save(tmp_path / "desk.html").as_uri())
     steps = len(session.steps)
-    page.get_by_test_id("dock-tab-tokens").click()
+    bring(page, "tokens")
     page.get_by_test_id("tab-allowed").click()
     expect(page.get_by_test_id("token-row").first).to_be_visible()
-    page.get_by_test_id("dock-tab-caches").click()
+    bring(page, "caches")
     expect(page.get_by_test_id("cache-detail")).to_contain_text(f"after step {steps} ")
-    page.get_by_test_id("explorer").focus()
+    page.get_by_test_id("screen").focus()
     for _ in range(2):
         page.keyboard.press("ArrowLeft")
     expect(page.get_by_test_id("place")).to_contain_text(f"after step {steps - 2} of {steps}")
     expect(page.get_by_test_id("cache-detail")).to_contain_text(f"after step {steps - 2} ")
     session.goto(steps - 2)
     size, allowed = session.tokenizer.info.vocab_size, len(session.inspect.allowed_ids())
+    bring(page, "next")
     expect(page.get_by_test_id("next-tab-refused")).to_contain_text(f"{size - allowed:,}")
     page.get_by_test_id("next-tab-refused").click()
     expect(page.get_by_test_id("next-body")).to_contain_text(f"{size - allowed:,} of {size:,} tokens refused")
-    page.get_by_test_id("dock-tab-tokens").click()
+    bring(page, "tokens")
     page.get_by_test_id("tab-refused").click()
     expect(page.get_by_test_id("token-note")).to_contain_text(f"the first 200 of {size - allowed:,} are here")
     explorer.desk.close()
@@ -62,7 +70,7 @@ def test_the_model_panel_follows_the_place(page: Page, tmp_path: Path) -> None:
     assert steps > 6
     page.goto(explorer.save(tmp_path / "desk.html").as_uri())
     expect(page.get_by_test_id("cockpit-step")).to_contain_text(f"step {steps} ")
-    page.get_by_test_id("explorer").focus()
+    page.get_by_test_id("screen").focus()
     for step in (steps - 1, steps - 2):
         page.keyboard.press("ArrowLeft")
         expect(page.get_by_test_id("place")).to_contain_text(f"after step {step} of {steps}")
@@ -109,6 +117,5 @@ def test_a_page_opens_on_the_screen_and_steps_through_its_run(page: Page, tmp_pa
     page.get_by_test_id("timeline-hit").click(position={"x": 3, "y": 20})
     expect(modes).to_have_attribute("aria-valuenow", "0")
     page.get_by_test_id("hood").click()
-    expect(page.get_by_test_id("explorer")).to_be_visible()
-    page.get_by_test_id("back-to-screen").click()
-    expect(page.get_by_test_id("screen")).to_be_visible()
+    page.get_by_test_id("pane-chart").click()
+    expect(page.get_by_test_id("frontier-rows")).to_be_visible()

@@ -30,13 +30,13 @@ from tests.visualizers.bridge import Bridge, until
 from tests.visualizers.strangers import CASES, EVIL, SCRIPT
 from tests.visualizers.test_static import ATTRIBUTES, TAGS
 from visualizers import html
+from visualizers.glyphs import box_text
 from visualizers.live import OperationView, StepBar
 from visualizers.live_base import LiveView
 from visualizers.svg import to_svg
 from workbench.explorer.dashboard import Dashboard
 from workbench.panels import panel_types
 from workbench.panels.base import Panel
-from workbench.panels.text import box_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -161,7 +161,7 @@ def test_static_panels(case: str) -> None:
         explorer.desk.do("prefix", text=CASES[case][1] + CASES[case][2])
         explorer.desk.update_all()
         assert explorer.desk.troubles == {}
-        for name in ("source", "text", "why", "tokens"):
+        for name in ("source", "screen", "why", "tokens"):
             assert shows(seen(explorer.panels[name].static_html())), name
         for panel in explorer.panels.values():
             seen(panel.static_html())
@@ -216,7 +216,7 @@ def opened(request: pytest.FixtureRequest) -> Iterator[Dashboard]:
 @pytest.mark.browser
 @pytest.mark.parametrize("case", CASES)
 def test_the_first_screen_live(case: str, page: Page) -> None:
-    desk = Dashboard(strangers.session(case), screen=True)
+    desk = Dashboard(strangers.session(case))
     bridge = Bridge(page, desk.host)
     page.locator(".ms-host[data-ready]").wait_for()
     desk.do("prefix", text=CASES[case][1] + CASES[case][2])
@@ -242,11 +242,10 @@ def test_panels_live(opened: Dashboard, page: Page, request: pytest.FixtureReque
     bridge.push()
     found = {}
     for name in PANELS:
-        tab = page.get_by_test_id(f"dock-tab-{name}")
-        if tab.count():
-            tab.click()
+        opened.show(name)
+        bridge.push()
         page.wait_for_function("() => !document.querySelector('.ms-host').dataset.pending")
-        panel = page.get_by_test_id(f"panel-{name}") if tab.count() else page.locator(".ms-strip")
+        panel = page.get_by_test_id(f"panel-{name}" if opened.panels[name].tab else "screen")
         panel.wait_for()
         if name == "compare":
             compared(bridge, opened)
@@ -259,7 +258,8 @@ def test_panels_live(opened: Dashboard, page: Page, request: pytest.FixtureReque
     assert {name for name, text in found.items() if not shows(text)} == QUIET[case]
     opened.do("source", text=strangers.broken().text, language="ebnf")
     bridge.push()
-    page.get_by_test_id("dock-tab-source").click()
+    opened.show("screen")
+    bridge.push()
     page.get_by_test_id("grammar-status").filter(has_text="line 1").wait_for()
     nothing_ran(page)
     opened.do("token", id=-1)
@@ -294,7 +294,9 @@ def test_pages_without_python(page: Page) -> None:
     for name, make in strangers.pages().items():
         page.set_content(make())
         page.locator(".ms-host[data-ready]").wait_for()
-        for tab in page.locator("[data-testid^=dock-tab-]").all():
+        for hood in page.get_by_test_id("hood").all():
+            hood.click()
+        for tab in page.locator("[data-testid^=pane-]").all():
             tab.click()
         page.wait_for_timeout(50)
         assert page.locator("script").count() == 1, name

@@ -12,14 +12,13 @@ from tests.workbench.vocabulary import GRAMMAR
 from visualizers.caches import _part
 from workbench.explorer.dashboard import Dashboard
 from workbench.panels.caches import CachesPanel
-from workbench.panels.text import TextPanel
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
 
 @pytest.fixture
 def desk(tokenizer: Tokenizer) -> Iterator[Dashboard]:
-    desk = Dashboard(Session(GRAMMAR, tokenizer), [TextPanel, CachesPanel])
+    desk = Dashboard(Session(GRAMMAR, tokenizer), [CachesPanel])
     desk.show("caches")
     yield desk
     desk.close()
@@ -64,7 +63,7 @@ def test_a_tool_goes_by_its_name() -> None:
     assert _part("call_get_time_arguments", ["get_weather", "get-time"]) == "get-time"
     assert _part("forget_weathers", ["get_weather"]) == "forget_weathers"
     tool = {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
-    desk = Dashboard(Session([{"type": "function", "function": tool}], "tekken"), [TextPanel, CachesPanel])
+    desk = Dashboard(Session([{"type": "function", "function": tool}], "tekken"), [CachesPanel])
     desk.show("caches")
     desk.session.read('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lu')
     parts = set(desk.views["caches"].sharing["parts"])
@@ -95,7 +94,7 @@ def test_token_sets_of_earlier_grammars_are_not_listed(tokenizer: Tokenizer) -> 
     session = Session('root ::= "[" [a-z]+ "]"', tokenizer, options=options)
     session.read("[a")
     before = session.inspect.compiled  # held, as whoever goes back to it does
-    desk = Dashboard(session, [TextPanel, CachesPanel])
+    desk = Dashboard(session, [CachesPanel])
     desk.show("caches")
     view = desk.views["caches"]
     assert not any(part.endswith(" · before") for part in view.sharing["parts"])

@@ -18,12 +18,10 @@ from ipywidgets.widgets.widget import _remove_buffers
 
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS, GRAMMAR
+from visualizers.glyphs import box_text, parse
 from visualizers.host import Host
 from visualizers.mode import set_mode
 from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
-from workbench.explorer.dashboard import arrangement_of, in_sight
-from workbench.panels import panel_types
-from workbench.panels.text import STEPS_AFTER, STEPS_MOVED, box_bytes, box_text
 from workbench.session import Session
 from workbench.session.run import RunError
 from workbench.tokenizers import Tokenizer
@@ -36,37 +34,39 @@ def explorer(session: Session) -> Iterator[Explorer]:
 
 
 def send(explorer: Explorer, **message: Any) -> dict[str, Any]:
-    """What the browser would send; the stepper's state afterwards."""
-    view = "source" if message["kind"] == "source" else "text"
+    """What the browser would send; what the screen says of the place afterwards."""
+    view = "source" if message["kind"] == "source" else "screen"
     explorer.widget._handle_custom_msg({"to": view, "content": message, "client": "me", "seq": 1}, [])
-    return stepper(explorer)
+    return here(explorer)
 
 
-def stepper(explorer: Explorer) -> dict[str, Any]:
-    return dict(explorer.views["text"].state)
+def here(explorer: Explorer) -> dict[str, Any]:
+    return dict(explorer.views["screen"].here)
 
 
-def type_prefix(explorer: Explorer, text: str, seq: int = 1) -> dict[str, Any]:
-    return send(explorer, kind="prefix", text=text, client="me", seq=seq)
+def shown(explorer: Explorer) -> str:
+    """The text on the screen, with what of it is refused."""
+    text = explorer.views["screen"].text
+    return "".join(token[0] for token in text["tokens"]) + str(text["refused"])
+
+
+def type_prefix(explorer: Explorer, text: str) -> dict[str, Any]:
+    return send(explorer, kind="prefix", text=text)
 
 
 def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
-    seen = {"automaton": "active", "tokens": "counts", "frontier": "items", "mask": "mask"}
+    seen = {"automaton": "active", "tokens": "counts", "frontier": "items", "mask": "picture"}
 
     def now() -> dict[str, Any]:
         return {name: getattr(explorer.views[name], trait) for name, trait in seen.items()}
 
     before = now()
-    state = type_prefix(explorer, '{"name"', seq=7)
-    after = now()
-    assert {name for name in seen if before[name] != after[name]} == {"automaton", "tokens"}
-    explorer.bring("chart", "mask")
+    type_prefix(explorer, '{"name"')
+    assert {name for name in seen if before[name] != now()[name]} == {"automaton"}
+    explorer.bring("chart", "mask", "tokens", "automaton")
     assert {name for name in seen if before[name] != now()[name]} == set(seen)
-    assert state["box"] == '{"name"'
-    assert explorer.views["text"].answer == {"client": "me", "seq": 7}
-    assert "".join(step["text"] for step in explorer.views["text"].ribbon["steps"]) == '{"name"'
+    assert shown(explorer) == '{"name"'
     assert set(explorer.views["automaton"].active) == set(explorer.session.inspect.frontier().active_states())
-    assert {c["id"] for c in state["candidates"]} <= set(explorer.session.inspect.allowed_ids())
     explorer.bring("caches")
     assert explorer.views["caches"].stats["sets"] > 1
     assert explorer.views["operations"].about["position"] == 7
@@ -135,21 +135,21 @@ def test_why_forgets_what_died_at_another_place(explorer: Explorer) -> None:
 def test_a_desk_that_nobody_sees_is_brought_up_to_date_when_it_comes_into_sight(explorer: Explorer) -> None:
     type_prefix(explorer, '{"name"')
     explorer.desk.host.asleep = True
-    before, place = stepper(explorer), explorer.desk.host.place
+    before, place = here(explorer), explorer.desk.host.place
     sent: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
         ours = explorer.desk.host  # explorers of other tests may still draw
         patch.setattr(Host, "_send", lambda host, message, buffers=None: sent.append(message) if host is ours else None)
         explorer.session.step(":")
-        assert stepper(explorer) == before
+        assert here(explorer) == before
         assert explorer.desk.host.place == place
         assert sent == []
         explorer.desk.host.asleep = False
         assert sent
     assert explorer.desk.host.place["number"] != place["number"]
-    assert stepper(explorer)["box"] == '{"name":'
+    assert shown(explorer) == '{"name":'
     assert set(explorer.views["automaton"].active) == set(explorer.session.inspect.frontier().active_states())
-    assert "text" in explorer.desk.host.place["fresh"]
+    assert "screen" in explorer.desk.host.place["fresh"]
 
 
 def test_a_panel_in_trouble_says_so_and_the_others_go_on(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,38 +157,28 @@ def test_a_panel_in_trouble_says_so_and_the_others_go_on(explorer: Explorer, mon
         raise RuntimeError("out of paint")
 
     monkeypatch.setattr(explorer.panels["automaton"], "update", broken)
-    assert type_prefix(explorer, '{"name"')["box"] == '{"name"'
+    type_prefix(explorer, '{"name"')
+    assert shown(explorer) == '{"name"'
     assert explorer.desk.troubles == {"automaton": "RuntimeError: out of paint"}
-    assert explorer.views["tokens"].counts["accepted"] > 0
     monkeypatch.undo()
     type_prefix(explorer, '{"name":')
     assert explorer.desk.troubles == {}
     assert set(explorer.views["automaton"].active) == set(explorer.session.inspect.frontier().active_states())
 
 
-@given(
-    st.recursive(
-        st.none() | st.text(max_size=8) | st.integers(),
-        lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(
-                st.sampled_from(["docks", "maximised", "strip", "left_top", "active", "tabs", "mask"]), inner
-            )
-        ),
-    )
-)
-def test_whatever_the_browser_says_of_the_arrangement_only_panels_are_in_sight(said: Any) -> None:
-    arrangement = said if isinstance(said, dict) else {"docks": said}
-    assert in_sight(arrangement, {"mask", "text"}) <= {"mask", "text"}
+@given(st.none() | st.text(max_size=8) | st.integers() | st.lists(st.text(max_size=3)))
+def test_whatever_is_said_of_what_was_in_sight_only_panels_are(said: Any) -> None:
+    with explore('root ::= "a"', [b"a"]) as opened:
+        opened.desk.arrange({"pane": said, "hood": said, "docks": said})
+        assert opened.desk.in_sight() == {"screen", "kept", "source"}
 
 
-def test_what_is_in_sight() -> None:
-    arrangement = arrangement_of(panel_types())
-    names = [kind.name for kind in panel_types()]
-    seen = in_sight(arrangement, names)
-    assert {"text", "source", "automaton"} <= seen
-    assert len(seen) < len(names)
-    assert in_sight({**arrangement, "maximised": "right_top"}, names) == {"text", "automaton"}
+def test_what_is_in_sight(explorer: Explorer) -> None:
+    assert explorer.desk.in_sight() == {"screen", "kept", "source", "automaton"}
+    explorer.bring("tokens", "why")
+    assert explorer.desk.in_sight() == {"screen", "kept", "source", "why"}
+    explorer.bring("screen")
+    assert explorer.desk.in_sight() == {"screen", "kept", "source"}
 
 
 def test_what_is_chosen_is_shared_and_can_be_read_in_the_next_cell(explorer: Explorer) -> None:
@@ -206,12 +196,11 @@ def test_what_is_chosen_is_shared_and_can_be_read_in_the_next_cell(explorer: Exp
 
 def test_a_text_that_dies_stays_in_the_box_with_the_reason(explorer: Explorer) -> None:
     state = type_prefix(explorer, '{"name";')
-    assert state["box"] == '{"name";'
-    assert state["rest"] == ";"
-    assert state["status"]["kind"] == "dead"
-    assert "; cannot come at byte 7" in state["status"]["text"]
+    assert shown(explorer) == '{"name";'
+    assert explorer.views["screen"].text["refused"] == ";"
+    assert "; cannot come" in state["died"]
     assert explorer.session.text == b'{"name"'
-    assert send(explorer, kind="move", to="back", by="token")["box"] == explorer.session.text.decode()
+    assert not send(explorer, kind="move", to="back", by="token")["died"]
 
 
 def sent_by(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], list[bytes]]]:
@@ -225,32 +214,24 @@ def sent_by(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[tuple[d
 
 def test_messages_are_those_of_the_widgets(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     type_prefix(explorer, '{"name":[true,12]}')
-    explorer.bring("mask", "chart")
+    explorer.bring("chart", "mask")
     messages = sent_by(explorer, monkeypatch)
-    mask: Any = explorer.views["mask"]
     for act in (
         lambda: send(explorer, kind="move", to="first"),
         lambda: send(explorer, kind="move", to="forward", by="token"),
         lambda: explorer.bring("caches", "next"),
-        lambda: mask.play([explorer.session.inspect.token_sets()]),
     ):
         act()
-    raw: set[str] = set()
-    assert len(messages) >= 4
+    assert len(messages) >= 3
     for message, buffers in messages:
-        paths = message["buffer_paths"]
-        names = {*message["state"], *(path[0] for path in paths)}
-        state, expected_paths, expected = _remove_buffers({name: getattr(explorer.widget, name) for name in names})
-        if not paths or len(paths[0]) == 1:
-            raw |= {path[0] for path in paths}
-        assert dict(zip(map(str, paths), buffers or [], strict=True)).keys() == set(map(str, expected_paths))
-        assert len(expected) == len(buffers or [])
+        assert (message["method"], message["buffer_paths"], buffers) == ("update", [], [])
+        names = set(message["state"])
+        state, paths, _ = _remove_buffers({name: getattr(explorer.widget, name) for name in names})
+        assert paths == []
         assert json.loads(json.dumps(message["state"])).keys() == state.keys()
-    assert raw == {"mask__mask", "mask__uncertain"}
-    assert any(len(path) == 3 for message, _ in messages for path in message["buffer_paths"])  # within `steps`
 
 
-SELDOM = ("text__ribbon", "automaton__picture", "automaton__pictures")
+SELDOM = ("automaton__picture", "automaton__pictures")
 
 
 def test_a_step_sends_what_changed(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +239,6 @@ def test_a_step_sends_what_changed(explorer: Explorer, monkeypatch: pytest.Monke
     type_prefix(explorer, '{"name":[' + ",".join(["true", "12", "null"] * 25) + "]}")
     send(explorer, kind="move", to="first")
     messages = sent_by(explorer, monkeypatch)
-    ribbons = 0
     for index in range(1, len(session.steps) + 1):
         messages.clear()
         send(explorer, kind="move", to="forward", by="token")
@@ -267,30 +247,17 @@ def test_a_step_sends_what_changed(explorer: Explorer, monkeypatch: pytest.Monke
         assert session.index == index
         usual = {key: value for key, value in message["state"].items() if key not in SELDOM}
         assert len(json.dumps(usual)) < 10_000
-        ribbons += "text__ribbon" in message["state"]
-        ribbon, state = explorer.views["text"].ribbon, explorer.views["text"].state
-        shown = range(ribbon["before"] + 1, ribbon["before"] + len(ribbon["steps"]) + 1)
-        assert state["read"] in {*shown, ribbon["before"]}
-        assert ribbon["before"] + len(ribbon["steps"]) + ribbon["after"] == len(session.steps)
-        assert min(index + STEPS_AFTER, len(session.steps)) <= shown[-1]
-    assert 1 <= ribbons <= len(session.steps) // STEPS_MOVED
+        assert "screen__text" not in usual
 
 
-def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
+def test_moves_and_clicks(explorer: Explorer) -> None:
     type_prefix(explorer, "[true,12]")
-    assert send(explorer, kind="move", to="first")["can_back"] is False
-    assert (stepper(explorer)["read"], stepper(explorer)["half"]) == (0, False)
-    assert send(explorer, kind="move", to="forward", by="byte")["place"].startswith("byte 1 ")
-    state = send(explorer, kind="goto", index=1)
-    state = send(explorer, kind="move", to="forward", by="byte")
-    assert (state["read"], state["half"]) == (1, True)
-    state = send(explorer, kind="goto", index=2)
-    assert (state["read"], state["half"]) == (2, False)
+    assert send(explorer, kind="move", to="first")["where"] == "byte 0 · after step 0 of 5"
+    assert send(explorer, kind="move", to="forward", by="byte")["where"].startswith("byte 1 ")
+    assert send(explorer, kind="goto", index=2)["place"] == 2
     send(explorer, kind="move", to="last")
-    state = send(explorer, kind="token", id=EOS)
-    assert state["status"]["kind"] == "stopped"
-    assert state["candidates"] == []
-    assert send(explorer, kind="move", to="back", by="byte")["status"]["kind"] == "end"
+    assert send(explorer, kind="token", id=EOS)["end"] == "the text has ended"
+    assert "may end here" in send(explorer, kind="move", to="back", by="byte")["end"]
 
 
 def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: Explorer) -> None:
@@ -312,9 +279,9 @@ def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: E
 
 
 def test_mending_the_grammar_revives_the_text(explorer: Explorer) -> None:
-    assert type_prefix(explorer, "maybe")["status"]["kind"] == "dead"
+    assert type_prefix(explorer, "maybe")["died"]
     send(explorer, kind="source", text=GRAMMAR.replace('"null"', '"maybe"'), client="me", seq=1)
-    assert stepper(explorer)["status"]["kind"] == "end"
+    assert "may end here" in here(explorer)["end"]
     assert explorer.session.text == b"maybe"
 
 
@@ -335,21 +302,25 @@ def test_nonsense_never_raises_nor_logs(explorer: Explorer, kind: str, value: ob
         logging.getLogger().removeHandler(handler)
     assert records == []
     assert explorer.session.inspect.frontier().position == explorer.session.inspect.position
-    assert stepper(explorer)["place"].startswith(f"byte {explorer.session.inspect.position:,} ")
+    assert here(explorer)["where"].startswith(f"byte {explorer.session.inspect.position:,} ")
 
 
 def test_the_token_chosen_in_the_table_is_explained(explorer: Explorer) -> None:
-    explorer.views["tokens"].selected_token = ord("t")
-    chosen = explorer.views["text"].chosen
-    assert (chosen["id"], chosen["text"], chosen["ok"]) == (ord("t"), "t", True)
-    explorer.views["tokens"].selected_token = ord("q")
-    assert explorer.views["text"].chosen["ok"] is False
-    assert "cannot come at byte 0" in explorer.views["text"].chosen["why"]
-    send(explorer, kind="prefix", text="true", client="me", seq=1)
-    explorer.views["tokens"].selected_token = EOS
-    assert explorer.views["text"].chosen["ok"] is True
+    why: Any = explorer.views["why"]
+    explorer.bring("why")
+
+    def chosen(token: int) -> tuple[int, bool]:
+        explorer.views["tokens"].selected_token = token
+        return why.why["subject"]["token"], why.why["ok"]
+
+    assert chosen(ord("t")) == (ord("t"), True)
+    assert chosen(ord("q")) == (ord("q"), False)
+    send(explorer, kind="prefix", text="true")
+    assert chosen(EOS) == (EOS, True)
     send(explorer, kind="move", to="first")  # another place of the same text
-    assert explorer.views["text"].chosen["ok"] is False
+    assert not why.why["ok"]
+    explorer.widget._handle_custom_msg({"to": "why", "content": {"kind": "token", "id": ord("t")}}, [])
+    assert explorer.session.text == b"t"
 
 
 def test_the_chosen_token_goes_when_the_text_becomes_another(explorer: Explorer) -> None:
@@ -364,25 +335,25 @@ def test_the_chosen_token_goes_when_the_text_becomes_another(explorer: Explorer)
     for edit in edits():
         explorer.views["tokens"].selected_token = ord("t")
         explorer.desk.select(rule="string")
-        assert explorer.views["text"].chosen["id"] == ord("t")
+        assert explorer.selection["token"] == ord("t")
         edit()
-        assert explorer.views["text"].chosen is None
         assert explorer.views["tokens"].selected_token is None
         assert explorer.selection["token"] is None
     explorer.views["tokens"].selected_token = ord("t")
     send(explorer, kind="move", to="back", by="token")
     assert explorer.selection["token"] == ord("t")
     send(explorer, kind="select", token=None)
-    assert explorer.views["text"].chosen is None
+    assert explorer.selection["token"] is None
 
 
 def test_what_a_cell_does_reaches_the_views(explorer: Explorer, tokenizer: Tokenizer) -> None:
     explorer.session.step('{"a')
-    assert stepper(explorer)["box"] == '{"a'
+    assert shown(explorer) == '{"a'
     explorer.session.set_grammar('root ::= "{" [a-z"]*')
     assert explorer.views["source"].document["text"] == 'root ::= "{" [a-z"]*'
-    assert stepper(explorer)["box"] == '{"a'
+    assert shown(explorer) == '{"a'
     explorer.session.set_tokenizer([bytes((value,)) for value in range(256)])
+    explorer.bring("tokens")
     assert "256" in str(explorer.views["tokens"].counts["all"])
 
 
@@ -398,7 +369,7 @@ def test_only_what_changed_is_sent(explorer: Explorer) -> None:
     ):
         view.observe(
             lambda change: sent.append(change["name"]),
-            names=["picture", "active", "mask", "items", "document", "places"],
+            names=["picture", "active", "items", "document", "places"],
         )
     explorer.refresh()
     assert sent == []
@@ -410,15 +381,15 @@ def test_only_what_changed_is_sent(explorer: Explorer) -> None:
 def test_closing_lets_go_of_the_session(session: Session) -> None:
     opened = explore(session).under_the_hood()
     opened.close()
-    state = stepper(opened)
+    state = here(opened)
     session.step("[")
-    assert stepper(opened) == state
+    assert here(opened) == state
 
 
 def test_the_static_twin_survives_a_sanitiser(explorer: Explorer) -> None:
     type_prefix(explorer, "[true, 1x")
     page = explorer.static_html()
-    assert "cannot come at byte" in page
+    assert "1x" in page.replace("</span>", "").replace("&", "") or "underline wavy" in page
     assert not re.search(r"<(script|style|svg|iframe|link)\b|\son\w+=", page)
     bundle = explorer._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
@@ -439,14 +410,14 @@ def test_saved_page_and_bad_suffix(explorer: Explorer, tmp_path: Path) -> None:
 def test_the_example_grammar_explores_the_default_vocabulary() -> None:
     with explore(EXAMPLE_GRAMMAR).under_the_hood() as opened:
         state = type_prefix(opened, 'call add(1, "two")')
-        assert state["status"]["kind"] == "end"
+        assert "may end here" in state["end"]
         assert opened.session.tokenizer.info.vocab_size == 131_072
         assert opened.session.document.text == EXAMPLE_GRAMMAR
 
 
 @given(st.binary(max_size=40))
 def test_box_text_is_exact(data: bytes) -> None:
-    assert box_bytes(box_text(data)) == data
+    assert parse(box_text(data)) == data
 
 
 @pytest.fixture(scope="module")
@@ -465,8 +436,8 @@ def test_generation_moves_the_views(explorer: Explorer, model: Any) -> None:
     assert trace.text.encode() == session.text
     assert session.tokenizer.info.fingerprint == model.tokenizer.info.fingerprint
     assert not session.model.is_running
-    assert explorer.views["text"].running is False
-    assert stepper(explorer)["box"] == box_text(session.text)
+    assert explorer.views["screen"].bar["running"] is False
+    assert shown(explorer) == box_text(session.text)
     assert len(set(positions)) > 2
     assert len(trace.frontiers) == trace.followed + 1
     assert len(trace.to_frame()) == len(trace)
@@ -475,15 +446,15 @@ def test_generation_moves_the_views(explorer: Explorer, model: Any) -> None:
 def test_a_generation_says_that_it_brings_its_own_vocabulary(explorer: Explorer, model: Any) -> None:
     session = explorer.session
     before = session.tokenizer.name
-    assert session.inspect.vocabulary == stepper(explorer)["vocabulary"] == before
+    assert session.inspect.vocabulary == before
     for _ in range(2):
         session.run(model, "weather in Lund", seed=1, max_tokens=2)
         told = f"{model.name} (the model's; {before} before the run)"
-        assert session.inspect.vocabulary == stepper(explorer)["vocabulary"] == told
+        assert session.inspect.vocabulary == told
         assert explorer.views["source"].document["summary"].endswith(f"vocabulary {told}")
         assert told in repr(session)
     session.set_tokenizer(model.tokenizer)
-    assert stepper(explorer)["vocabulary"] == model.name, "it was asked for"
+    assert session.inspect.vocabulary == model.name, "it was asked for"
 
 
 def test_a_generation_is_stopped_by_the_button_and_everything_goes_on(explorer: Explorer, model: Any) -> None:
@@ -492,7 +463,7 @@ def test_a_generation_is_stopped_by_the_button_and_everything_goes_on(explorer: 
     async def stopped() -> Any:
         task = asyncio.ensure_future(explorer.generate(model, "buy bread", seed=1, max_tokens=200, pace=0.01))
         await steps_taken(session, 3)
-        assert explorer.views["text"].running is True
+        assert explorer.views["screen"].bar["running"] is True
         with pytest.raises(RunError, match="already running"):
             session.run(model, "another")
         send(explorer, kind="stop")
@@ -501,9 +472,9 @@ def test_a_generation_is_stopped_by_the_button_and_everything_goes_on(explorer: 
     trace = asyncio.run(stopped())
     assert trace.generation.finish_reason == "interrupted"
     assert 3 <= len(trace) < 200
-    assert explorer.views["text"].running is False
+    assert explorer.views["screen"].bar["running"] is False
     session.back()
-    assert stepper(explorer)["can_forward"] is True
+    assert here(explorer)["place"] == len(session.steps) - 1
 
 
 def test_an_interrupted_generation_leaves_its_trace_and_a_usable_session(session: Session, model: Any) -> None:
@@ -568,8 +539,8 @@ def test_a_generation_in_the_background_shares_the_views(explorer: Explorer, mod
         explorer.views["tokens"].selected_token = 40 + explorer.session.index
         time.sleep(0.01)  # a busy loop would keep the interpreter from the model
     assert len(future.result()) <= 30
-    assert explorer.views["text"].running is False
-    assert stepper(explorer)["box"] == box_text(explorer.session.text)
+    assert explorer.views["screen"].bar["running"] is False
+    assert shown(explorer) == box_text(explorer.session.text)
 
 
 async def steps_taken(session: Session, count: int) -> None:

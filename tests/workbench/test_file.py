@@ -118,9 +118,9 @@ def test_a_page_holds_every_place_and_disturbs_nobody(session: Session, tmp_path
         names = set(opened.views)
     carried = packed(page)
     assert {part["name"] for part in carried["parts"]} == names
-    assert carried["arrangement"]["docks"]["right_bottom"]["active"] == "mask"
+    assert next(part for part in carried["parts"] if part["name"] == "screen")["state"]["pane"] == "mask"
     assert len(carried["places"]) == len(session.steps) + 1
-    boxes = {place["text"]["values"][0][1]["box"] for place in carried["places"].values()}
-    assert boxes == {"", *("[true,12]"[: step.end] for step in session.steps)}
+    shown = [place["screen"]["values"][0][1]["place"] for place in carried["places"].values()]
+    assert sorted(shown) == list(range(len(session.steps) + 1))
     assert moves == []
     assert session.index == 2

@@ -56,7 +56,7 @@ def test_a_new_kernel_offers_what_was_there_and_restores_all_of_it() -> None:
         assert b"".join(step.data for step in after.session.steps) == TEXT.encode()
         assert after.session.text == before.session.text
         assert after.session.examples == before.session.examples
-        assert after.desk.face == "hood"
+        assert after.desk.screen.pane == "chart"
         assert after.desk.arranged() == before.desk.arranged()
         assert offer(after) == {}
         assert after.desk.last_error is None

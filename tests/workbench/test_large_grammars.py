@@ -10,7 +10,7 @@ import pytest
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import modes
 from tests.work import calls
-from workbench import Explorer, explore
+from workbench import explore
 from workbench.provenance import provenance
 from workbench.provenance.branches import Oracles
 from workbench.provenance.formats import FormatWalk
@@ -48,13 +48,6 @@ class Exhausted:
         raise BudgetExceededError("milliseconds", 1_000, "mask after 0 bytes")
 
 
-def shown(opened: Explorer) -> dict[str, Any]:
-    """The state of the strip."""
-    view: Any = opened.views["text"]
-    state: dict[str, Any] = view.state
-    return state
-
-
 def test_each_tag_is_found_by_its_trigger_without_trying_all(tokenizer: Tokenizer) -> None:
     def places(count: int) -> list[str]:
         walk = FormatWalk(many_tags(count)["format"], "#/format", tokenizer.info, Oracles())
@@ -77,12 +70,10 @@ def test_triggers_that_begin_with_each_other_keep_their_tags(tokenizer: Tokenize
         assert next(place.pointer for place in provenance(session.inspect)) == f"#/format/tags/{index}/content"
 
 
-def test_the_strip_says_that_free_text_and_tags_are_not_told_apart(tokenizer: Tokenizer) -> None:
+def test_the_screen_says_that_free_text_and_tags_are_not_told_apart(tokenizer: Tokenizer) -> None:
     with explore(Session(many_tags(MANY), tokenizer)).under_the_hood() as opened:
         opened.session.step("so")
-        state = shown(opened)
-        assert state["modes"] == []
-        said = state["status"]["text"]
+        said = opened.views["screen"].bar["note"]  # type: ignore[attr-defined]
         assert "free text and tags are not told apart" in said
         assert "more than 20,000 automaton states" in said
         opened.bring("triggers")
@@ -110,7 +101,7 @@ def test_a_mask_over_the_budget_is_tried_once_at_a_place() -> None:
     assert matcher.asked == 2
 
 
-def test_the_strip_goes_on_where_a_mask_is_over_the_budget(
+def test_the_screen_goes_on_where_a_mask_is_over_the_budget(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matcher: Any = Exhausted(64)
@@ -122,13 +113,10 @@ def test_the_strip_goes_on_where_a_mask_is_over_the_budget(
         opened.bring("mask", "next")
         opened.bring("tokens")
         assert matcher.asked == 1
-        state = shown(opened)
-        assert state["box"] == "a"
-        assert state["can_back"]
-        assert state["place"].endswith("no mask within the budget")
-        assert state["status"]["kind"] == "dead"
-        assert "more than 1,000 milliseconds" in state["status"]["text"]
-        assert "text" not in opened.desk.troubles
+        here = opened.views["screen"].here  # type: ignore[attr-defined]
+        assert here["where"].startswith("byte 1 ")
+        assert here["end"].startswith("no mask within the budget: mask after 0 bytes: more than 1,000 milliseconds")
+        assert "screen" not in opened.desk.troubles
         assert "more than 1,000 milliseconds" in opened.desk.troubles["tokens"]
         for _ in range(2):
             with pytest.raises(BudgetExceededError):

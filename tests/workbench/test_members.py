@@ -292,6 +292,7 @@ def test_arguments_that_are_written_as_elements_have_reasons() -> None:
 def test_the_panel_shows_the_object_and_its_numbers_add_up(tokenizer: Tokenizer) -> None:
     desk = Dashboard(Session(PLACE, tokenizer), [NextPanel])
     try:
+        desk.show("next")
         view: Any = desk.views["next"]
         for text in ("{", '{"city": "L', '{"city": "L", ', '{"city": "L", "zip": 3'):
             desk.session.seek(text)

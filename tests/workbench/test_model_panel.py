@@ -1,8 +1,7 @@
-"""The model's panel on a desk: it follows a generation, explains, branches, and shows a second strip."""
+"""The model's panel on a desk: it follows a generation, explains, and shows a second strip."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +13,6 @@ from tests.visualizers.test_live import packed  # noqa: E402
 from workbench.explorer.dashboard import Dashboard  # noqa: E402
 from workbench.generation import LanguageModel, load_model  # noqa: E402
 from workbench.panels.model import ModelPanel  # noqa: E402
-from workbench.panels.text import TextPanel  # noqa: E402
 from workbench.session import Session  # noqa: E402
 
 GRAMMAR = GRAMMAR_FILE.read_text()
@@ -28,7 +26,7 @@ def model() -> LanguageModel:
 
 @pytest.fixture
 def desk(model: LanguageModel) -> Iterator[Dashboard]:
-    desk = Dashboard(Session(GRAMMAR, model.tokenizer), [TextPanel, ModelPanel])
+    desk = Dashboard(Session(GRAMMAR, model.tokenizer), [ModelPanel])
     desk.show("model")
     yield desk
     desk.close()
@@ -42,7 +40,7 @@ def panel_of(desk: Dashboard) -> ModelPanel:
 
 def test_before_any_generation_it_is_empty(desk: Dashboard) -> None:
     assert panel_of(desk).view.runs == []
-    panel_of(desk).received({"kind": "branch", "step": 0, "text": ""})
+    panel_of(desk).received({"kind": "beside"})
     assert panel_of(desk).view.about["message"] == "nothing was generated yet"
 
 
@@ -51,14 +49,15 @@ def test_it_shows_the_run_and_follows_the_place(desk: Dashboard, model: Language
     view = panel_of(desk).view
     assert view.runs[0]["p"] == [float(f"{step.probability:.4g}") for step in trace.steps]
     assert view.place == len(trace)
-    assert view.about["can_branch"]
+    assert view.about["again"]
     desk.do("goto", index=5)
     assert (view.place, view.detail["step"]) == (5, 4), "step 5 was taken last, in the ribbon and here"
     assert desk.session.steps[4].token_id == view.detail["id"]
     allowed = view.detail["allowed"]
     desk.do("goto", index=4)
-    place = desk.panels["text"].view.state["place"]  # type: ignore[attr-defined]
-    assert f"after step 4 of {len(trace)} · {allowed:,} tokens allowed" in place, "the mask that step 5 was drawn from"
+    here = desk.views["screen"].here  # type: ignore[attr-defined]
+    assert here["where"].endswith(f"after step 4 of {len(trace)}")
+    assert here["end"].endswith(f"{allowed:,} tokens may come"), "the mask that step 5 was drawn from"
     desk.do("goto", index=5)
     refused = [option for option in view.detail["options"] if not option[4]]
     assert refused
@@ -118,31 +117,6 @@ def test_the_stop_button_ends_the_run(desk: Dashboard, model: LanguageModel, mon
     assert trace.generation.finish_reason == "interrupted"
 
 
-def test_a_branch_keeps_the_beginning(desk: Dashboard, model: LanguageModel) -> None:
-    first = desk.session.run(model, PROMPT, seed=2)
-    panel = panel_of(desk)
-    other = panel.branch(19, "Malm").result(timeout=60)
-    assert other.generation.tokens[:19] == first.generation.tokens[:19]
-    assert b"Malm" in other.generation.text_bytes
-    assert other.valid
-    assert panel.view.runs[0]["text"][: len(first)] != []
-    assert [flags >> 1 & 1 for flags in panel.view.runs[0]["flags"]][19] == 1
-    assert desk.session.text == other.generation.text_bytes
-
-
-def test_an_edit_that_the_grammar_refuses_is_said(desk: Dashboard, model: LanguageModel) -> None:
-    desk.session.run(model, PROMPT, seed=2)
-    panel = panel_of(desk)
-    future = panel.branch(3, "}}}")
-    with pytest.raises(ValueError, match="refuses the given token"):
-        future.result(timeout=60)
-    for _ in range(200):
-        if panel.view.about["message"]:
-            break
-        threading.Event().wait(0.02)
-    assert "refuses the given token" in panel.view.about["message"]
-
-
 def test_a_second_strip_shows_the_run_without_the_grammar(desk: Dashboard, model: LanguageModel) -> None:
     trace = desk.session.run(model, PROMPT, seed=2)
     panel = panel_of(desk)
@@ -151,6 +125,20 @@ def test_a_second_strip_shows_the_run_without_the_grammar(desk: Dashboard, model
     assert panel.view.runs[1]["parts"] is not None
     assert desk.session.trace is not None
     assert desk.session.trace.generation.tokens == trace.generation.tokens, "the session did not move"
+
+
+def test_a_second_strip_shows_the_run_under_another_source(desk: Dashboard, model: LanguageModel) -> None:
+    desk.session.run(model, PROMPT, seed=2)
+    panel = panel_of(desk)
+    panel.received({"kind": "beside", "source": '{"enum": ["Lund", "Malm"]}'})
+    panel.wait()
+    first, second = panel.view.runs
+    assert second["name"] == 'under {"enum": ["Lund", "Malm"]}'
+    assert second["constrained"]
+    assert "".join(second["text"]).replace("␣", " ").startswith(('"Lund"', '"Malm"'))
+    assert "".join(first["text"]) != "".join(second["text"])
+    panel.received({"kind": "beside", "source": "root ::= ((("})
+    assert panel.view.about["message"]
 
 
 def test_a_free_run_is_marked_where_the_grammar_refuses_it(desk: Dashboard, model: LanguageModel) -> None:

@@ -19,6 +19,7 @@ MORE = 'root ::= "call " name\nname ::= [a-z0-9]+ "!"?\n'
 @pytest.fixture
 def desk(tokenizer: Tokenizer) -> Iterator[Dashboard]:
     desk = Dashboard(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
+    desk.show("compare")
     yield desk
     desk.close()
 
@@ -57,6 +58,7 @@ def test_another_engine_at_this_place(desk: Dashboard) -> None:
 def test_engines_that_are_not_here_are_named(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.panels.compare.installed", lambda: ["ours", "llguidance"])
     desk = Dashboard(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
+    desk.show("compare")
     view = desk.panels["compare"].view
     assert isinstance(view, CompareView)
     assert [choice["missing"] for choice in view.choices if "missing" in choice] == [

@@ -100,12 +100,17 @@ def test_steps_are_named_by_mode(tokenizer: Tokenizer) -> None:
     assert [one.name for one in found] == ["free text", f"trigger {tag}", tag, tag, "free text", f"trigger {tag}"]
     assert [one.hue for one in found] == ["free", "trigger", "tag-0", "tag-0", "free", "trigger"]
     with explore(session).under_the_hood() as opened:
-        runs = opened.views["text"].state["modes"]
-        assert [(mode, hue) for mode, hue, length in runs for _ in range(length)] == list(found)
-        assert len(runs) == 5  # the two steps within the tag are one run
+        parts = opened.views["screen"].text["parts"]  # type: ignore[attr-defined]
+        assert [(hue, count) for _, hue, count in parts] == [
+            ("free", 1),
+            ("trigger", 1),
+            ("tag-0", 2),
+            ("free", 1),
+            ("trigger", 1),
+        ]
         panel = TriggersPanel(opened.desk)
         panel.update(None)
-        assert [one["hue"] for one in panel.view.segments] == ["free", "trigger", "tag-0", "free", "trigger"]
+        assert panel.view.about["hue"] == "trigger"
 
 
 def test_a_grammar_without_free_text_has_no_modes(sums: Explorer) -> None:

@@ -230,9 +230,8 @@ def test_the_panels_are_under_the_hood() -> None:
     with wb.explore('root ::= "a"+', BYTES) as explorer:
         assert explorer.desk.in_sight() == {"screen", "kept", "source"}
         explorer.bring("chart")
-        assert explorer.desk.face == "hood"
-        assert {"chart", "text"} <= explorer.desk.in_sight()
-        assert "screen" not in explorer.desk.in_sight()
+        assert explorer.desk.screen.hood
+        assert explorer.desk.in_sight() == {"screen", "kept", "source", "chart"}
         explorer.desk.show("screen")
         assert explorer.desk.in_sight() == {"screen", "kept", "source"}
 
@@ -288,18 +287,6 @@ def test_each_refused_token_has_its_reason() -> None:
     here, forbids = here_state(session, tokens)
     assert [(row.shown, "enum" in row.keyword) for row in here.wanted] == [("k", True), ("_", True)]
     assert [place.keyword for place in forbids] == ["enum"]
-
-
-def test_what_the_screen_lights_as_forbidding_is_lit_nowhere_else() -> None:
-    with wb.explore() as explorer:
-        tokens = recorded(FIRST.name).tokens  # type: ignore[union-attr]
-        explorer.session.goto(next(at for at, one in enumerate(tokens) if one.refused is not None))
-        source: Any = explorer.views["source"]
-        assert source.forbids
-        explorer.under_the_hood()
-        assert source.forbids == []
-        explorer.desk.show("screen")
-        assert source.forbids
 
 
 def screen_of(explorer: Any) -> ScreenPanel:

@@ -256,14 +256,11 @@ def test_what_a_run_was_given_of_a_recorded_one_keeps_its_colours() -> None:
 
 def test_what_the_grammar_refused_has_no_place_to_go_to(explorer: Explorer) -> None:
     ask(explorer, "run", grammar=False, limit=20)
-    explorer.under_the_hood()
     model = explorer.panels["model"]
     model.received({"kind": "goto", "index": 19})
     assert explorer.last_error is None
     explorer.desk.do("goto", index=10_000)
     assert explorer.last_error is not None
-    explorer.desk.show("screen")  # an error is said where it was made
-    assert bar(explorer)["message"] == ""
 
 
 def test_a_run_of_a_cell_is_not_the_screens(explorer: Explorer) -> None:

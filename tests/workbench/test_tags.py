@@ -75,6 +75,7 @@ def test_tags_that_begin_in_several_ways_are_one() -> None:
 def test_the_panel_names_them() -> None:
     desk = Dashboard(Session(TAG, INFO), [TriggersPanel])
     try:
+        desk.show("triggers")
         view: Any = desk.views["triggers"]
         desk.session.seek("hi <f=")
         desk.refresh()

@@ -56,7 +56,4 @@ def test_the_panels_answer(session: Session) -> None:
 
         assert ask("tokens", id=ord("t"))["hint"] == tooltip(session.inspect, ord("t"))
         assert "outside the vocabulary" in str(ask("tokens", id=10**9)["error"])
-        assert ask("text")["hint"] is None
-        explorer.desk.do("prefix", text="[12;")
-        assert ask("text")["hint"] == tooltip(session.inspect, b";")
         assert replies == []

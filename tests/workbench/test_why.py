@@ -12,7 +12,6 @@ from visualizers.why import WhyView
 from workbench.explorer.dashboard import Dashboard
 from workbench.next.why import why
 from workbench.panels.next import NextPanel
-from workbench.panels.text import TextPanel
 from workbench.panels.why import WhyPanel
 from workbench.session import Session, StepError
 from workbench.tokenizers import Tokenizer
@@ -247,11 +246,11 @@ def test_errors_and_the_status_of_the_text_say_what_why_says(text: str, tried: s
     with pytest.raises(StepError) as step:
         session.step(tried)
     assert str(step.value).startswith(said + "; expected there: ")
-    desk = Dashboard(session, [TextPanel, WhyPanel])
+    desk = Dashboard(session, [WhyPanel])
     desk.show("why")
     desk.do("prefix", text=text + tried, client="me", seq=1)
     typed = desk.views["why"].why["message"]
-    assert desk.views["text"].state["status"]["text"].startswith(typed + "; expected there: ")
+    assert desk.views["screen"].here["died"].startswith(typed)
     assert typed.partition("; ")[2] == said.partition("; ")[2], "the reason does not depend on how it was typed"
     session.edits.clear()
     with pytest.raises(StepError) as seek:
@@ -261,7 +260,7 @@ def test_errors_and_the_status_of_the_text_say_what_why_says(text: str, tried: s
 
 
 def test_a_text_that_died_in_the_box_is_shown_as_it_was_typed(tokenizer: Tokenizer) -> None:
-    desk = Dashboard(Session(CARD, tokenizer), [TextPanel, WhyPanel])
+    desk = Dashboard(Session(CARD, tokenizer), [WhyPanel])
     desk.show("why")
     desk.do("prefix", text='{"nmäe": 1', client="me", seq=1)
     told = desk.views["why"].why
@@ -275,7 +274,7 @@ def test_a_text_that_died_in_the_box_is_shown_as_it_was_typed(tokenizer: Tokeniz
 
 def test_the_box_shows_the_question_of_the_answer(tokenizer: Tokenizer) -> None:
     session = Session(STRICT, tokenizer).seek("{")
-    desk = Dashboard(session, [TextPanel, WhyPanel])
+    desk = Dashboard(session, [WhyPanel])
     panel, view = desk.panels["why"], desk.views["why"]
     assert isinstance(panel, WhyPanel)
     assert isinstance(view, WhyView)
@@ -293,7 +292,7 @@ def test_the_box_shows_the_question_of_the_answer(tokenizer: Tokenizer) -> None:
 
 def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> None:
     session = Session(STRICT, tokenizer).seek('{"name": "a"')
-    desk = Dashboard(session, [TextPanel, NextPanel])
+    desk = Dashboard(session, [NextPanel])
     panel = desk.panels["next"]
     assert isinstance(panel, NextPanel)
     told = panel._end({})
@@ -381,7 +380,7 @@ def test_a_suggestion_is_shown_as_a_whole_word() -> None:
     assert found.suggestions == (b'me"',)
     assert found.state()["suggestions"] == ['"name"']
     assert Session(STRICT, "tekken").seek("{").inspect.why('"nmae"').state()["suggestions"] == ['"name"']
-    desk = Dashboard(session, [TextPanel, WhyPanel])
+    desk = Dashboard(session, [WhyPanel])
     panel = desk.panels["why"]
     assert isinstance(panel, WhyPanel)
     panel.received({"kind": "ask", "text": "em"})

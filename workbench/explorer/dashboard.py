@@ -1,4 +1,4 @@
-"""The desk: all panels of one session on one host, kept at the same place.
+"""The desk: all panels of one session on one host, at the same place: the screen with its text, and what is below it.
 
 A person's commands arrive here from whatever panel they were given in, move the session, and every panel in sight is
 brought up to date; what changed goes to the browser as one message.  A panel that is not in sight is left alone until
@@ -14,27 +14,31 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from visualizers.glyphs import box_text, parse
 from visualizers.host import Host
 from visualizers.live_base import LiveView
+from visualizers.screen import ScreenView
 from workbench.explorer.position_ids import Places
 from workbench.languages import Draft, Source
 from workbench.panels import panel_types
-from workbench.panels.base import DOCKS, Panel
-from workbench.panels.text import box_bytes, box_text
+from workbench.panels.base import Panel, Selection
+from workbench.panels.screen import ScreenPanel
 from workbench.provenance import SourcePlace
 from workbench.provenance.rules import called
 from workbench.session import Change, Session
 from workbench.session.history import Place, Unit
 from workbench.session.result import Reading
 
-__all__ = ["SELECTION", "Dashboard", "arrangement_of", "in_sight"]
+__all__ = ["PLACE", "SELECTION", "Dashboard"]
 
 REFRESH_SECONDS = 1 / 15
 """While a generation runs the panels are drawn at most this often; the session itself follows every token."""
 
-SELECTION: Final[dict[str, Any]] = {"token": None, "state": None, "rule": None, "pointer": None, "item": None}
+PLACE: Final = "place"
+"""What is below the text at first: the source, what may come next, and what the model wanted."""
+SELECTION: Final[Selection] = {"token": None, "state": None, "rule": None, "pointer": None, "item": None}
 OF_THE_GRAMMAR: Final = ("state", "rule", "pointer")
 """What is chosen of the grammar, at one place of the text."""
 SELECTED: Final = ("shared__selection", "shared__selected_token")
@@ -43,44 +47,11 @@ SELECTED: Final = ("shared__selection", "shared__selected_token")
 Command = Callable[[dict[str, Any]], None]
 
 
-def arrangement_of(panels: Iterable[type[Panel] | Panel]) -> dict[str, Any]:
-    """Where the panels lie at first: the tabs of each dock, the one in front, and how the room is divided."""
-    docks: dict[str, dict[str, Any]] = {dock: {"tabs": [], "active": None} for dock in DOCKS}
-    docks.pop("screen")
-    for panel in panels:
-        if panel.dock != "screen":
-            docks[panel.dock]["tabs"].append(panel.name)
-    for dock in docks.values():
-        dock["active"] = dock["tabs"][0] if dock["tabs"] else None
-    return {"version": 1, "docks": docks, "columns": 0.42, "left": 0.56, "right": 0.5, "maximised": None, "full": False}
-
-
-def in_sight(arrangement: Mapping[str, Any], names: Iterable[str]) -> set[str]:
-    """The panels that can be seen: the whole strip, and the front tab of each dock (of one dock, if maximised).
-
-    What the browser says is not trusted: unknown names are dropped, and a panel that lies nowhere is never in sight.
-    """
-    known = set(names)
-    seen: set[str] = set()
-    docks = arrangement.get("docks")
-    maximised = arrangement.get("maximised")
-    for name, dock in docks.items() if isinstance(docks, Mapping) else ():
-        if not isinstance(dock, Mapping):
-            continue
-        if name == "strip":
-            tabs = dock.get("tabs")
-            seen.update(tab for tab in tabs if isinstance(tab, str)) if isinstance(tabs, list) else None
-        elif maximised in (None, name) and isinstance(dock.get("active"), str):
-            seen.add(dock["active"])
-    return seen & known
-
-
 class Dashboard:
     """The panels of `session`; see `workbench.panels.base.Desk` for what a panel may ask of it.
 
-    `panels` are classes of panels (default: all there are, but the first screen).  `screen`: begin with the first
-    screen, and have the others under the hood.  `export`: writes it as a page with a title.  `close()` lets go of the
-    session.
+    `panels` are classes of panels beside the screen itself (default: all there are).  `export`: writes it as a page
+    with a title.  `close()` lets go of the session.
     """
 
     def __init__(
@@ -88,7 +59,6 @@ class Dashboard:
         session: Session,
         panels: Iterable[type[Panel]] | None = None,
         *,
-        screen: bool = False,
         export: Callable[[Dashboard, str], str] | None = None,
     ) -> None:
         self.session = session
@@ -115,17 +85,15 @@ class Dashboard:
             "open": self._do_open,
             "undo": lambda message: self._restored(session.undo),
             "redo": lambda message: self._restored(session.redo),
-            "restore": lambda message: self._restored(lambda: session.edits.restore(int(message.get("number", 0)))),
             "stop": lambda message: session.model.stop(),
             "select": self._do_select,
         }
         self.forbids: tuple[SourcePlace, ...] = ()
-        kinds = panel_types() if panels is None else tuple(panels)
-        kinds = tuple(kind for kind in kinds if screen or kind.dock != "screen")
+        chosen: tuple[type[Panel], ...] = panel_types() if panels is None else (ScreenPanel, *panels)
         self.panels: dict[str, Panel] = {}
-        self._selection = dict(SELECTION)
-        self._selecting: list[Callable[[dict[str, Any]], object]] = []
-        for kind in kinds:
+        self._selection = SELECTION.copy()
+        self._selecting: list[Callable[[Selection], object]] = []
+        for kind in dict.fromkeys(chosen):
             self.panels[kind.name] = kind(self)
         self.views: dict[str, LiveView[Any]] = {}
         for panel in self.panels.values():
@@ -135,21 +103,25 @@ class Dashboard:
                 self.views[name] = view
         self.host = Host(
             self.views,
-            arranger="screen" if screen else "dock",
-            arrangement=arrangement_of(kinds),
+            arranger="screen",
             panels=[
-                {"name": panel.name, "title": panel.title, "dock": panel.dock, "views": list(panel.views)}
+                {
+                    "name": panel.name,
+                    "title": panel.title,
+                    "tab": panel.tab,
+                    "about": (panel.__doc__ or "").partition("\n")[0],
+                    "wide": panel.wide,
+                    "views": list(panel.views),
+                }
                 for panel in self.panels.values()
-                if panel.dock != "screen"
             ],
             selection=self._selection,
         )
         for panel in self.panels.values():
             panel.listen()
-        self.host.observe(self._arranged, names=["arrangement", "asleep"])
+        self.host.observe(self._arranged, names="asleep")
         self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
-        if "screen" in self.views:
-            self.views["screen"].observe(self._arranged, names=["face", "pane"])
+        self.screen.observe(self._arranged, names="pane")
         self._forget = session.on_change(self._on_change)
         session.edits.watch()
         self.refresh()
@@ -157,10 +129,10 @@ class Dashboard:
     # -- what panels ask ---------------------------------------------------------------------------------------------
 
     @property
-    def selection(self) -> dict[str, Any]:
-        return dict(self._selection)
+    def selection(self) -> Selection:
+        return self._selection.copy()
 
-    def on_select(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
+    def on_select(self, handler: Callable[[Selection], object]) -> Callable[[], None]:
         """Call `handler(selection)` whenever something else is chosen; returns what ends it."""
         self._selecting.append(handler)
         return lambda: self._selecting.remove(handler) if handler in self._selecting else None
@@ -206,64 +178,44 @@ class Dashboard:
             raise NotImplementedError("nobody writes this desk as a page: open it by `wb.explore`")
         return self._export(self, title)
 
+    @property
+    def screen(self) -> ScreenView:
+        """The screen's own view."""
+        view = self.views["screen"]
+        assert isinstance(view, ScreenView)
+        return view
+
     def show(self, name: str) -> None:
-        """Bring panel `name` to the front of its dock."""
+        """Bring panel `name` into sight, below the text; the screen and the source are there with "place"."""
         if name not in self.panels:
             raise ValueError(f"there is no panel {name!r}: {', '.join(self.panels)}")
-        if "screen" in self.views:
-            self.views["screen"].set_trait("face", "screen" if name == "screen" else "hood")
-            if name == "screen":
-                return
-        arrangement = self.host.arrangement
-        docks = {
-            dock: {**entry, "active": name} if name in entry["tabs"] else entry
-            for dock, entry in arrangement["docks"].items()
-        }
-        home = next((dock for dock, entry in docks.items() if name in entry["tabs"]), None)
-        if home is None:
-            home = self.panels[name].dock
-            docks[home] = {"tabs": [*docks[home]["tabs"], name], "active": name}
-        maximised = arrangement.get("maximised")
-        self.host.arrangement = {**arrangement, "docks": docks, "maximised": home if maximised else None}
+        tab = self.panels[name].tab
+        with self.host.hold_sync():
+            if tab == "hood":
+                self.screen.hood = True
+            self.screen.pane = name if tab else PLACE
 
-    def arrange(self, arrangement: Mapping[str, Any]) -> None:
-        """Lay the panels as they lay before; of panels that there are not any more, nothing."""
-        docks = arrangement.get("docks")
-        if isinstance(docks, Mapping) and docks.keys() == self.host.arrangement["docks"].keys():
-            tabs = [tab for dock in docks.values() for tab in dock["tabs"]]
-            if sorted(tabs) == sorted(tab for dock in self.host.arrangement["docks"].values() for tab in dock["tabs"]):
-                self.host.arrangement = dict(arrangement)
-        if "screen" in self.views:
-            for trait in ("pane", "face"):
-                if isinstance(arrangement.get(trait), str):
-                    self.views["screen"].set_trait(trait, arrangement[trait])
+    def arrange(self, arrangement: Mapping[str, object]) -> None:
+        """Have in sight what `arranged` told of; of panels that there are not any more, nothing."""
+        pane, hood = arrangement.get("pane"), arrangement.get("hood")
+        if isinstance(pane, str) and (pane == PLACE or pane in self.panels):
+            self.screen.pane = pane
+        if isinstance(hood, bool):
+            self.screen.hood = hood
 
     def arranged(self) -> dict[str, Any]:
-        """How the panels lie, for `arrange`."""
-        screen = self.views.get("screen")
-        faces = {} if screen is None else {trait: getattr(screen, trait) for trait in ("pane", "face")}
-        return {**self.host.arrangement, **faces}
+        """What is in sight, for `arrange`."""
+        return {"pane": self.screen.pane, "hood": self.screen.hood}
 
-    def select(self, **chosen: Any) -> None:
+    def select(self, **chosen: int | str | None) -> None:
         """Change some keys of the selection; the others stay."""
-        self._choose({**self._selection, **chosen}, with_state="state" in chosen)
+        self._choose(self._with(chosen), with_state="state" in chosen)
 
     def in_sight(self) -> set[str]:
-        """Names of the panels that can be seen now: none while the whole desk is scrolled away."""
+        """Names of the panels that can be seen now: none while the whole screen is scrolled away."""
         if self.host.asleep:
             return set()
-        if "screen" not in self.views:
-            return in_sight(self.host.arrangement, self.panels)
-        if self.face == "screen":
-            pane = str(getattr(self.views["screen"], "pane"))  # noqa: B009
-            return {"screen", "kept", "source", pane} & set(self.panels)
-        return in_sight(self.host.arrangement, self.panels)
-
-    @property
-    def face(self) -> str:
-        """What is in sight: the "screen", or the panels under the "hood"."""
-        screen = self.views.get("screen")
-        return "hood" if screen is None else str(getattr(screen, "face"))  # noqa: B009
+        return {name for name, panel in self.panels.items() if not panel.tab or name == self.screen.pane}
 
     # -- bringing up to date -----------------------------------------------------------------------------------------
 
@@ -283,10 +235,6 @@ class Dashboard:
     def _update(self, names: set[str], change: Change | None) -> None:
         self._let_go()
         before = self.forbids
-        if "screen" not in names:
-            self.forbids = ()
-            if before:
-                self._fresh -= {"screen", "source"}
         troubles = {name: text for name, text in self.host.troubles.items() if name not in names}
         for name, panel in self.panels.items():
             if name not in names or name in self._fresh:
@@ -326,30 +274,32 @@ class Dashboard:
             "fresh": [view for name in self._fresh for view in self.panels[name].views],
         }
 
-    def _arranged(self, change: Any) -> None:
-        """Panels came into sight."""
-        if change["name"] == "face":
-            self.last_error = None  # it was said where it was made
+    def _arranged(self, _change: object) -> None:
+        """A panel came into sight."""
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             self._update(self.in_sight(), "place")
 
     # -- the selection -----------------------------------------------------------------------------------------------
 
-    def _selected(self, change: Any) -> None:
+    def _selected(self, change: Mapping[str, Any]) -> None:
         """The browser or a cell chose something, in `selection` or in the older trait for tokens alone."""
         if change["name"] == SELECTED[0]:
             new = change["new"]
-            self._choose({**self._selection, **new} if isinstance(new, dict) else self._selection)
+            self._choose(self._with(new) if isinstance(new, dict) else self._selection)
         else:
-            self._choose({**self._selection, "token": change["new"]})
+            self._choose(self._with({"token": change["new"]}))
 
-    def _choose(self, selection: dict[str, Any], *, with_state: bool = False) -> None:
+    def _with(self, chosen: Mapping[str, object]) -> Selection:
+        """The selection with some keys changed."""
+        return cast("Selection", {**self._selection, **chosen})
+
+    def _choose(self, selection: Selection, *, with_state: bool = False) -> None:
         """`with_state`: the state was chosen with the others, though it may be the one of before."""
         if selection == self._selection:
             return
         changed = {name for name in OF_THE_GRAMMAR if selection.get(name) != self._selection.get(name)}
         if changed and "state" not in changed and not with_state:  # another rule or place is chosen, not this state
-            selection = {**selection, "state": None}
+            selection = cast("Selection", {**selection, "state": None})
         self._selection = selection
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
@@ -360,9 +310,9 @@ class Dashboard:
                 self.panels[name].chosen()
         self._told(selection)
 
-    def _told(self, selection: dict[str, Any]) -> None:
+    def _told(self, selection: Selection) -> None:
         for heard in list(self._selecting):
-            heard(dict(selection))
+            heard(selection.copy())
 
     def _let_go(self) -> None:
         """After a step nothing of the grammar is chosen any more; a token still is, until the text becomes another."""
@@ -373,7 +323,7 @@ class Dashboard:
         gone: tuple[str, ...] = OF_THE_GRAMMAR if number != self._chosen_at else ()
         gone = gone if text == self._chosen_in else (*gone, "token")
         self._chosen_at, self._chosen_in = number, text
-        selection = {**self._selection, **dict.fromkeys(gone)}
+        selection = self._with(dict.fromkeys(gone))
         if selection != self._selection:
             self._selection = selection
             for name, value in zip(SELECTED, (selection, selection["token"]), strict=True):
@@ -401,7 +351,7 @@ class Dashboard:
             return
         self._renew()
         if self.typed is not None:  # what died before may live now
-            reading = self.session.read(box_bytes(wanted))
+            reading = self.session.read(parse(wanted))
         self._typed, self._reading = wanted, reading
 
     def _do_open(self, message: dict[str, Any]) -> None:
@@ -415,7 +365,7 @@ class Dashboard:
 
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._typed, self._reading = str(message["text"]), None
-        self._reading = self.session.edits.read(box_bytes(self._typed), as_written=True)
+        self._reading = self.session.edits.read(parse(self._typed), as_written=True)
 
     def _restored(self, restore: Callable[[], Reading | None]) -> None:
         """A text of before is there again, with what was refused of it, and perhaps another source or vocabulary."""
@@ -428,7 +378,7 @@ class Dashboard:
 
     def _do_move(self, message: dict[str, Any]) -> None:
         by: Unit = "byte" if message.get("by") == "byte" else "token"
-        moves: dict[str, Callable[[], Any]] = {
+        moves: dict[str, Callable[[], object]] = {
             "back": lambda: self.session.back(by),
             "forward": lambda: self.session.forward(by),
             "first": lambda: self.session.goto(0),
@@ -436,7 +386,7 @@ class Dashboard:
         }
         self._place(moves[message["to"]])
 
-    def _place(self, move: Callable[[], Any]) -> None:
+    def _place(self, move: Callable[[], object]) -> None:
         """Move within the history, or step on in place of what was typed and died."""
         move()
         self._forget_typed()
@@ -458,7 +408,7 @@ class Dashboard:
         if self._handling and change != "run":
             return  # drawn once, when the command is done
         if change in ("grammar", "tokenizer"):
-            self._selection = {**self._selection, "token": None}
+            self._selection = self._with({"token": None})
             self._renew()
         if change != "run":
             self._forget_typed()

@@ -1,9 +1,9 @@
-"""The explorer: every panel of a session on one desk, kept at the same place.
+"""The explorer: every panel of a session on one screen, kept at the same place.
 
 `explore()` opens it.  `Session` holds the state, `Desk` keeps the panels at its place, one `Host` carries all of them
 to the browser.
 
-Keys: left / right step by token, with shift by byte; Home, End; `/` searches the tokens; `?` shows all keys.
+Keys: left / right step by token, with shift by byte; Home, End; `/` searches the tokens; `?` says what one sees.
 
 Read on: `workbench/session/session.py`, `workbench/explorer/dashboard.py`, `workbench/panels/base.py`.
 """
@@ -14,7 +14,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from visualizers.host import Host
 from visualizers.live_base import LiveView
@@ -24,12 +24,12 @@ from workbench.explorer import current
 from workbench.explorer.dashboard import Dashboard
 from workbench.explorer.export import desk_page
 from workbench.languages.examples import EXAMPLES
-from workbench.panels.base import Panel
+from workbench.panels.base import Panel, Selection
 from workbench.panels.kept import KeptPanel
 from workbench.panels.screen import ScreenPanel
 from workbench.reports.record import save_html
 from workbench.screen.gallery import FIRST
-from workbench.screen.kept import METADATA, keep
+from workbench.screen.kept import METADATA, SavedSession, State, keep
 from workbench.session import Session
 
 __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
@@ -43,7 +43,7 @@ def explore(grammar: object = None, tokenizer: object = "tekken", **options: Any
 
     `grammar` is whatever `Session` takes (a text in any language, a JSON schema, tools, a path, a pydantic model).  A
     mistake in it is marked in the editor and can be mended there.  `tokenizer` is whatever `load_tokenizer` takes;
-    `options` go to `Session`.  What the person does is in `explorer.session`, readable in the next cell.  The panels
+    `options` go to `Session`.  What the person does is in `explorer.session`, readable in the next cell.  Most panels
     are under the hood (`explorer.under_the_hood()`).
     """
     if isinstance(grammar, Session):
@@ -83,7 +83,7 @@ class Explorer:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.desk = Dashboard(session, screen=True, export=desk_page)
+        self.desk = Dashboard(session, export=desk_page)
         self._pictures: list[Callable[[str, Mapping[str, object]], None]] = []
         self._later: threading.Timer | None = None
         self._forget: Callable[[], None] | None = None
@@ -124,11 +124,11 @@ class Explorer:
             raise ValueError(f"the text on the screen is no JSON value: {error}; it ends in {text[-40:]!r}") from None
 
     @property
-    def selection(self) -> dict[str, Any]:
+    def selection(self) -> Selection:
         """What the person chose in the panel: token, state, rule, pointer, item; None where nothing is."""
         return self.desk.selection
 
-    def on_select(self, handler: Callable[[dict[str, Any]], object]) -> Callable[[], None]:
+    def on_select(self, handler: Callable[[Selection], object]) -> Callable[[], None]:
         """Call `handler(selection)` whenever the person chooses something else; returns what ends it.
 
         In marimo, where cells follow values: `get, set = mo.state(explorer.selection); explorer.on_select(set)`.
@@ -145,7 +145,7 @@ class Explorer:
         self.desk.refresh()
 
     def bring(self, *names: str) -> Explorer:
-        """Bring panels to the front of their docks; `ValueError` for a name that no panel has."""
+        """Bring a panel into sight, below the text, one after the other; `ValueError` for a name that no panel has."""
         for name in names:
             self.desk.show(name)
         return self
@@ -159,9 +159,8 @@ class Explorer:
         return self
 
     def under_the_hood(self) -> Explorer:
-        """Show the panels, in place of the first screen."""
-        self.desk.views["screen"].set_trait("face", "hood")
-        return self
+        """Open the row of tabs of all panels, with the automaton in sight."""
+        return self.bring("automaton")
 
     def show(self) -> None:
         """Display the panel in the running cell (as the last line of a cell it displays itself)."""
@@ -237,13 +236,17 @@ class Explorer:
         for picture in self._pictures:
             picture(static, {METADATA: state})
         if self._is_own:
-            keep(state, state["explorer"])
+            keep(state)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """All that can be restored, as JSON values: the session, its examples, how the panels lie."""
         before = self.panels["kept"]
         assert isinstance(before, KeptPanel)
-        return {"explorer": before.explorer, "session": self.session.to_json(), "arrangement": self.desk.arranged()}
+        return {
+            "explorer": before.explorer,
+            "session": cast("SavedSession", self.session.to_json()),
+            "arrangement": self.desk.arranged(),
+        }
 
     @property
     def _is_own(self) -> bool:

@@ -1,4 +1,4 @@
-"""A desk as one HTML page: the same panels in the same arrangement, stepped through the history without Python.
+"""A desk as one HTML page: the same screen with the same panels, stepped through the history without Python.
 
 The places are visited by a copy of the session, so that neither the session nor the counters of its engine notice.
 What does not depend on the place (counters, the tokens of a generation, comparisons) is carried as the desk shows it.
@@ -8,8 +8,9 @@ Read on: `visualizers/standalone.py` (pages), `frontend/src/host.js` (`fill`: ho
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from visualizers.live_base import Traits
 from visualizers.standalone import page
 from workbench.explorer.dashboard import Dashboard
 from workbench.session import Session
@@ -30,7 +31,7 @@ def desk_page(desk: Dashboard, title: str) -> str:
         copy.model.copy(session.model)
         here, last = session.place, len(session.steps)
     first = max(0, min(here.index - MAX_PLACES // 2, last - MAX_PLACES))
-    visited = Dashboard(copy, [type(panel) for panel in desk.panels.values()], screen="screen" in desk.panels)
+    visited = Dashboard(copy, [type(panel) for panel in desk.panels.values()])
     try:
         for name, panel in visited.panels.items():
             panel.take(desk.panels[name])
@@ -53,7 +54,6 @@ def desk_page(desk: Dashboard, title: str) -> str:
             parts,
             title=title,
             arranger=desk.host.arranger,
-            arrangement=desk.host.arrangement,
             panels=desk.host.panels,
             place=visited.host.place,
             places=places,
@@ -62,13 +62,13 @@ def desk_page(desk: Dashboard, title: str) -> str:
         visited.close()
 
 
-def _visit(desk: Dashboard) -> tuple[str, dict[str, Any]]:
+def _visit(desk: Dashboard) -> tuple[str, Traits]:
     """What all views show at the place where `desk` stands, for `fill` of the host script."""
     desk.update_all()
     if desk.troubles:
         name, said = next(iter(desk.troubles.items()))
         raise RuntimeError(f"the panel {name!r} cannot be put on a page: {said}")
-    kept: dict[str, Any] = {"place": desk.host.place}
+    kept: Traits = {"place": desk.host.place}
     for name, view in desk.views.items():
         if (found := view.page_place(name)) is not None:
             kept[name] = found

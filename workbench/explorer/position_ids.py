@@ -9,7 +9,7 @@ Read on: `workbench/session/history.py` (places), `workbench/explorer/dashboard.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from workbench.session.history import Place, Step, Tape, Unit
 
@@ -43,14 +43,14 @@ class Places:
         self._follow(steps)
         return self._number(place)
 
-    def around(self, place: Place, steps: tuple[Step, ...]) -> dict[str, Any]:
+    def around(self, place: Place, steps: tuple[Step, ...]) -> dict[str, object]:
         """The numbers of the places that one command leads to from `place`: where it goes, by its name.
 
         "back token", "back byte", "forward token", "forward byte", "first", "last"; under "steps" those after so many
         whole steps, as runs `[step, number, length]`: after `step + k` steps it is `number + k`, for `k < length`.
         """
         self._follow(steps)
-        found: dict[str, Any] = {"first": self._nodes[0], "last": self._nodes[len(steps)]}
+        found: dict[str, object] = {"first": self._nodes[0], "last": self._nodes[len(steps)]}
         units: tuple[Unit, ...] = ("token", "byte")
         for by in units:
             for name, there in (("back", self._tape.before(place, by)), ("forward", self._tape.after(place, by))):

@@ -67,8 +67,8 @@ def measured(found: Ablation) -> dict[str, Any]:
     }
 
 
-class AblatePanel(Panel, name="ablate", title="Ablate", dock="right_bottom", rank=60):
-    """Each of some mechanisms left out, on the source and texts that are shown."""
+class AblatePanel(Panel, name="ablate", title="Ablate", tab="first", rank=20, wide=True):
+    """What each of some mechanisms of the engine is worth, on the source and texts that are shown."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

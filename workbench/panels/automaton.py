@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, overload
+from typing import overload
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.forest import Forest, engine
@@ -22,8 +22,10 @@ from workbench.session import Change, Session
 __all__ = ["AutomatonPanel", "WayOf"]
 
 
-class AutomatonPanel(Panel, name="automaton", title="Automaton", dock="right_top", rank=10):
-    """A step lights other states; a state that is clicked is chosen everywhere, a rule chosen elsewhere is shown.
+class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
+    """The rules as automata, with the states where the parser is; a state that is clicked is chosen everywhere.
+
+    A step lights other states; a rule chosen elsewhere is shown.
 
     The engine shares rules and splits off counted repetitions.  The selection has the rule as it was written, and the
     place in the source that is read in it, if it is at work.
@@ -99,7 +101,7 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", dock="right_top
         table = self.session.inspect.compiled.state_table
         return {rule.name: rule.source for rule in map(table.rule, range(table.rule_count))}
 
-    def _picked(self, change: Any) -> None:
+    def _picked(self, _change: object) -> None:
         if self._choosing:
             return
         state, name = self.view.selected, self.view.rule

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 from visualizers.live_base import LiveView
 
@@ -20,12 +20,22 @@ if TYPE_CHECKING:
     from workbench.session import Change, Session
     from workbench.session.result import Reading
 
-__all__ = ["DOCKS", "Desk", "Dock", "Panel"]
+__all__ = ["TABS", "Desk", "Panel", "Selection", "Tab"]
 
-Dock = Literal["screen", "strip", "left_top", "left_bottom", "right_top", "right_bottom"]
-DOCKS: tuple[Dock, ...] = ("screen", "strip", "left_top", "left_bottom", "right_top", "right_bottom")
-"""Where a panel is at first: the screen is what one sees first, in place of all others; of those the strip on top is
-always in sight, the others show one of their tabs."""
+Tab = Literal["", "first", "hood"]
+TABS: tuple[Tab, ...] = ("", "first", "hood")
+"""How one comes to a panel: it is always in sight (""), or has a tab below the text, or one of those under the hood."""
+
+
+class Selection(TypedDict):
+    """What is chosen, or None each: a token's id, an automaton state's id, a rule as it was written, a place in the
+    source, a row of the frontier."""
+
+    token: int | None
+    state: int | None
+    rule: str | None
+    pointer: str | None
+    item: int | None
 
 
 class Desk(Protocol):
@@ -36,8 +46,8 @@ class Desk(Protocol):
         """The session that is shown."""
 
     @property
-    def selection(self) -> dict[str, Any]:
-        """What is chosen: token (id), state (automaton state id), rule, pointer, item (frontier row), or None each."""
+    def selection(self) -> Selection:
+        """What is chosen."""
 
     @property
     def typed(self) -> str | None:
@@ -60,39 +70,40 @@ class Desk(Protocol):
         "prefix" text · "move" to="back"|"forward"|"first"|"last", by="token"|"byte" · "goto" index · "token" id ·
         "open" (as "source", with an empty text and no examples; `memo` is what panels keep with it) ·
         "text" text (str or bytes) to read on with · "source" text, language (None: as it is), options (None: as
-        they are, or none of another language) · "undo" and "redo" of the text · "restore" number (of the session's
-        `kept`) · "stop" · "select" any keys of `selection`.
+        they are, or none of another language) · "undo" and "redo" of the text · "stop" · "select" any keys of
+        `selection`.
         """
 
     def page(self) -> str:
         """The desk as one page that needs no Python."""
 
     def show(self, name: str) -> None:
-        """Bring a panel to the front of its dock."""
+        """Bring a panel into sight, below the text."""
 
-    def arrange(self, arrangement: Mapping[str, Any]) -> None:
-        """Lay the panels as they lay before."""
+    def arrange(self, arrangement: Mapping[str, object]) -> None:
+        """Have in sight below the text what was there before."""
 
-    def select(self, **chosen: Any) -> None:
+    def select(self, **chosen: int | str | None) -> None:
         """Change some keys of `selection`; the others stay."""
 
 
 class Panel:
     """A view and the session's part in it.
 
-    A class of panels has a `name` (also the key of its place in the arrangement), a `title` (on its tab), a `dock` and
-    a `rank` (its place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there
-    is more than one.
+    A class of panels has a `name`, a `title` (on its tab, where the first line of the class's docstring tells what one
+    sees), a `tab` (in which row that is) and a `rank` (its place there, lowest first).  A panel that is `wide` leaves
+    no room for the source beside it.  `view` is what it shows; `views` overrides it where there is more than one.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    dock: ClassVar[Dock]
+    tab: ClassVar[Tab]
     rank: ClassVar[int]
+    wide: ClassVar[bool]
     view: LiveView[Any]
 
-    def __init_subclass__(cls, *, name: str, title: str, dock: Dock = "right_bottom", rank: int = 50) -> None:
-        cls.name, cls.title, cls.dock, cls.rank = name, title, dock, rank
+    def __init_subclass__(cls, *, name: str, title: str, tab: Tab = "hood", rank: int = 50, wide: bool = False) -> None:
+        cls.name, cls.title, cls.tab, cls.rank, cls.wide = name, title, tab, rank, wide
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -121,9 +132,11 @@ class Panel:
     def chosen(self) -> None:
         """The selection changed while the panel is in sight.  Views that have the trait `selection` have it already."""
 
-    def received(self, content: Any) -> None:
+    def received(self, content: object) -> None:
         """A message of a view: a dict whose `kind` is one of the panel's `actions`, or a command for the desk."""
-        kind = content.get("kind") if isinstance(content, dict) else None
+        if not isinstance(content, dict):
+            return
+        kind = content.get("kind")
         if kind in self.actions:
             self.actions[kind](content)
         elif isinstance(kind, str):
@@ -179,5 +192,5 @@ class Panel:
         """Let go of what the panel holds besides its views."""
 
 
-def _heard(received: Callable[[Any], None]) -> Callable[[Any, Any, Any], None]:
+def _heard(received: Callable[[object], None]) -> Callable[[Any, Any, Any], None]:
     return lambda _view, content, _buffers: received(content)

@@ -5,8 +5,6 @@ Read on: `visualizers/caches.py` (the view), `workbench/reports/caches.py` (`wb.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import Sharing, sharing
 from visualizers.caches import MAX_SHOWN, CacheShot, CacheView, static
@@ -18,13 +16,13 @@ from workbench.session import Change
 __all__ = ["CachesPanel"]
 
 
-class CachesPanel(Panel, name="caches", title="Caches", dock="right_bottom", rank=30):
-    """How masks were found, visits of parser states, memory, sharing, counters."""
+class CachesPanel(Panel, name="caches", title="Caches", tab="first", rank=10, wide=True):
+    """How each mask was come by, what is held and who shares it, and the engine's counters."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: CacheView = CacheView()
-        self._known: Any = None  # what the sharing depends on
+        self._known: object = None  # what the sharing depends on
         self._sharing: Sharing | None = None
 
     def update(self, change: Change | None) -> None:

@@ -23,8 +23,8 @@ MAX_WAYS: Final = 100
 """Items of a frontier whose derivations are counted."""
 
 
-class ChartPanel(Panel, name="chart", title="Chart", dock="right_top", rank=20):
-    """The frontier, and beside it the operations of the last step, or those behind the item that is chosen.
+class ChartPanel(Panel, name="chart", title="Chart", rank=20):
+    """The parser's items, and the operations of the last step, or those behind the item that is chosen.
 
     The item chosen in the frontier is the selection's item.  `frontend/src/operations.css` puts both in place.
     """
@@ -58,12 +58,12 @@ class ChartPanel(Panel, name="chart", title="Chart", dock="right_top", rank=20):
         if item != self.view.selected_item and (item is None or item in range(len(self.view.items))):
             self.view.selected_item = item
 
-    def _chosen(self, change: Any) -> None:
+    def _chosen(self, _change: object) -> None:
         """A person chose an item of the frontier, or let go of it."""
         with self.session.inspect.held():
             self._show_operations()
-        if self.desk.selection.get("item") != change["new"]:
-            self.desk.select(item=change["new"])
+        if self.desk.selection.get("item") != self.view.selected_item:
+            self.desk.select(item=self.view.selected_item)
 
     def _show_operations(self) -> None:
         chosen, frontier = self.view.selected_item, self.view.frontier

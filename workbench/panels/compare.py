@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from kernels_core import Options
 from kernels_core.errors import MaskscopeError
@@ -49,12 +49,15 @@ class _Question:
     options: Options
 
     @property
-    def place(self) -> tuple[Any, ...]:
+    def place(self) -> tuple[object, ...]:
         return (self.source.key, self.text, id(self.tokenizer))
 
 
-class ComparePanel(Panel, name="compare", title="Compare", dock="right_bottom", rank=60):
-    """Computed when asked for; what stands there of another place is marked as that."""
+class ComparePanel(Panel, name="compare", title="Compare", rank=100, wide=True):
+    """The mask here beside that of another engine, other options or another grammar.
+
+    Computed when asked for; what stands there of another place is marked as that.
+    """
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -64,7 +67,7 @@ class ComparePanel(Panel, name="compare", title="Compare", dock="right_bottom", 
         choices += [{"id": name, "label": name, "missing": f"not installed: pip install {name}"} for name in absent]
         self.view: CompareView = CompareView(choices)
         self.view.chosen = peers[0] if peers else OURS[1][0]
-        self._place: tuple[Any, ...] | None = None
+        self._place: tuple[object, ...] | None = None
         self._closed = False
 
     def update(self, change: Change | None) -> None:
@@ -72,7 +75,7 @@ class ComparePanel(Panel, name="compare", title="Compare", dock="right_bottom", 
         if self.view.status in ("done", "stale"):
             self.view.status = "done" if self._question().place == self._place else "stale"
 
-    def received(self, content: Any) -> None:
+    def received(self, content: object) -> None:
         if isinstance(content, dict) and content.get("type") == "compare":
             self.ask(str(content.get("engine") or "ours"), str(content.get("grammar") or ""))
         elif isinstance(content, dict) and content.get("type") == "present":

@@ -10,11 +10,10 @@ from typing import Any, Final
 
 import traitlets as t
 
-from visualizers.glyphs import html_escape
+from visualizers.glyphs import box_text, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.tables import card, table
 from workbench.panels.base import Desk, Panel
-from workbench.panels.text import box_text
 from workbench.provenance import forbidding, sentence
 from workbench.session import Change, Session
 from workbench.session.examples import Example, Judged, as_test
@@ -66,13 +65,13 @@ def _told(session: Session, judged: Judged) -> str:
     return f"{sentence(session.document, reasons[0])}: {judged.told}" if reasons else judged.told
 
 
-class ExamplesPanel(Panel, name="examples", title="Examples", dock="left_bottom", rank=60):
+class ExamplesPanel(Panel, name="examples", title="Examples", tab="first", rank=30):
     """Texts that must and must not be taken."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: ExamplesView = ExamplesView()
-        self._known: Any = None  # what was judged last
+        self._known: object = None  # what was judged last
         self.actions = {"set": self._change, "drop": self._change, "keep": self._keep}
 
     def update(self, change: Change | None) -> None:

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import traitlets as t
 
-from visualizers.glyphs import clip, glyph
+from visualizers.glyphs import box_text, clip, glyph
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from workbench.panels.base import Desk, Panel
-from workbench.panels.text import box_text
-from workbench.screen.kept import kept
+from workbench.screen.kept import SavedSession, SavedStep, State, kept
 from workbench.session import Change
 from workbench.session.examples import Example
 
@@ -51,7 +50,7 @@ class KeptView(LiveView[Mapping[str, Any]]):
         return f"KeptView({self.offer.get('text', '')!r})"
 
 
-class KeptPanel(Panel, name="kept", title="Before", dock="screen", rank=20):
+class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
     """The offer: it is made once, when the explorer opens, and stays until it is taken or sent away."""
 
     def __init__(self, desk: Desk) -> None:
@@ -59,43 +58,43 @@ class KeptPanel(Panel, name="kept", title="Before", dock="screen", rank=20):
         self.view: KeptView = KeptView()
         self.explorer = uuid.uuid4().hex
         self._asked = False
-        self._state: dict[str, Any] | None = None
+        self._state: State | None = None
 
     def update(self, change: Change | None) -> None:
         if self._asked:
             return
         self._asked = True
-        session = self.session.to_json()
+        session = cast("SavedSession", self.session.to_json())
         found = kept(session, self.explorer)
         if found is None or found["session"]["steps"] == session["steps"]:
             return
         self._state = found
         self.view.offer = {
-            "text": clip(glyph(_text(found["session"])), SHOWN),
+            "text": clip(glyph(_text(found["session"]["steps"])), SHOWN),
             "examples": len(found["session"].get("examples", ())),
             "when": float(found.get("when", 0.0)),
         }
 
-    def received(self, content: Any) -> None:
+    def received(self, content: object) -> None:
         kind = content.get("kind") if isinstance(content, dict) else None
         state, self._state = self._state, None
         self.view.offer = {}
         if kind == "restore" and state is not None:
             self._restore(state)
 
-    def _restore(self, state: Mapping[str, Any]) -> None:
+    def _restore(self, state: State) -> None:
         saved = state["session"]
-        self.desk.do("prefix", text=box_text(_text(saved)))
+        self.desk.do("prefix", text=box_text(_text(saved["steps"])))
         there = {one.text for one in self.session.examples}
         fresh = [Example(one["text"], one["must"]) for one in saved.get("examples", ()) if one["text"] not in there]
         self.session.examples = (*self.session.examples, *fresh)
         place = saved["place"]
-        read = len(_text({**saved, "steps": saved["steps"][: place["index"]]})) + place["offset"]
+        read = len(_text(saved["steps"][: place["index"]])) + place["offset"]
         index = sum(step.end <= read for step in self.session.steps)
         if index < len(self.session.steps):
             self.desk.do("goto", index=index)
         self.desk.arrange(state.get("arrangement") or {})
 
 
-def _text(session: Mapping[str, Any]) -> bytes:
-    return b"".join(base64.b64decode(step["bytes"]) for step in session["steps"])
+def _text(steps: Iterable[SavedStep]) -> bytes:
+    return b"".join(base64.b64decode(step["bytes"]) for step in steps)

@@ -12,8 +12,8 @@ from workbench.session import Change
 __all__ = ["MaskPanel"]
 
 
-class MaskPanel(Panel, name="mask", title="Mask", dock="right_bottom", rank=20):
-    """The mask of this place."""
+class MaskPanel(Panel, name="mask", title="Mask", rank=70):
+    """The whole mask, one pixel a token."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

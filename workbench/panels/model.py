@@ -1,7 +1,6 @@
-"""The model cockpit on the desk: the session's last generation, live while it runs; branches, and a second strip.
+"""The model cockpit on the desk: the session's last generation, live while it runs, and the same prompt beside it.
 
-The run is the session's own (`Session.generate`), so all panels follow it and its stop button works.  A branch keeps
-the tokens before the place, writes something else there, and lets the model go on, in a thread of its own.
+The run is the session's own (`Session.generate`), so all panels follow it and its stop button works.
 
 Read on: `visualizers/cockpit.py` (the view), `workbench/reports/cockpit.py` (what it shows),
 `workbench/generation/trace.py`.
@@ -9,14 +8,15 @@ Read on: `visualizers/cockpit.py` (the view), `workbench/reports/cockpit.py` (wh
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
+from kernels_core import CompiledGrammar
 from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView
+from visualizers.glyphs import clip
 from workbench.explorer.current import generate_call
+from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
 from workbench.reports.cockpit import cockpit_run, cockpit_steps
 from workbench.session import Change
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelPanel"]
 
-NO_GRAMMAR = "without the grammar"
-ASKED = 4  # refused tokens of the step at hand that are explained
+NO_GRAMMAR: Final = "without the grammar"
+NAME: Final = 40  # letters of a source that has no name
+ASKED: Final = 4  # refused tokens of the step at hand that are explained
 
 
-class ModelPanel(Panel, name="model", title="Model", dock="right_bottom", rank=40):
-    """Tokens of the generation that the session follows, or followed last."""
+class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=True):
+    """Each token before and after the mask, and the same prompt without the grammar beside it.
+
+    The tokens are those of the generation that the session follows, or followed last.
+    """
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -43,8 +47,7 @@ class ModelPanel(Panel, name="model", title="Model", dock="right_bottom", rank=4
         self._beside_of: object = None  # the generation that it stands beside
         self._second: TokenStream | None = None  # the run of the second strip, while it goes on
         self.actions = {
-            "branch": self.attempt(lambda content: self.branch(int(content["step"]), str(content.get("text") or ""))),
-            "beside": self.attempt(lambda _content: self.beside()),
+            "beside": self.attempt(lambda content: self.beside(str(content.get("source") or ""))),
         }
 
     # -- what is shown -----------------------------------------------------------------------------------------------
@@ -79,7 +82,7 @@ class ModelPanel(Panel, name="model", title="Model", dock="right_bottom", rank=4
                 place=place,
                 vocab_size=session.tokenizer.info.vocab_size,
                 running=running,
-                can_branch=trace is not None and trace.generation.source is not None,
+                again=trace is not None and trace.generation.source is not None,
                 message=self.message,
                 apart=agree if agree is not None and agree < len(shown.steps) else None,
                 cut=agree == len(session.steps),
@@ -123,43 +126,27 @@ class ModelPanel(Panel, name="model", title="Model", dock="right_bottom", rank=4
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def received(self, content: Any) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
-        if kind == "stop" and self._second is not None:
+    def received(self, content: object) -> None:
+        if isinstance(content, dict) and content.get("kind") == "stop" and self._second is not None:
             self._second.interrupt()
-        if kind == "goto":  # of a token that the grammar refused there is no place in the text
+        if isinstance(content, dict) and content.get("kind") == "goto":  # what was refused has no place in the text
             content["index"] = min(int(content["index"]), len(self.session.steps))
         super().received(content)
 
-    def branch(self, step: int, text: str = "") -> Future[Any]:
-        """Go on from before token `step` with `text` in its place; without a text, the model draws anew.
-
-        The session follows it in a thread.  Raises what `beginning` does.
-        """
-        generation = self._generation()
-        begin = generation.beginning(step, text or None)
-        source = generation.source
-        assert source is not None
-        settings = dict(generation.settings)
-        if not text:  # the same seed would draw the same again
-            settings["seed"] = secrets.randbelow(2**32)
-        self._beside, self.message = None, ""
-        future = self.session.model.run_in_background(
-            source.model, list(source.prompt), constrained=generation.constrained, begin=begin, **settings
-        )
-        future.add_done_callback(self._done)
-        return future
-
-    def beside(self) -> threading.Thread:
-        """The same prompt, seed and settings without the grammar (or under it), as a second strip, in a thread."""
+    def beside(self, other: str = "") -> threading.Thread:
+        """The same prompt, seed and settings as a second strip, in a thread: under `other`, a source in any language,
+        or without the grammar (under it, where the first strip is free)."""
         from workbench.generation import stream
 
         generation = self._generation()
         source = generation.source
         if source is None:
             raise ValueError("this generation has lost its model (it was pickled): generate again")
-        grammar = None if generation.constrained else self.session.inspect.compiled
+        grammar: Source | CompiledGrammar | None = None if generation.constrained else self.session.inspect.compiled
         name = NO_GRAMMAR if generation.constrained else "under the grammar"
+        if other.strip():
+            grammar = Source.of(other)
+            name = f"under {grammar.name or clip(' '.join(other.split()), NAME)}"
         self.message = ""
         second = self._second = stream(source.model, list(source.prompt), grammar, **generation.settings)
 
@@ -181,12 +168,6 @@ class ModelPanel(Panel, name="model", title="Model", dock="right_bottom", rank=4
                 "wait until the generation has ended" if trace is not None else "nothing was generated yet"
             )
         return trace.generation
-
-    def _done(self, future: Future[Any]) -> None:
-        error = future.exception()
-        if error is not None:
-            self.message = str(error) or type(error).__name__
-            self.desk.do("select")
 
     def close(self) -> None:
         second = self._second

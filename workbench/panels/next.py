@@ -29,8 +29,11 @@ _GIVEN_UP: Final = (
 )
 
 
-class NextPanel(Panel, name="next", title="What next", dock="left_bottom", rank=10):
-    """Chips that type themselves; the tabs of refused and uncertain tokens are filled when they are looked at."""
+class NextPanel(Panel, name="next", title="What next", rank=80):
+    """What may come by meaning, the members of the object, and what is refused and why.
+
+    Chips type themselves; the tabs of refused and uncertain tokens are filled when they are looked at.
+    """
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -12,23 +12,26 @@ import json
 import re
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from visualizers.glyphs import clip, glyph
 from visualizers.screen import ScreenView
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
+from workbench.panels.triggers import step_modes
+from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
 from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
 from workbench.screen.parts import Part, parts_of
 from workbench.screen.recent import note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
-from workbench.screen.state import here_state, matched, text_state
+from workbench.screen.state import Here, here_state, matched, text_state
 from workbench.session import Change
 
 if TYPE_CHECKING:
-    from workbench.generation import LanguageModel, Step
+    from workbench.generation import Generation, LanguageModel, Step
 
 __all__ = ["ScreenPanel", "with_recorded"]
 
@@ -40,11 +43,47 @@ NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
 TOKENIZERS: Final = ("tekken",)
 TOOL_CHOICES: Final = {"auto": "if it likes (auto)", "required": "at least one (required)", "none": "none"}
 """Which calls a model may make; besides, one tool alone."""
-START: Final = {"prompt": "", "seed": 1, "temperature": 1.0, "grammar": True, "limit": MAX_TOKENS, "chat": True}
 OPENED: Final = "Ctrl+Z brings back the source and the text before"
 REPLACED: Final = "Ctrl+Z brings back the text before"
-_models: dict[str, Any] = {}
+_models: dict[str, LanguageModel] = {}
 _loading = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run is begun with; `grammar`: under it; `chat`: the prompt is a chat's turn in the model's template."""
+
+    prompt: str = ""
+    seed: int = 1
+    temperature: float = 1.0
+    grammar: bool = True
+    limit: int = MAX_TOKENS
+    chat: bool = True
+
+
+@dataclass(slots=True)
+class Ran:
+    """The last run that was begun here, and how it ended: what it `made` under `document`, for a model `source`."""
+
+    word: str
+    prompt: str
+    chat: bool | None
+    stepped: bool
+    source: Source | None = None
+    begin: Sequence[int] = ()
+    early: int | None = None
+    trouble: str = ""
+    made: Generation | None = None
+    document: Source | None = None
+
+
+class Memo(NamedTuple):
+    """What the session keeps of the screen with its text."""
+
+    entry: Entry | None
+    recording: Recording | None
+    model: str
+    settings: Settings
 
 
 def load(word: str) -> LanguageModel:
@@ -54,8 +93,7 @@ def load(word: str) -> LanguageModel:
     with _loading:
         if word not in _models:
             _models[word] = read_model(word, "auto", None)
-        model: LanguageModel = _models[word]
-        return model
+        return _models[word]
 
 
 def with_recorded(tokens: Sequence[Token], recorded: Sequence[Token]) -> Sequence[Token]:
@@ -105,7 +143,7 @@ def _called(source: Source) -> str:
     return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
 
 
-class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
+class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     """The screen that an explorer opens with."""
 
     def __init__(self, desk: Desk) -> None:
@@ -114,18 +152,19 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
         self._entry: Entry | None = None
         self._recording: Recording | None = None
         self._model = model_word()
-        self._settings: dict[str, Any] = dict(START)
-        self._ran: dict[str, Any] = {}  # what the last run was begun with, and how it ended
+        self._settings = Settings()
+        self._ran: Ran | None = None
         self._plays = 0
         self._busy = ""
-        self._said: dict[str, Any] = {}  # the last conversion of a run's steps
+        self._said: tuple[tuple[Step, ...], list[Token]] = ((), [])  # the last conversion of a run's steps
         self._note = ""  # what was done in place of what was there
+        self._untold = ""  # why the parts of the text have no names
         self._offer: Source | None = None  # what a paste may have meant that named no file
-        self._calls: tuple[Any, dict[str, Any]] = (None, {})  # a source of tools, and how its calls may be chosen
-        self._memo: object = None
-        self._parts: tuple[Any, tuple[Part, ...]] = (None, ())
-        self._shown: Any = None  # what the text was drawn from
-        self._here: tuple[Any, Any] = (None, None)
+        self._calls: tuple[object, dict[str, object]] = (None, {})  # a source of tools, and how its calls may be chosen
+        self._memo: Memo | None = None
+        self._parts: tuple[object, tuple[Part, ...]] = (None, ())
+        self._shown: object = None  # what the text was drawn from
+        self._here: tuple[object, Here, tuple[SourcePlace, ...]] | None = None
         self._recent = opened_last()
         actions: dict[str, Callable[[dict[str, Any]], object]] = {
             "open": lambda message: self.open(str(message.get("name"))),
@@ -147,17 +186,15 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
 
     def _remember(self) -> None:
         """Have the session keep what is opened and set here with its text: an edit that is taken back brings both."""
-        kept = (self._entry, self._recording, self._model, dict(self._settings))
-        self._memo = self.session.edits.memo = kept
+        self._memo = self.session.edits.memo = Memo(self._entry, self._recording, self._model, self._settings)
 
     def _recall(self) -> None:
         """Show what the session keeps, where an edit was taken back or another screen has opened something."""
-        memo: Any = self.session.edits.memo
-        if memo is self._memo or memo is None:
+        memo = self.session.edits.memo
+        if memo is self._memo or not isinstance(memo, Memo):
             return
         self._memo, self._note = memo, ""
-        self._entry, self._recording, self._model, settings = memo
-        self._settings = dict(settings)
+        self._entry, self._recording, self._model, self._settings = memo
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -176,9 +213,9 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             self.view.text = text_state(session, tokens, parts, refused, judged=judged).plain()
         asked, reading = not session.model.is_running, self.desk.reading
         where = (session.place, session.document, session.steps, len(tokens), self._recording, judged, reading)
-        if where != self._here[0] or not asked:
-            self._here = where, here_state(session, tokens, asked=asked, judged=judged, reading=reading)
-        here, self.desk.forbids = self._here[1]
+        if self._here is None or where != self._here[0] or not asked:
+            self._here = (where, *here_state(session, tokens, asked=asked, judged=judged, reading=reading))
+        _, here, self.desk.forbids = self._here
         self.view.here = here.plain()
         self.view.bar = self._bar()
 
@@ -195,7 +232,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             while count < len(made.steps) and length <= len(made.text_bytes):  # up to a stop string
                 length += 0 if made.steps[count].is_special else len(made.steps[count].token)
                 count += length <= len(made.text_bytes)
-            same = self._ran["document"].key == session.document.key if self._ran.get("made") is made else True
+            ran = self._ran_of(made)
+            same = ran is None or ran.document is None or ran.document.key == session.document.key
             found.append((self._convert(made.steps[:count]), made.constrained and trace.source == here and same))
         if self._recording is not None and self._entry is not None:
             found.append((self._recording.tokens, self._entry.source.key == session.document.key))
@@ -217,14 +255,17 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
 
     def _convert(self, steps: Sequence[Step]) -> Sequence[Token]:
         """Steps as the screen shows them; those that were converted before are kept."""
-        known: list[Token] = self._said.get("tokens", [])
-        before: Sequence[Step] = self._said.get("steps", ())
+        before, known = self._said
         same = 0
         while same < min(len(before), len(steps)) and before[same] is steps[same]:
             same += 1
-        self._said = {"steps": tuple(steps), "tokens": [*known[:same], *tokens_of(steps[same:], self._special())]}
-        tokens: list[Token] = self._said["tokens"]
+        tokens = [*known[:same], *tokens_of(steps[same:], self._special())]
+        self._said = tuple(steps), tokens
         return tokens
+
+    def _ran_of(self, made: Generation) -> Ran | None:
+        """How `made` was begun here; None for a run of a cell, or of before."""
+        return self._ran if self._ran is not None and self._ran.made is made else None
 
     def _special(self) -> frozenset[int]:
         return frozenset(self.session.tokenizer.info.special_token_ids)
@@ -234,6 +275,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
         session = self.session
         key = (session.document, session.steps)
         if self._parts[0] != key or session.index > sum(part.count for part in self._parts[1]):
+            modes = step_modes(session)
+            self._untold = f"free text and tags are not told apart: {modes}" if isinstance(modes, Exception) else ""
             self._parts = key, parts_of(session)
         return self._parts[1]
 
@@ -263,20 +306,20 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             "tokenizer": session.tokenizer.name,
             "speaker": speaker,
             "look": look,
-            **self._settings,
+            **asdict(self._settings),
             "running": session.model.is_running,
             "busy": self._busy,
             "message": self.message or self.desk.trouble,
-            "note": self._note,
+            "note": self._note or self._untold,
             "offer": "" if self._offer is None else "read it as a regular expression",
             **self._tool_choices(),
             "plays": self._plays,
             "edited": session.edits.draft is not None,
             "outcome": None if (ended := self._outcome()) is None else ended.plain(),
-            "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings["prompt"],
+            "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings.prompt,
         }
 
-    def _tool_choices(self) -> dict[str, Any]:
+    def _tool_choices(self) -> dict[str, object]:
         """Which calls may be chosen, [value, in words] each, and which is; nothing where the source has no tools."""
         source = self.session.document
         if self._calls[0] is not source:
@@ -299,9 +342,10 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             return None
         if trace.generation.constrained and trace.source != self.session.document.text:
             return None  # whether it is whole is said of the source in use
-        ran = self._ran if self._ran.get("made") is trace.generation else {}  # a cell's run is not the screen's
-        stepped, trouble = ran.get("stepped", False), ran.get("trouble", "")
-        return outcome(trace.generation, early=ran.get("early"), trouble=trouble, stepped=stepped)
+        ran = self._ran_of(trace.generation)
+        if ran is None:  # a cell's run is not the screen's
+            return outcome(trace.generation)
+        return outcome(trace.generation, early=ran.early, trouble=ran.trouble, stepped=ran.stepped)
 
     def _writes_all(self) -> bool:
         """Whether the last run wrote the text that is shown, and nothing else is in it."""
@@ -324,16 +368,15 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
 
     def code(self) -> str:
         """The Python that makes the run that is shown; `ValueError` where no run of a model is."""
-        trace, ran = self.session.trace, self._ran
-        if trace is None or ran.get("made") is not trace.generation or not self._writes_all():
+        trace = self.session.trace
+        ran = None if trace is None or not self._writes_all() else self._ran_of(trace.generation)
+        if trace is None or ran is None or ran.source is None:
             raise ValueError("there is no run of a model to make again: press Run first")
-        return python_of(
-            ran["source"], trace.generation, ran["word"], ran["prompt"], chat=ran["chat"], begin=ran["begin"]
-        )
+        return python_of(ran.source, trace.generation, ran.word, ran.prompt, chat=ran.chat, begin=ran.begin)
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def received(self, content: Any) -> None:
+    def received(self, content: object) -> None:
         kind = content.get("kind") if isinstance(content, dict) else None
         if kind not in self.actions:
             self.message = ""
@@ -357,7 +400,9 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
         first = not session.steps and not session.edits.can_undo
         with session.inspect.held(), self.view.hold_sync(), session.edits.as_one():  # one message for all, and one edit
             self._entry, self._recording = entry, recorded(entry.name)
-            self._settings |= {"prompt": entry.prompt, "seed": entry.seed, "grammar": True, "chat": entry.chat}
+            self._settings = replace(
+                self._settings, prompt=entry.prompt, seed=entry.seed, grammar=True, chat=entry.chat
+            )
             self._note = "" if first else OPENED
             session.edits.begin_anew()
             session.set_grammar(entry.source)
@@ -378,7 +423,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
         self._parts_now()
         session.goto(0)
         self._plays += 1
-        self._settings |= {"seed": self._recording.seed, "temperature": self._recording.temperature}
+        recording = self._recording
+        self._settings = replace(self._settings, seed=recording.seed, temperature=recording.temperature)
 
     def _paste(self, text: str) -> None:
         try:
@@ -398,15 +444,14 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
         note_opened(source)
         self._recent = opened_last()
         self._entry = self._recording = None
-        self._settings |= START
-        self._note = OPENED
-        kept = (None, None, self._model, dict(self._settings))
-        self._memo = kept
-        self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=kept)
+        self._settings, self._note = Settings(), OPENED
+        self._memo = memo = Memo(None, None, self._model, self._settings)
+        self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=memo)
 
     def _tell(self, message: dict[str, Any]) -> None:
         """Put the schema into the prompt: a model sees nothing of a grammar."""
-        self._settings["prompt"] = f"{message.get('prompt') or ''}\n\n{_schema_told(self.session.document)}".lstrip()
+        told = f"{message.get('prompt') or ''}\n\n{_schema_told(self.session.document)}".lstrip()
+        self._settings = replace(self._settings, prompt=told)
 
     def _read(self, message: dict[str, Any]) -> None:
         """Tell the prompt as the model reads it, with what its chat template adds."""
@@ -431,7 +476,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             self._model = str(message["model"])
             self._remember()
         if isinstance(message.get("chat"), bool):
-            self._settings["chat"] = message["chat"]
+            self._settings = replace(self._settings, chat=message["chat"])
             self._remember()
         if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
             self.session.set_tokenizer(message["tokenizer"])
@@ -493,31 +538,25 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
         with session.edits.as_one():  # the settings of before belong to the text of before
             self._note = REPLACED if len(session.steps) > kept or session.edits.refused not in (b"", then) else ""
         limit = int(message.get("limit") or MAX_TOKENS)
-        self._settings |= {
-            "prompt": str(message.get("prompt") or ""),
-            "seed": int(message.get("seed") or 0),
-            "temperature": float(message.get("temperature") or 0.0),
-            "grammar": bool(message.get("grammar", True)),
-            "limit": max(1, min(MOST_TOKENS, limit)),
-            "chat": bool(message.get("chat", self._settings["chat"])),
-        }
+        self._settings = settings = Settings(
+            str(message.get("prompt") or ""),
+            int(message.get("seed") or 0),
+            float(message.get("temperature") or 0.0),
+            bool(message.get("grammar", True)),
+            max(1, min(MOST_TOKENS, limit)),
+            bool(message.get("chat", self._settings.chat)),
+        )
         self._remember()
-        settings = dict(self._settings)
         word, trace = self._model, session.trace
         known = () if trace is None else trace.generation.steps
         given = self._given(begin, known)
-        chat = None if settings["chat"] else False
-        stop = _turns(settings["prompt"]) if chat is False else ()
+        chat = None if settings.chat else False
+        stop = _turns(settings.prompt) if chat is False else ()
         if constrained and session.document.language not in WITH_FREE_TEXT:
             stop = ()
         wrote = "" if trace is None else trace.generation.model
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
-        self._ran = {
-            "word": word,
-            "prompt": settings["prompt"],
-            "chat": chat,
-            "stepped": more is not None,
-        }
+        ran = self._ran = Ran(word, settings.prompt, chat, more is not None)
 
         def work() -> None:
             model = load(word)
@@ -528,17 +567,15 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             if first and all(isinstance(one, bytes) for one in first):
                 first = _ids_of(model, first)
             first = [*first, *_ids_of(model, [then])] if then else first
-            self._ran |= {
-                "source": session.document.for_a_model(),
-                "begin": [one if isinstance(one, int) else one.token_id for one in first],
-            }
+            ran.source = session.document.for_a_model()
+            ran.begin = [one if isinstance(one, int) else one.token_id for one in first]
             made = session.run(
                 model,
-                settings["prompt"],
+                settings.prompt,
                 constrained=constrained,
-                seed=settings["seed"],
-                temperature=settings["temperature"],
-                max_tokens=len(first) + (more or settings["limit"]),
+                seed=settings.seed,
+                temperature=settings.temperature,
+                max_tokens=len(first) + (more or settings.limit),
                 begin=first,
                 chat=chat,
                 stop=stop,
@@ -546,14 +583,13 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
             ).generation
             if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
                 session.edits.shorten(len(made.text_bytes))
-            self._ran["early"] = ended_early(made, len(first))
+            ran.early = ended_early(made, len(first))
 
         def ended() -> None:
             self._busy = ""
-            if self.message:
-                self._ran["trouble"] = self.message
+            ran.trouble = self.message
             if session.trace is not None and session.trace is not trace:
-                self._ran |= {"made": session.trace.generation, "document": session.document}
+                ran.made, ran.document = session.trace.generation, session.document
 
         self.begin(work, ended)
 
@@ -575,8 +611,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", dock="screen", rank=10):
     def take(self, other: Panel) -> None:
         if isinstance(other, ScreenPanel):
             self._entry, self._recording, self._model = other._entry, other._recording, other._model
-            self._settings = dict(other._settings)
-            self.view.face, self.view.pane = other.view.face, other.view.pane
+            self._settings = other._settings
+            self.view.hood, self.view.pane = other.view.hood, other.view.pane
 
     def _share(self) -> None:
         """Send the page that `save` writes to the browser, which keeps it as a file."""

@@ -8,7 +8,6 @@ Read on: `visualizers/source.py` (the view), `workbench/provenance` (the places)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.warnings import doubts, misspelt, open_objects, unread_ends
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Panel, Selection
 from workbench.provenance import SourcePlace, forbidding, place_at, provenance
 from workbench.provenance.rules import called, spans_of_rules, written
 from workbench.session import Change, Session
@@ -123,7 +122,7 @@ RULE_NAME: Final = re.compile(r"[?!]?[\w.-]+")
 """A rule's name where it is defined, which may be called otherwise within the engine."""
 
 
-def selected_span(session: Session, selection: Mapping[str, Any]) -> State | None:
+def selected_span(session: Session, selection: Selection) -> State | None:
     """The range of the pointer or the rule that is chosen; None where it is not in this source."""
     source = session.document
     pointer, rule = selection.get("pointer"), selection.get("rule")
@@ -177,7 +176,7 @@ def _keyword_lines(source: Source, pointer: str) -> list[str]:
     return [] if named else [f"{parts[-1]}: {KEYWORDS[parts[-1]].meaning}"]
 
 
-class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10):
+class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
     """The source as it was typed."""
 
     def __init__(self, desk: Desk) -> None:
@@ -185,9 +184,9 @@ class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10
         self.view: SourceView = SourceView()
         self._answer: State = {}
         self._kept: dict[Language, Source] = {}
-        self._shown: tuple[Any, ...] | None = None
+        self._shown: tuple[object, ...] | None = None
         self._places: tuple[SourcePlace, ...] = ()
-        self._refused: tuple[Any, State] | None = None
+        self._refused: tuple[object, State] | None = None
         self._offer: Source | None = None
         self.actions = {
             "source": self._write,
@@ -243,14 +242,14 @@ class SourcePanel(Panel, name="source", title="Source", dock="left_top", rank=10
         if (offer := self._offer) is not None:
             self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
 
-    def _speak(self, language: Any) -> None:
+    def _speak(self, language: object) -> None:
         """Go on in another language: with what was written in it last, else with an example."""
         if language not in LANGUAGES:
             return
         other = self._kept.get(language) or Source(language, EXAMPLES[language], name="example")
         self.desk.do("source", text=other.text, language=language, options=dict(other.options))
 
-    def _set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: object) -> None:
         source = shown_source(self.session)
         if name not in {option.name for option in OPTIONS[source.language]}:
             return

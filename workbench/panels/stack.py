@@ -16,8 +16,8 @@ from workbench.session import Change
 __all__ = ["StackPanel"]
 
 
-class StackPanel(Panel, name="stack", title="Call stack", dock="right_top", rank=30):
-    """The call stacks; a click on a level chooses its rule and its place in the source."""
+class StackPanel(Panel, name="stack", title="Call stack", rank=30):
+    """The rules that are open, from the root to what waits; a click chooses a rule and its place in the source."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -20,8 +20,11 @@ from workbench.session import Change
 __all__ = ["TokensPanel"]
 
 
-class TokensPanel(Panel, name="tokens", title="Tokens", dock="right_bottom", rank=10):
-    """The token table, also by meaning; the token chosen in it is the selection's token."""
+class TokensPanel(Panel, name="tokens", title="Tokens", rank=60):
+    """Every token of the vocabulary with what becomes of it here, also by meaning.
+
+    The token chosen in it is the selection's token.
+    """
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

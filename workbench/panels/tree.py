@@ -16,8 +16,11 @@ from workbench.session import Change
 __all__ = ["TreePanel"]
 
 
-class TreePanel(Panel, name="tree", title="Derivation", dock="right_top", rank=40):
-    """One tree; another tree, other readings and what is folded are the person's wish, kept while it fits the text."""
+class TreePanel(Panel, name="tree", title="Derivation", rank=40):
+    """The parse tree of the text, and other parses of it.
+
+    Another tree, other readings and what is folded are the person's wish, kept while it fits the text.
+    """
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -22,8 +22,8 @@ __all__ = ["StepMode", "TriggersPanel", "step_modes"]
 _SWITCHES: WeakKeyDictionary[CompiledGrammar, bool] = WeakKeyDictionary()
 
 
-class TriggersPanel(Panel, name="triggers", title="Triggers", dock="right_top", rank=50):
-    """The text by modes, the open tags, the trie of triggers."""
+class TriggersPanel(Panel, name="triggers", title="Triggers", rank=50):
+    """Free text and tags: what is open, what is watched for, and what may fire."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -17,8 +17,11 @@ from workbench.session import Change
 __all__ = ["WhyPanel"]
 
 
-class WhyPanel(Panel, name="why", title="Why", dock="left_bottom", rank=20):
-    """Explains the text asked last or the token chosen last, and a text that died in the text box, at this place."""
+class WhyPanel(Panel, name="why", title="Why", rank=90):
+    """Whether a text or a token may come here, and if not, who forbids it.
+
+    Explained are the text asked last, the token chosen last, and a text that died in the text box.
+    """
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

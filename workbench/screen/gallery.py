@@ -35,7 +35,7 @@ class Entry:
         return Source(self.language, self.text, dict(self.options), self.title)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 

@@ -15,11 +15,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict, TypeGuard
 
 from workbench.session.file import FORMAT
 
-__all__ = ["METADATA", "in_notebook", "keep", "kept", "same_source"]
+__all__ = ["METADATA", "SavedSession", "SavedStep", "State", "in_notebook", "keep", "kept", "same_source"]
 
 METADATA: Final = "maskscope"
 """The key of a state in the metadata of a notebook's output."""
@@ -28,6 +28,51 @@ SOURCES: Final = 40
 MAX_BYTES: Final = 4 * 2**20
 NOTEBOOK: Final = "JPY_SESSION_NAME"  # where Jupyter tells its kernels which notebook they belong to
 MAX_NOTEBOOK: Final = 64 * 2**20
+
+
+class SavedStep(TypedDict):
+    """A step of a saved text."""
+
+    bytes: str
+
+
+class SavedPlace(TypedDict):
+    """Where a session stood."""
+
+    index: int
+    offset: int
+
+
+class SavedExample(TypedDict):
+    """An example of a saved session."""
+
+    text: str
+    must: bool
+
+
+class SavedTokenizer(TypedDict):
+    """The vocabulary of a saved session."""
+
+    fingerprint: str
+
+
+class SavedSession(TypedDict):
+    """What is read here of `Session.to_json`."""
+
+    grammar: object
+    tokenizer: SavedTokenizer
+    steps: list[SavedStep]
+    place: SavedPlace
+    examples: NotRequired[list[SavedExample]]
+
+
+class State(TypedDict):
+    """A state of `explorer` (any text that tells it from others), kept at `when`, in seconds since 1970."""
+
+    explorer: str
+    session: SavedSession
+    arrangement: Mapping[str, object]
+    when: NotRequired[float]
 
 
 def _keeps() -> bool:
@@ -40,24 +85,24 @@ def _folder() -> Path:
     return user_state_path("maskscope") / "explorers"
 
 
-def _file(session: Mapping[str, Any]) -> Path:
+def _file(session: SavedSession) -> Path:
     told = json.dumps([session["grammar"], session["tokenizer"]["fingerprint"]], sort_keys=True)
     return _folder() / f"{hashlib.sha256(told.encode()).hexdigest()[:24]}.json"
 
 
-def same_source(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_source(one: SavedSession, other: SavedSession) -> bool:
     """Whether two sessions, as JSON values, have the same source and vocabulary."""
     return bool(
         one["grammar"] == other["grammar"] and one["tokenizer"]["fingerprint"] == other["tokenizer"]["fingerprint"]
     )
 
 
-def keep(state: Mapping[str, Any], explorer: str) -> None:
-    """Keep the state of `explorer` (any text that tells it from others); where nothing can be written, nothing is."""
+def keep(state: State) -> None:
+    """Keep a state; where nothing can be written, nothing is."""
     if not _keeps():
         return
-    entry = {"explorer": explorer, "when": time.time(), **state}
-    text = json.dumps([entry, *(one for one in _read(state["session"]) if one.get("explorer") != explorer)][:STATES])
+    others = (one for one in _read(state["session"]) if one.get("explorer") != state["explorer"])
+    text = json.dumps([{**state, "when": time.time()}, *others][:STATES])
     if len(text) > MAX_BYTES:
         return
     try:
@@ -72,18 +117,17 @@ def keep(state: Mapping[str, Any], explorer: str) -> None:
         return
 
 
-def kept(session: Mapping[str, Any], explorer: str) -> dict[str, Any] | None:
+def kept(session: SavedSession, explorer: str) -> State | None:
     """The last state of this session's source that another explorer was in: of the user's file, else the notebook's."""
     if not _keeps():
         return None
-    found: list[dict[str, Any]] = [*_read(session), *reversed(list(in_notebook()))]
-    for one in found:
+    for one in (*_read(session), *reversed(list(in_notebook()))):
         if one.get("explorer") != explorer and one["session"]["steps"] and same_source(one["session"], session):
             return one
     return None
 
 
-def _read(session: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _read(session: SavedSession) -> list[State]:
     try:
         found = json.loads(_file(session).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -91,14 +135,14 @@ def _read(session: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [one for one in found if _is_state(one)] if isinstance(found, list) else []
 
 
-def _is_state(found: Any) -> bool:
+def _is_state(found: object) -> TypeGuard[State]:
     session = found.get("session") if isinstance(found, dict) else None
     if not isinstance(session, dict) or session.get("format") != FORMAT:
         return False
     return isinstance(session.get("steps"), list) and {"grammar", "tokenizer", "place"} <= session.keys()
 
 
-def in_notebook(path: str | Path | None = None) -> Iterator[dict[str, Any]]:
+def in_notebook(path: str | Path | None = None) -> Iterator[State]:
     """The states that a notebook's outputs hold, in its order; `path`: default, the notebook of this kernel."""
     named = path or os.environ.get(NOTEBOOK)
     if not named:
@@ -113,5 +157,5 @@ def in_notebook(path: str | Path | None = None) -> Iterator[dict[str, Any]]:
         return
     for output in outputs:
         found = output.get("metadata", {}).get(METADATA) if isinstance(output, dict) else None
-        if isinstance(found, dict) and _is_state(found):
+        if _is_state(found):
             yield found

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from visualizers.caches import NAMES
 
 if TYPE_CHECKING:
+    from workbench.generation import LanguageModel
     from workbench.generation.trace import Step
     from workbench.screen.gallery import Entry
 
@@ -152,7 +153,7 @@ def model_word() -> str:
     return "smollm2" if find_model("smollm2") is not None else "demo"
 
 
-def record(entry: Entry, model: Any, name: str) -> Recording:
+def record(entry: Entry, model: LanguageModel, name: str) -> Recording:
     """Let `model` write what `entry` asks for."""
     import workbench as wb
 

@@ -21,9 +21,9 @@ from typing import Any, Final, Literal
 
 from kernels_core.errors import BudgetExceededError
 from visualizers.caches import NAMES
-from visualizers.glyphs import STOP_TOKEN, clip, glyph
+from visualizers.glyphs import STOP_TOKEN, box_text, clip, glyph
 from workbench.conditioning.leaves import leaves_within
-from workbench.panels.text import box_text
+from workbench.languages import NOTHING
 from workbench.provenance import SourcePlace, forbidding, sentence
 from workbench.screen.parts import Part
 from workbench.screen.recording import Option, Token
@@ -92,10 +92,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The place: how many tokens are read, what may come next, what the model wanted and was refused, what is still
-    required, how much more may come than `next` lists, and why what was typed here is refused."""
+    """The place: how many tokens are read, the same and the bytes in words, what may come next, what the model wanted
+    and was refused, what is still required, how much more may come than `next` lists, and why what was typed here is
+    refused."""
 
     place: int
+    where: str
     next: tuple[Row, ...]
     wanted: tuple[Row, ...]
     end: str
@@ -265,7 +267,9 @@ def here_state(
         forbids = forbids or forbidding(session.inspect, token.data, budget_ms=FORBIDS_MS)
     died = "" if reading is None or reading.ok else reading.verdict
     note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
-    return Here(index, rows, wanted, _end(session), more, died, note), forbids
+    steps = len(session.steps)
+    where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
+    return Here(index, where, rows, wanted, _end(session), more, died, note), forbids
 
 
 def _judged(session: Session, token: Token) -> Token:
@@ -333,10 +337,12 @@ def _end(session: Session) -> str:
     """What is still required, whether the text may end, and how many tokens may come."""
     if session.inspect.is_terminated:
         return "the text has ended"
+    if session.edits.draft is not None and session.edits.draft.in_use == NOTHING:  # else one would look in the text
+        return "the source has a mistake: only the empty text is allowed"
     try:
         allowed = session.inspect.allowed_array().size
-    except BudgetExceededError:
-        return "no mask within the budget"
+    except BudgetExceededError as error:
+        return f"no mask within the budget: {error}"
     opened = session.inspect.members().objects
     missing = [name for one in opened for name in one.missing]
     required = f"still required: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''} · " if missing else ""

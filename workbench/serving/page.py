@@ -1,8 +1,8 @@
-"""The page at `/`: what runs, and of a chosen request the text, the frontier and the last mask.
+"""The page at `/`: what runs, of a chosen request the text, the frontier and the last mask, and a request of its own.
 
 Everything it loads comes from here, and its content policy allows nothing else; texts of models and strangers are set
 as text, never as markup.
-Read on: `frontend/src/service.js`, `watching.py`.
+Read on: `frontend/src/service.js`, `frontend/src/ask.ts`, `watching.py`.
 """
 
 from __future__ import annotations
