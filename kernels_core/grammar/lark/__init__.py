@@ -35,8 +35,9 @@ Parametric rules (`name::_: ... %if bit_clear(0)`) are written out for the numbe
 Refused by name: declared names that are not supplied, and other options of `%llguidance` (also written
 `%grammar_options`).
 
-In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `modules`, `templates` and `parametric` (many
-texts to one tree), `lower` with `terminals`, `priorities`, `places`, `competing`, `triggers`, `common` and `skipping` (tree to IR).
+In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `modules`, `templates` and `parametric`
+(many texts to one tree), `lower` with `terminals`, `priorities`, `places`, `competing`, `triggers`, `common` and
+`skipping` (tree to IR).
 """
 
 from .lower import parse_lark

@@ -204,7 +204,9 @@ class _Writer:
             look(10)
             family, number = self._waiting.pop()
             name = self._names[family.name, number]
-            noted = {  # a capture is called after the rule that was written
+            noted: dict[
+                str, tuple[float | Expression | None, int]
+            ] = {  # a capture is called after the rule that was written
                 key: (Text(family.name, False, family.span) if value is None else value, offset)
                 for key, (value, offset) in family.attributes.items()
             }
