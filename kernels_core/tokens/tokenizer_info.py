@@ -10,7 +10,7 @@ Where the bytes come from: `spelling.py`; other libraries' objects: `reading.py`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from hashlib import sha256
 from operator import index
@@ -85,6 +85,12 @@ class TokenizerInfo:
     ) -> None:
         if isinstance(encoded_vocab, str | bytes):
             raise TokenizerError("encoded_vocab must be a list with one str or bytes for each id, not one text")
+        if isinstance(encoded_vocab, Mapping | Set):  # in whose order nobody finds a token's id
+            kind = type(encoded_vocab).__name__
+            cure = (
+                "of a dict from tokens to ids pass sorted(vocab, key=vocab.get), or the tokenizer to from_huggingface"
+            )
+            raise TokenizerError(f"encoded_vocab must be a list, token i at place i, not a {kind}; {cure}")
         if not isinstance(vocab_type, VocabType):
             raise TokenizerError(f"vocab_type must be a VocabType, not {vocab_type!r}")
         spellings = list(encoded_vocab)

@@ -81,6 +81,9 @@ def test_bad_prompts_are_refused(tiny: LanguageModel, prompt: list[int], reason:
 def test_what_cannot_be_loaded_says_why(tmp_path: Path, tiny_folder: Path) -> None:
     with pytest.raises(ModelError, match="no such folder"):
         load_model(tmp_path / "nothing")
+    (tmp_path / "model.gguf").write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match=r"model\.gguf is a file; a model is the folder of its config\.json"):
+        load_model(tmp_path / "model.gguf")
     with pytest.raises(ModelError, match="no model 'smolllm2' on this machine: did you mean 'smollm2'"):
         load_model("smolllm2")
     with pytest.raises(ModelError, match="one of demo, smollm2") as unknown:

@@ -137,3 +137,21 @@ def test_explain_schema_names_the_keyword_that_was_meant() -> None:
     said = {row.keyword: (row.status, row.note) for row in explain_schema({"minProprties": 2, "mine": 1, "title": "a"})}
     assert said["minProprties"] == ("annotation", "it forbids nothing; did you mean minProperties?")
     assert said["mine"] == said["title"] == ("annotation", "")
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (
+            {"type": "json_schema", "json_schema": {"schema": {}}},
+            "holds its schema in json_schema.schema: take that one",
+        ),
+        ({"type": "json_object"}, 'any object: write "object"'),
+        ({"type": "grammar", "grammar": 'root ::= "a"'}, "holds the text of a grammar beside this type"),
+        ({"type": "structural_tag", "format": "a"}, "it is a structural tag"),
+        ({"model": "m", "format": {"type": "object"}}, "a request of Ollama has its schema here: take that one"),
+    ],
+)
+def test_a_request_is_no_schema_and_says_where_its_own_is(request_: Any, said: str) -> None:
+    with pytest.raises(UnsupportedSchemaError, match=said):
+        Grammar.from_json_schema(request_)

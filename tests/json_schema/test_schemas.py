@@ -560,6 +560,8 @@ def test_pydantic_models() -> None:
     schema = judge(Person.model_json_schema())
     assert schema.accepts(Person(name="A", address=[Address(street="s", number=3)]).model_dump())
     assert Grammar.from_json_schema(Person) == Grammar.from_json_schema(Person.model_json_schema())
+    with pytest.raises(TypeError, match="an instance of Person is data, not a schema; pass its class"):
+        Grammar.from_json_schema(Person.model_construct())
 
 
 def test_text_dict_and_boolean_schemas() -> None:

@@ -100,6 +100,7 @@ def test_ids_outside_the_vocabulary(token_id: int) -> None:
         (None, "NoneType"),
         ([], "empty"),
         (["a", 5], "token 1"),
+        ({"a": 1, "b": 0}, r"token i at place i, not a dict; .* sorted\(vocab, key=vocab\.get\)"),
     ],
 )
 def test_sources_that_are_none(source: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -112,7 +113,16 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing of the kind")
     with pytest.raises(TokenizerError, match=r"notes\.txt: not a kind of tokenizer file"):
         load_tokenizer(tmp_path / "notes.txt")
-    with pytest.raises(TokenizerError, match=r"holds no tokenizer: looked for tokenizer\.json"):
+    with pytest.raises(TokenizerError, match=r"holds no tokenizer: looked for tokenizer\.json.*config\.json$"):
+        load_tokenizer(tmp_path)
+    (tmp_path / "tekken_2.json").write_text("{}")
+    with pytest.raises(TokenizerError, match=r"; name one of its files: tekken_2\.json$"):
+        load_tokenizer(tmp_path)
+    (tmp_path / "model.gguf").write_bytes(b"GGUF\x03")
+    with pytest.raises(TokenizerError, match=r"AutoTokenizer\.from_pretrained\(.*, gguf_file='model\.gguf'\)"):
+        load_tokenizer(tmp_path / "model.gguf")
+    (tmp_path / "tokenizer.json").write_text("version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(TokenizerError, match="is a pointer of Git LFS"):
         load_tokenizer(tmp_path)
 
 

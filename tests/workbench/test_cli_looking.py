@@ -278,3 +278,18 @@ def test_help_has_examples() -> None:
         assert result.exit_code == 0
         assert "Example" in result.stdout
         assert "--json" in result.stdout
+
+
+def test_another_rule_begins_a_text(tmp_path: Path) -> None:
+    grammar = tmp_path / "sums.lark"
+    grammar.write_text('total: INT ("+" INT)*\n%import common.INT\n', encoding="utf-8")
+    refused = run("check", str(grammar), "1+2")
+    assert refused.exit_code == 1
+    assert "pass --start total; name it by --start, or call a rule so" in refused.stderr
+    assert run("check", str(grammar), "1+2", "--start", "total").exit_code == 0
+    assert run("check", 'sum ::= "1"', "1", "--start", "sum").exit_code == 0
+    other = run("check", "true", "1", "--start", "sum")
+    assert (other.exit_code, "--start is for EBNF and Lark, and SOURCE is read as JSON Schema" in other.stderr) == (
+        2,
+        True,
+    )

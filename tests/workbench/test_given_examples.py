@@ -46,6 +46,30 @@ def test_an_object_without_a_keyword_is_an_example(text: str, told: bool) -> Non
     assert (example_given(wb.Source.of(text, "json_schema")) is not None) == told
 
 
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ('{"name": "answer", "strict": true, "schema": {"type": "object"}}', "a schema stands at #/schema"),
+        (
+            '{"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"$ref": "#"}}}}',
+            "a schema stands at #/response_format/json_schema/schema",
+        ),
+        (
+            '{"text": "x", "generationConfig": {"responseSchema": {"type": "ARRAY"}}}',
+            "#/generationConfig/responseSchema",
+        ),
+        ('{"guided_json": {"properties": {}}}', "#/guided_json"),
+        ('{"structured_outputs": {"json": {"anyOf": []}}}', "#/structured_outputs/json"),
+        ('{"response_format": {"type": "json_object"}}', "if it is an example, take the schema of its shape"),
+        ('{"city": 1, "schema": 2}', "if it is an example"),
+    ],
+)
+def test_a_request_s_schema_is_pointed_at(text: str, cure: str) -> None:
+    found = example_given(wb.Source.of(text, "json_schema"))
+    assert found is not None
+    assert cure in found.cure
+
+
 def test_an_example_is_an_error_on_the_screen_with_the_schema_of_its_shape() -> None:
     with wb.explore(EXAMPLE, BYTES) as explorer:
         session, panel = explorer.session, explorer.panels["source"]

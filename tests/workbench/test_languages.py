@@ -421,6 +421,14 @@ def one_tool(schema: Any) -> dict[str, tuple[Any, str]]:
             {"functionDeclarations": [{"name": "f", "parameters": schema}]},
             "#/functionDeclarations/0/parameters",
         ),
+        "gemini's package": (
+            {"tools": [{"function_declarations": [{"name": "f", "parameters": schema}]}]},
+            "#/tools/0/function_declarations/0/parameters",
+        ),
+        "bedrock's request": (
+            {"toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": schema}}}]}},
+            "#/toolConfig/tools/0/toolSpec/inputSchema/json",
+        ),
         "gemini": (
             [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}],
             "#/0/functionDeclarations/0/parametersJsonSchema",
@@ -440,6 +448,56 @@ def test_a_tool_is_read_as_each_api_writes_it(form: str) -> None:
     (mistake,) = Source.of(wrong).check()
     assert mistake.pointer == f"{pointer}/type"
     assert 'write "object"' in mistake.message
+
+
+ONLY_NOOP = {"type": "function", "function": {"name": "noop"}}
+GEMINI = {"tools": [{"functionDeclarations": [tool["function"] for tool in TOOLS]}]}
+BEDROCK = [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": SCHEMA}}}, {"toolSpec": {"name": "noop"}}]
+
+
+@pytest.mark.parametrize(
+    ("request_", "meant"),
+    [
+        ({"tools": TOOLS, "tool_choice": "any"}, {"tool_choice": "required"}),
+        ({"tools": TOOLS, "tool_choice": {"type": "any"}}, {"tool_choice": "required"}),
+        ({"tools": TOOLS, "tool_choice": {"type": "auto"}}, {}),
+        ({"tools": TOOLS, "tool_choice": {"type": "none"}, "messages": []}, {"tool_choice": "none"}),
+        ({"tools": TOOLS, "tool_choice": {"type": "tool", "name": "noop"}}, {"tool_choice": ONLY_NOOP}),
+        (
+            {"tools": TOOLS, "tool_choice": {"type": "any", "disable_parallel_tool_use": True}},
+            {"tool_choice": "required", "parallel_tool_calls": False},
+        ),
+        ({"toolConfig": {"tools": BEDROCK, "toolChoice": {"any": {}}}, "messages": []}, {"tool_choice": "required"}),
+        ({"toolConfig": {"tools": BEDROCK, "toolChoice": {"tool": {"name": "noop"}}}}, {"tool_choice": ONLY_NOOP}),
+        ({"toolConfig": {"tools": BEDROCK, "toolChoice": {"auto": {}}}}, {}),
+        ({**GEMINI, "toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, {"tool_choice": "required"}),
+        ({**GEMINI, "tool_config": {"function_calling_config": {"mode": "none"}}}, {"tool_choice": "none"}),
+        (
+            {**GEMINI, "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["noop"]}}},
+            {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [ONLY_NOOP]}}},
+        ),
+    ],
+)
+def test_a_choice_is_read_as_each_api_writes_it(request_: Any, meant: dict[str, Any]) -> None:
+    assert Source.of(request_).grammar() == Source.of(TOOLS, **meant).grammar()
+
+
+@pytest.mark.parametrize(
+    ("request_", "place", "message"),
+    [
+        ({"tools": TOOLS, "tool_choice": {"type": "tool"}}, "#/tool_choice", 'is no choice; there are "auto", "none"'),
+        ({**GEMINI, "toolConfig": {"functionCallingConfig": {"mode": "ALL"}}}, "#/toolConfig", "is one of AUTO, VALI"),
+        ({**GEMINI, "toolConfig": {"functionCallingConfig": "ANY"}}, "#/toolConfig", "is one of AUTO, VALIDATED"),
+        (
+            [{"type": "custom", "name": "sql", "format": {"type": "grammar", "syntax": "lark", "definition": LARK}}],
+            "#/0",
+            "a custom tool is called with a text, and no function: take the text in its format.definition",
+        ),
+    ],
+)
+def test_a_choice_that_is_none_has_its_place(request_: Any, place: str, message: str) -> None:
+    (mistake,) = Source.of(request_).check()
+    assert (mistake.pointer, message in mistake.message) == (place, True)
 
 
 class ClientTool(pydantic.BaseModel):

@@ -10,6 +10,7 @@ Read on: `workbench/cli/looking.py`, `workbench/cli/comparing.py`, `workbench/cl
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ __all__ = [
     "Language",
     "ModelOption",
     "SourceArgument",
+    "Start",
     "TextArgument",
     "TextFile",
     "TextFiles",
@@ -81,6 +83,10 @@ Language = Annotated[
         help="Of SOURCE: ebnf, lark, regex, json_schema, structural_tag, tools. Guessed where it is not said.",
         show_default=False,
     ),
+]
+Start = Annotated[
+    str | None,
+    typer.Option("--start", help="Of EBNF and Lark: the rule that a whole text matches.", show_default="root, start"),
 ]
 TokenizerOption = Annotated[
     str,
@@ -183,8 +189,8 @@ def reporting(as_json: bool = False) -> Iterator[None]:
         _AS_JSON.reset(before)
 
 
-def open_source(where: str, language: str | None) -> Source:
-    """SOURCE as the person gave it; mistakes in it are not looked for yet."""
+def open_source(where: str, language: str | None, *, start: str | None = None) -> Source:
+    """SOURCE as the person gave it, whose texts begin at the rule `start`; mistakes are not looked for yet."""
     from workbench.languages import Source
 
     try:
@@ -197,6 +203,11 @@ def open_source(where: str, language: str | None) -> Source:
         fail(f"{said}; - reads standard input")
     except (TypeError, ValueError) as error:
         fail(str(error))
+    if start is not None:
+        option = {"ebnf": "root_rule_name", "lark": "start"}.get(found.language)
+        if option is None:
+            fail(f"--start is for EBNF and Lark, and SOURCE is read as {found.title}")
+        found = replace(found, options={**found.options, option: start})
     if language is None and not _AS_JSON.get() and not found.why.startswith("the file's name"):
         note = f"{found.name or 'SOURCE'} is read as {found.title}: {found.why}"
         Console(stderr=True, highlight=False, soft_wrap=True).print(Text(note, "dim"))
@@ -210,7 +221,9 @@ def open_tokenizer(name: str) -> Tokenizer:
     return load_tokenizer(name)
 
 
-def open_session(where: str, language: str | None, tokenizer: str, *, as_generated: bool = False) -> Session:
+def open_session(
+    where: str, language: str | None, tokenizer: str, *, start: str | None = None, as_generated: bool = False
+) -> Session:
     """A session at the beginning; mistakes in the source end the command with all their places.
 
     as_generated: the grammar is that of `generate` and the server, which leave a schema fewer spellings.
@@ -220,24 +233,33 @@ def open_session(where: str, language: str | None, tokenizer: str, *, as_generat
     from workbench.session import Session
 
     loaded = open_tokenizer(tokenizer)
-    source = open_checked(where, language, loaded)
+    source = open_checked(where, language, loaded, start=start)
     with told_elsewhere():  # commands show what is to be warned of by themselves
         return Session(source.for_a_model() if as_generated else source, loaded, options=Options())
 
 
-def open_checked(where: str, language: str | None, tokenizer: Tokenizer) -> Source:
+def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, start: str | None = None) -> Source:
     """SOURCE, in which there are no mistakes; they end the command with all their places."""
-    source = open_source(where, language)
+    source = open_source(where, language, start=start)
     if mistakes := source.check(tokenizer.info):
         lines = [f"{source.title} {source.name or 'source'} has {_count(len(mistakes), 'mistake')}:"]
-        # No command reads leniently, so what that would do is no cure here.
-        mistakes = tuple(replace(one, cure="") if one.cure.startswith("with lenient=True") else one for one in mistakes)
+        mistakes = tuple(map(_as_commands_have_it, mistakes))
         lines += [f"  {mistake}" for mistake in mistakes[:20]]
         if len(mistakes) > 20:
             lines.append(f"  and {len(mistakes) - 20} more")
         data = [mistake_data(mistake) for mistake in mistakes]
         fail("\n".join(lines), code=DIFFERENT, language=source.language, mistakes=data)
     return source
+
+
+def _as_commands_have_it(mistake: Mistake) -> Mistake:
+    """A mistake whose cures are those of commands: none reads leniently, and the rule of a text has an option."""
+    if mistake.cure.startswith("with lenient=True"):
+        return replace(mistake, cure="")
+    if mistake.cure.startswith("name the root rule"):
+        message = re.sub(r": pass start='([^']*)'", r": pass --start \1", mistake.message)
+        return replace(mistake, message=message, cure="name it by --start, or call a rule so")
+    return mistake
 
 
 def mistake_data(mistake: Mistake) -> dict[str, Any]:

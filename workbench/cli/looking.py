@@ -20,6 +20,7 @@ from workbench.cli.common import (
     Exact,
     Language,
     SourceArgument,
+    Start,
     TextArgument,
     TextFile,
     TextFiles,
@@ -64,6 +65,7 @@ def check(
     exact: Exact = False,
     prefix: Annotated[bool, typer.Option("--prefix", help="Be content with the beginning of a text.")] = False,
     language: Language = None,
+    start: Start = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
 ) -> None:
@@ -76,7 +78,7 @@ def check(
     from workbench.languages.warnings import doubts, unread_ends
 
     with reporting(as_json):
-        session = open_session(source, language, tokenizer)
+        session = open_session(source, language, tokenizer, start=start)
         warned = (*doubts(session.document, session.inspect.compiled.grammar), *unread_ends(session.document))
         given = read_texts(source, texts, text_file, exact=exact)
         checked = [_checked(session, name, data, prefix) for name, data in given]
@@ -146,6 +148,7 @@ def mask(
     refused: Annotated[bool, typer.Option("--refused", help="Group the refused tokens by where they die.")] = False,
     as_generated: AsGenerated = False,
     language: Language = None,
+    start: Start = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
 ) -> None:
@@ -156,7 +159,7 @@ def mask(
     Example: mask schema.json '{"na'
     """
     with reporting(as_json):
-        session = open_session(source, language, tokenizer, as_generated=as_generated)
+        session = open_session(source, language, tokenizer, start=start, as_generated=as_generated)
         _go(session, read_text(source, text, text_file, exact=exact) or b"")
         spelling = _spelling(session, as_generated)
         ahead = session.inspect.next()
@@ -223,6 +226,7 @@ def explain(
     token: Annotated[int | None, typer.Option("--token", help="A token's id instead.", show_default=False)] = None,
     as_generated: AsGenerated = False,
     language: Language = None,
+    start: Start = None,
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
 ) -> None:
@@ -236,7 +240,7 @@ def explain(
     with reporting(as_json):
         if (what is None) == (token is None):
             fail("say what is to come: --next WHAT, or --token ID")
-        session = open_session(source, language, tokenizer, as_generated=as_generated)
+        session = open_session(source, language, tokenizer, start=start, as_generated=as_generated)
         _go(session, read_text(source, text, text_file, exact=exact) or b"")
         if token is not None and not 0 <= token < session.tokenizer.vocab_size:
             fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}")

@@ -28,6 +28,7 @@ from workbench.cli.common import (
     Language,
     ModelOption,
     SourceArgument,
+    Start,
     TextArgument,
     TextFile,
     TokenizerOption,
@@ -71,6 +72,7 @@ def generate(
     canonical: Annotated[bool, typer.Option("--canonical", help="Cut the text as the tokenizer cuts it.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="List the steps, too.")] = False,
     language: Language = None,
+    start: Start = None,
     as_json: AsJson = False,
 ) -> None:
     """Let a model answer TEXT under a grammar, with the model's own tokenizer.
@@ -90,7 +92,7 @@ def generate(
             loaded = load_model(model, device)
         except (ImportError, RuntimeError, ValueError) as error:
             fail(str(error))
-        opened = open_checked(source, language, loaded.tokenizer)
+        opened = open_checked(source, language, loaded.tokenizer, start=start)
         try:
             with _warnings_shown():
                 made = stream(

@@ -17,6 +17,7 @@ from workbench.cli.common import (
     Exact,
     Language,
     SourceArgument,
+    Start,
     TextArgument,
     TextFile,
     TokenizerOption,
@@ -52,6 +53,7 @@ def replay(
         Path | None, typer.Option(help="Write a trace for Perfetto to this .json file.", show_default=False)
     ] = None,
     language: Language = None,
+    start: Start = None,
     as_json: AsJson = False,
 ) -> None:
     """Read a logged answer again under a grammar: where it would have fought, and what its masks would have cost.
@@ -69,7 +71,7 @@ def replay(
         if logged is None:
             fail("say what was logged: replay SOURCE --text-file FILE, or replay SOURCE TEXT")
         loaded = open_tokenizer(tokenizer)
-        opened = open_checked(source, language, loaded)
+        opened = open_checked(source, language, loaded, start=start)
         try:
             found = replaying.replay(
                 logged.decode("utf-8-sig"), opened, loaded, choice=choice, begin=begin, guesses=guesses

@@ -283,6 +283,8 @@ def read_model(name_or_path: str | Path, device: str, dtype: str | torch.dtype |
     name = spelt(str(name_or_path))
     folder = _folder(name)
     if (isinstance(name_or_path, Path) or name.startswith((".", "/", "~"))) and not Path(folder).is_dir():
+        if Path(folder).is_file():
+            raise ModelError(f"{folder} is a file; a model is the folder of its config.json and *.safetensors")
         raise ModelError(f"no such folder: {folder}")
     target = _device(device)
     if name.startswith(random_weights.PREFIX):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
-from workbench.languages.tools import SCHEMA_KEYS, body_of, mcp_tools
+from workbench.languages.tools import DECLARATIONS, SCHEMA_KEYS, body_of, mcp_tools
 
 __all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "is_name", "path_of"]
 
@@ -117,7 +117,8 @@ def guess_value(value: object) -> Guess:
     if isinstance(value, Mapping):
         if value.get("type") == "structural_tag" or "structures" in value:
             return Guess("structural_tag", "it says so" if "structures" not in value else 'it has "structures"')
-        if isinstance(value.get("tools"), list | tuple):
+        config = value.get("toolConfig")  # Bedrock's
+        if isinstance(value.get("tools"), list | tuple) or (isinstance(config, Mapping) and "tools" in config):
             return Guess("tools", 'it has a list of "tools"')
         if isinstance(value.get("type"), str) and value["type"] in _FORMATS:
             return Guess("structural_tag", f"{value['type']!r} is a format of structural tags")
@@ -137,4 +138,4 @@ def _is_tool(value: Mapping[str, object]) -> bool:
     body = body_of(value)
     schemas = (body.get(key) for key in SCHEMA_KEYS)
     named = isinstance(body.get("name"), str) and any(isinstance(schema, Mapping) for schema in schemas)
-    return named or isinstance(value.get("functionDeclarations"), list)
+    return named or any(isinstance(value.get(key), list) for key in DECLARATIONS)

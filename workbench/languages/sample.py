@@ -15,11 +15,13 @@ from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
 from kernels_core.grammar.json_schema.misspelt import meant_by
 from workbench.languages.draft import Draft, DraftError
 from workbench.languages.mistakes import Mistake, mistake_at
+from workbench.languages.positions import child
 from workbench.languages.source import Source
 
 __all__ = ["draft_of_example", "example_given", "schema_of"]
 
 SHOWN = 3
+_HOLDERS = ("schema", "json", "config", "format", "structured_outputs")
 
 
 def example_given(source: Source) -> Mistake | None:
@@ -40,10 +42,24 @@ def example_given(source: Source) -> Mistake | None:
     cure = "if it is an example, take the schema of its shape"
     if {"openapi", "swagger"} & value.keys():
         cure = "take one of the schemas of this OpenAPI document, in components.schemas"
+    elif (held := _schema_in(value, "#", 3)) is not None:
+        cure = f"a schema stands at {held}: take that one"
     return mistake_at(
         source.text, source.text.index("{"), 0, f"this object is no schema: none of its keys ({names}) is a keyword, "
         "so it allows every JSON value", cure, "#",
     )  # fmt: skip
+
+
+def _schema_in(value: dict[str, Any], pointer: str, depth: int) -> str | None:
+    """Where an object holds a schema under a name that requests have for one."""
+    for name, inner in value.items():
+        if isinstance(inner, dict) and name.lower().endswith(_HOLDERS) and depth:
+            if not name.lower().endswith("format") and {"type", "properties", "$ref", "anyOf"} & inner.keys():
+                return child(pointer, name)
+            found = _schema_in(inner, child(pointer, name), depth - 1)
+            if found is not None:
+                return found
+    return None
 
 
 def draft_of_example(source: Source, in_use: Source) -> Draft | None:

@@ -3,7 +3,8 @@
 A source is a tool, a list of tools, or an object with `tools` and, beside them, `model`, `tool_choice`, `reasoning` and
 `parallel_tool_calls`: what stands in the text wins over the options of the `Source`.  Tools are written as in OpenAI's
 chats and responses, or as Anthropic, MCP (what a server answers to `tools/list`, too), Bedrock and Gemini have them; of
-a whole request the tools and the choice among them are read.  With `arguments_alone` the text is the JSON of the
+a whole request the tools and the choice among them are read, which Mistral, Anthropic, Bedrock and Gemini write in
+other words.  With `arguments_alone` the text is the JSON of the
 arguments of the one tool that must be called, with nothing around it.
 
 The templates put the very schema objects of the request into the tag they make, so the way back from a pointer in
@@ -26,6 +27,7 @@ from kernels_core.grammar.templates import get_model_structural_tag, normalize_t
 from workbench.languages.positions import child
 
 __all__ = [
+    "DECLARATIONS",
     "DEFAULT_MODEL",
     "DEFAULT_REASONING",
     "REQUEST_KEYS",
@@ -54,6 +56,9 @@ _BODIES: Final = ("function", "toolSpec")  # around it, in OpenAI's chats and in
 _CHATS: Final = ("messages", "input", "contents")  # in a request, whose model and reasoning are none of a template's
 _HOLDERS: Final = (Mapping, list, tuple)
 _CHOICE: Final = ("tool_choice", "parallel_tool_calls")
+_CONFIGS: Final = ("toolConfig", "tool_config")  # Gemini's
+_MODES: Final = {"AUTO": "auto", "VALIDATED": "auto", "ANY": "required", "NONE": "none"}
+DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 # What other APIs and libraries write beside these, and what a call does not depend on.
 _NOTES: Final = frozenset(
     ("type", "title", "annotations", "return", "returns", "response", "responses", "examples", "input_examples")
@@ -89,6 +94,7 @@ def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
     request = {"reasoning": DEFAULT_REASONING, **options}
     tools, base, said = _tools_of(value)
     request.update(said)
+    request.update(_choice(request.get("tool_choice")))
     found = [_found(tool, place) for tool, place in _listed(tools, base)]
     copies = [_with_parameters(one.tool) for one in found]
     alone = request.pop("arguments_alone", False)
@@ -127,15 +133,55 @@ class _Found:
 
 def _tools_of(value: object) -> tuple[object, str, dict[str, Any]]:
     """The tools of a source, where they stand, and what else it says about them."""
+    if isinstance(value, Mapping) and isinstance(value.get("toolConfig"), Mapping) and "tools" in value["toolConfig"]:
+        inner = value["toolConfig"]  # Bedrock's
+        return inner["tools"], "#/toolConfig/tools", {"tool_choice": inner.get("toolChoice")}
     if not isinstance(value, Mapping) or "tools" not in value:
         answer = mcp_tools(value)
         return (value, "#", {}) if answer is None else (answer, "#/result/tools", {})
     if any(key in value for key in _CHATS):
-        return value["tools"], "#/tools", {key: value[key] for key in _CHOICE if key in value}
+        said = {key: value[key] for key in _CHOICE if key in value}
+        return value["tools"], "#/tools", said | _choice_of_gemini(value)
     for key in value:
-        if key not in ("tools", "nextCursor", *REQUEST_KEYS):
+        if key not in ("tools", "nextCursor", *_CONFIGS, *REQUEST_KEYS):
             raise ToolsError(f"unknown key {key!r}; there are tools, {', '.join(REQUEST_KEYS)}", child("#", key))
-    return value["tools"], "#/tools", {key: value[key] for key in REQUEST_KEYS if key in value}
+    said = {key: value[key] for key in REQUEST_KEYS if key in value}
+    return value["tools"], "#/tools", said | _choice_of_gemini(value)
+
+
+def _choice(choice: object) -> dict[str, Any]:
+    """A choice in the words of Mistral, Anthropic or Bedrock, in those of OpenAI; nothing of another one."""
+    said: dict[str, Any] = {}
+    match choice:
+        case "any" | {"any": {}} | {"type": "any"}:
+            said["tool_choice"] = "required"
+        case {"auto": {}} | {"type": "auto"}:
+            said["tool_choice"] = "auto"
+        case {"type": "none"}:
+            said["tool_choice"] = "none"
+        case {"tool": {"name": name}} | {"type": "tool", "name": name}:
+            said["tool_choice"] = {"type": "function", "name": name}
+    if isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True:
+        said["parallel_tool_calls"] = False
+    return said
+
+
+def _choice_of_gemini(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The choice in Gemini's `toolConfig`, in OpenAI's words."""
+    config = next((value[key] for key in _CONFIGS if key in value), None)
+    if config is None:
+        return {}
+    match config:
+        case {"functionCallingConfig": {} as calling} | {"function_calling_config": {} as calling}:
+            mode = str(calling.get("mode", "AUTO")).upper()
+            names = calling.get("allowedFunctionNames", calling.get("allowed_function_names"))
+            if mode in ("ANY", "VALIDATED", "AUTO") and isinstance(names, list) and names:
+                allowed = [{"type": "function", "name": name} for name in names]
+                mode = "required" if mode == "ANY" else "auto"
+                return {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": allowed}}}
+            if mode in _MODES:
+                return {"tool_choice": _MODES[mode]}
+    raise ToolsError(f"a mode of functionCallingConfig is one of {', '.join(_MODES)}", child("#", "toolConfig"))
 
 
 def mcp_tools(value: object) -> list[Any] | None:
@@ -154,11 +200,11 @@ def _listed(tools: object, base: str) -> Iterator[tuple[Any, str]]:
     else:
         raise ToolsError("tools are a list of functions", base)
     for tool, place in zip(tools, places, strict=True):
-        inner = tool.get("functionDeclarations") if isinstance(tool, Mapping) else None
-        if isinstance(inner, list):
-            _check_level("tool", tool, ("functionDeclarations",), place)
-            for index, one in enumerate(inner):
-                yield one, child(place, "functionDeclarations", index)
+        key = next((key for key in DECLARATIONS if isinstance(tool, Mapping) and isinstance(tool.get(key), list)), None)
+        if key is not None:
+            _check_level("tool", tool, (key,), place)
+            for index, one in enumerate(tool[key]):
+                yield one, child(place, key, index)
         else:
             yield tool, place
 
@@ -168,6 +214,9 @@ def _found(tool: Any, place: str) -> _Found:
     would be lost."""
     if not isinstance(tool, Mapping):
         return _Found(tool, place, place, place)
+    if tool.get("type") == "custom":
+        cure = "take the text in its format.definition, which is Lark or a regular expression, or leave the tool out"
+        raise ToolsError(f"a custom tool is called with a text, and no function: {cure}", place)
     around = next((key for key in _BODIES if key in tool), None)
     body, at = body_of(tool), place if around is None else child(place, around)
     if around is not None:

@@ -20,7 +20,7 @@ from .libraries import is_refusal, require
 from .sentencepiece import SentencePieceCodec
 from .tekken import wrap_mistral
 from .tiktoken_ranks import TiktokenCodec
-from .tokenizer import Codec, VocabularySource
+from .tokenizer import Codec, VocabularySource, parse_json
 
 __all__ = [
     "TokenizersCodec",
@@ -28,7 +28,6 @@ __all__ = [
     "load_model_folder",
     "load_tokenizers_json",
     "load_with_transformers",
-    "parse_json",
     "without_rewriting",
     "wrap_huggingface",
 ]
@@ -202,11 +201,3 @@ def _with_folder_settings(vocabulary: Vocabulary, folder: Path) -> Vocabulary:
         literal=vocabulary.literal - special,
         stop=tuple(known) or vocabulary.stop,
     )
-
-
-def parse_json(path: Path) -> Any:
-    """The content of a JSON file; `TokenizerError` names the file where it is none."""
-    try:
-        return json.loads(path.read_bytes())
-    except ValueError as error:
-        raise TokenizerError(f"{path} is not JSON: {error}") from None

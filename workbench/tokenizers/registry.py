@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
@@ -16,13 +17,12 @@ from .huggingface import (
     load_model_folder,
     load_tokenizers_json,
     load_with_transformers,
-    parse_json,
     wrap_huggingface,
 )
 from .sentencepiece import load_sentencepiece, wrap_sentencepiece
 from .tekken import default_tekken_path, is_tekken_document, load_tekken, wrap_mistral
 from .tiktoken_ranks import load_rank_file, looks_like_ranks, wrap_tiktoken
-from .tokenizer import Tokenizer, VocabularySource
+from .tokenizer import Tokenizer, VocabularySource, parse_json
 
 __all__ = ["load_tokenizer"]
 
@@ -79,9 +79,9 @@ def load_tokenizer(
             return Tokenizer(source, name=name or "vocabulary")
         return source
 
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray):
+    if isinstance(source, Sequence | Mapping) and not isinstance(source, str | bytes | bytearray):
         _refuse_rank_options(style, pattern, special_tokens, source)
-        info = TokenizerInfo(source, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+        info = TokenizerInfo(cast(Sequence[str], source), vocab_size=vocab_size, stop_token_ids=stop_token_ids)
         return Tokenizer(info, name=name or "vocabulary")
 
     if isinstance(source, str | Path):
@@ -138,6 +138,11 @@ def _load_path(path: Path) -> VocabularySource:
         return load_tekken(path) if is_tekken_document(document) else load_tokenizers_json(path, document)
     if ".model" in path.suffixes:
         return load_sentencepiece(path)
+    with path.open("rb") as file:
+        is_gguf = file.read(4) == b"GGUF"
+    if is_gguf:
+        cure = f"AutoTokenizer.from_pretrained({str(path.parent)!r}, gguf_file={path.name!r})"
+        raise TokenizerError(f"{path.name}: files of GGUF are not read; pass what transformers makes of it: {cure}")
     raise TokenizerError(
         f"{path.name}: not a kind of tokenizer file known here (tekken.json, tokenizer.json, *.tiktoken, *.model)"
     )
@@ -152,7 +157,11 @@ def _load_folder(folder: Path) -> VocabularySource:
     if (folder / "tokenizer_config.json").is_file():
         return load_with_transformers(folder)
     looked_for = ", ".join(("tokenizer.json", *_FOLDER_FILES, "tokenizer_config.json"))
-    raise TokenizerError(f"{folder} holds no tokenizer: looked for {looked_for}")
+    others = sorted(
+        path.name for path in folder.iterdir() if re.search(r"\.tiktoken$|\.model\b|^tekken.*\.json$", path.name)
+    )
+    named = f"; name one of its files: {', '.join(others[:5])}" if others else ""
+    raise TokenizerError(f"{folder} holds no tokenizer: looked for {looked_for}{named}")
 
 
 def _is_rank_file(path: Path) -> bool:

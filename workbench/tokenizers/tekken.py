@@ -7,7 +7,6 @@ here directly: importing that package takes longer than reading the file.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,7 +22,7 @@ from kernels_core.tokens.spelling import Vocabulary
 from .libraries import MissingLibraryError, require
 from .sentencepiece import SentencePieceCodec
 from .tiktoken_ranks import cut
-from .tokenizer import Codec, VocabularySource
+from .tokenizer import Codec, VocabularySource, parse_json
 
 __all__ = ["TekkenCodec", "default_tekken_path", "is_tekken_document", "load_tekken", "wrap_mistral"]
 
@@ -88,10 +87,7 @@ def is_tekken_document(document: Any) -> bool:
 
 @lru_cache(maxsize=2)
 def _load(path: Path, modified: int) -> VocabularySource:
-    try:
-        document = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise TokenizerError(f"{path} is not JSON: {error}") from None
+    document = parse_json(path)
     if not is_tekken_document(document):
         raise TokenizerError(f"{path} is not a Tekken file: it lacks config or vocab")
     try:

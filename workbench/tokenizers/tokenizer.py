@@ -6,11 +6,13 @@ Writing tokens back needs no library: it is joining bytes.  Where it comes from:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
@@ -18,7 +20,7 @@ from kernels_core.tokens.spelling import Vocabulary
 
 from .segmentation import Segmenter
 
-__all__ = ["Codec", "Tokenizer", "VocabularySource"]
+__all__ = ["Codec", "Tokenizer", "VocabularySource", "parse_json"]
 
 
 class Codec(Protocol):
@@ -159,3 +161,14 @@ def _whole_characters(data: bytes) -> str | None:
         return data.decode()
     except UnicodeDecodeError:
         return None
+
+
+def parse_json(path: Path) -> Any:
+    """The content of a JSON file; `TokenizerError` names the file where it is none."""
+    data = path.read_bytes()
+    if data.startswith(b"version https://git-lfs"):
+        raise TokenizerError(f"{path} is a pointer of Git LFS, and not the file: fetch it with git lfs pull")
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise TokenizerError(f"{path} is not JSON: {error}") from None

@@ -77,6 +77,8 @@ def load_schema(schema: Any) -> Any:
             raise GrammarSyntaxError(str(error), schema, 0, language="JSON") from None
     model = getattr(schema, "model_json_schema", None)
     if callable(model):
+        if not isinstance(schema, type) and hasattr(schema, "model_dump"):
+            raise TypeError(f"an instance of {type(schema).__name__} is data, not a schema; pass its class")
         return model()
     if not isinstance(schema, dict | bool):
         raise TypeError(f"a schema is a dict, a bool, JSON text or a pydantic model class, not {type(schema).__name__}")

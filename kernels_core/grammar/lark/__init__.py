@@ -29,11 +29,15 @@ Templates (`sep{x, s}: x (s x)*`), imports from texts of the caller's, `%extend`
 the caller supplies as a grammar.  Priorities are read, remarked on, and refused where a lexer would keep texts out of
 another terminal by them (`priorities.py`).
 
-Refused by name: parametric rules, declared names that are not supplied, and other options of `%llguidance` (also
-written `%grammar_options`).
+Parametric rules (`name::_: ... %if bit_clear(0)`) are written out for the numbers that the start rule reaches
+(`parametric.py`).
 
-In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `modules` and `templates` (many texts to one
-tree), `lower` with `terminals`, `priorities`, `places`, `competing`, `triggers`, `common` and `skipping` (tree to IR).
+Refused by name: declared names that are not supplied, and other options of `%llguidance` (also written
+`%grammar_options`).
+
+In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `modules`, `templates` and `parametric`
+(many texts to one tree), `lower` with `terminals`, `priorities`, `places`, `competing`, `triggers`, `common` and
+`skipping` (tree to IR).
 """
 
 from .lower import parse_lark

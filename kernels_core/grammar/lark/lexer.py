@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     | (?P<special> <[^<>\s]++> )
     | (?P<statement> %[a-z_]++ )
     | (?P<at>      @[A-Za-z0-9_\-]++ )
+    | (?P<hex>     0x[0-9A-Fa-f]++ )
     | (?P<number>  [0-9]++ )
     | (?P<op>      -> | \.\. | :: | [|()\[\]{}*+?!~&,.:=\-] )
     | (?P<bad>     . )

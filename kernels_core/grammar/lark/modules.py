@@ -23,6 +23,7 @@ from ..ir import Span
 from ..length import check_length
 from ..names import undefined
 from .lexer import LANGUAGE
+from .parametric import write_out_parametric
 from .parser import parse
 from .syntax import (
     Alternatives,
@@ -35,6 +36,7 @@ from .syntax import (
     Scope,
     Sequence,
     Use,
+    With,
     is_terminal_name,
     parts,
 )
@@ -102,6 +104,7 @@ class Library:
         self._resolve(scope)
         write_out(scope, self.text)
         scope.templates.clear()
+        write_out_parametric(scope, self.text, start)
         self._declare(scope, supplied, start)
         for definition in scope.definitions.values():
             for part in parts(definition.body):
@@ -217,7 +220,7 @@ class Library:
             own = frozenset(definition.parameters)
             for expression in definition.expressions():
                 for part in parts(expression):
-                    if isinstance(part, Name | Use) and part.name not in own and part.name not in seen:
+                    if isinstance(part, Name | Use | With) and part.name not in own | seen:
                         seen.add(part.name)
                         waiting.append(part.name)
             made = definition.rebuilt(partial(_moved, own, module, renamed))
@@ -275,7 +278,11 @@ def _renamed(name: str, *, aliases: Mapping[str, str], path: str) -> str:
 
 def _moved(own: frozenset[str], module: Scope, renamed: partial[str], expression: Expression) -> Expression:
     """A name of `module`, as it is called where it is imported."""
-    if isinstance(expression, Name | Use) and expression.name not in own and expression.name not in module.declared:
+    if (
+        isinstance(expression, Name | Use | With)
+        and expression.name not in own
+        and expression.name not in module.declared
+    ):
         return replace(expression, name=renamed(expression.name))
     return replace(expression)
 

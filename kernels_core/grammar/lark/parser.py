@@ -15,12 +15,14 @@ from ..ir import Span
 from ..nodes import MAX_REPEAT
 from .common import COMMON
 from .lexer import Tokens, text_value
+from .parametric import ParameterReader
 from .syntax import (
     Alternatives,
     Both,
     Definition,
     Expression,
     External,
+    Given,
     Import,
     Name,
     Nested,
@@ -36,6 +38,7 @@ from .syntax import (
     Times,
     TokenIds,
     Use,
+    With,
     is_terminal_name,
 )
 
@@ -46,7 +49,7 @@ MAX_GROUPS = 60
 _MAX_TOKEN = 2**31 - 1
 _MAX_LISTED = 1_000_000
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->")
+_ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->", "%if")
 _CAPTURE_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
 # Kept as notes, or part of what the rule matches.
@@ -108,8 +111,6 @@ class _Parser:
             if found == "'":
                 self.tokens.fail('strings are written with "', self.start)
             self.tokens.fail(f"unexpected character {found!r}", self.start)
-        if self.kind == "%if":
-            self.tokens.refuse("parametric %if conditions are not supported: write two rules", self.start)
         seen = {"nl": "the end of the line", "end": "the end"}.get(self.kind, found)
         self.tokens.fail(f"{reason}; found {seen}", self.start)
 
@@ -255,6 +256,11 @@ class _Parser:
             self.i += 1
         name = self._expect("name", "a rule, as in: name: body")
         parameters: list[str] = []
+        is_parametric = self.kind == "::"
+        if is_parametric:
+            self.i += 1
+            if self._expect("name", f"'_' behind '::', as in {name}::_: body") != "_" or is_terminal_name(name):
+                self.tokens.fail("a parametric rule is written name::_: body, with a name in lower case", start)
         if self.kind == "{":
             while self.kind != "}":
                 self.i += 1
@@ -270,8 +276,6 @@ class _Parser:
             sign = -1 if self.kind == "-" else 1
             self.i += sign < 0
             priority = sign * self._count()
-        if self.kind == "::":
-            self.tokens.refuse("parametric grammar is not supported: write a rule for each case", self.start)
         attributes = self._attributes(depth) if self.kind == "[" else {}
         is_terminal = is_terminal_name(name)
         if is_terminal:
@@ -280,9 +284,17 @@ class _Parser:
             if noted in attributes:  # a terminal may be part of another, where nobody knows where it ended
                 reason = f"attributes are only supported on rules, whose names are in lower case: {noted}"
                 self.tokens.fail(reason, attributes[noted][1])
+        for noted in attributes if is_parametric else ():
+            if noted != "capture":
+                written = "stop" if noted == "hidden" else noted
+                reason = f"{written}= is not supported for parametric rules; give it to a rule that calls this one"
+                self.tokens.refuse(reason, attributes[noted][1])
+        if is_parametric and parameters:
+            self.tokens.refuse(f"{name!r} is a template, and parametric, too: make it two rules", start)
         self._expect(":", f"':' after rule name {name!r}")
         body = self._alternatives(depth)
-        return Definition(name, body, attributes, self._span(start), is_terminal, tuple(parameters), priority)
+        span, made = self._span(start), tuple(parameters)
+        return Definition(name, body, attributes, span, is_terminal, made, priority, is_parametric)
 
     def _define(self, scope: Scope, made: Definition, name_at: int) -> None:
         name = made.name
@@ -381,7 +393,13 @@ class _Parser:
         if self.kind == "->":
             self.i += 1
             self._expect("name", "alias name after '->'")
-        return items[0] if len(items) == 1 else Both(tuple(items), self._span(start))
+        item = items[0] if len(items) == 1 else Both(tuple(items), self._span(start))
+        if self.kind != "%if":
+            return item
+        reader = ParameterReader(self.tokens, self.i + 1)
+        condition = reader.condition()
+        self.i = reader.i
+        return Given(item, condition, self._span(start))
 
     def _sequence(self, depth: int) -> Expression:
         start = self.start
@@ -462,7 +480,10 @@ class _Parser:
             case "name":
                 name = self._take()
                 if self.kind == "::":
-                    tokens.refuse("parametric grammar is not supported: write a rule for each case", self.start)
+                    reader = ParameterReader(tokens, self.i + 1)
+                    argument = reader.argument()
+                    self.i = reader.i
+                    return With(name, argument, self._span(start))
                 if self.kind == "." and self._next_kind() == "number":
                     tokens.refuse("a priority stands at a definition, as in name.2: body", self.start)
                 if self.kind == "{" and self._next_kind() not in ("number", ",", "-", "}"):

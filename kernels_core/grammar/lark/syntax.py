@@ -13,10 +13,13 @@ from ..ir import Span
 
 __all__ = [
     "Alternatives",
+    "Argument",
     "Both",
+    "Condition",
     "Definition",
     "Expression",
     "External",
+    "Given",
     "Import",
     "Name",
     "Nested",
@@ -32,6 +35,7 @@ __all__ = [
     "Times",
     "TokenIds",
     "Use",
+    "With",
     "is_terminal_name",
     "parts",
     "rebuilt",
@@ -79,6 +83,38 @@ class Use:
 
     name: str
     arguments: tuple[Expression, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What stands behind `::`: "const", "bit_and" and "bit_or" with `value`, "incr" and "decr" of bits `first` to
+    `last`, which is left out."""
+
+    name: str
+    value: int
+    first: int = 0
+    last: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What stands behind `%if`: "and", "or" and "not" of `items`; else a comparison of bits `first` to `last` with
+    `value`, or of how many of these are set, as "bit_count_eq"."""
+
+    name: str
+    items: tuple[Condition, ...] = ()
+    value: int = 0
+    first: int = 0
+    last: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class With:
+    """`name::argument`: a parametric rule, which `parametric.py` writes out."""
+
+    name: str
+    argument: Argument
     span: Span
 
 
@@ -173,6 +209,15 @@ class Times:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """`item %if condition`, an alternative of a parametric rule"""
+
+    item: Expression
+    condition: Condition
+    span: Span
+
+
 Expression = (
     Text
     | Pattern
@@ -190,6 +235,8 @@ Expression = (
     | Both
     | Others
     | Times
+    | With
+    | Given
 )
 
 
@@ -201,7 +248,8 @@ def is_terminal_name(name: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Definition:
     """`name[attributes]: body`, or a template, `name{parameters}: body`.  Attributes' values are numbers, expressions,
-    or None; `priority` is written `name.2`.  Where it was written its name said whether it `is_terminal`."""
+    or None; `priority` is written `name.2`, `is_parametric` is `name::_`.  Where it was written its name said whether
+    it `is_terminal`."""
 
     name: str
     body: Expression
@@ -210,6 +258,7 @@ class Definition:
     is_terminal: bool
     parameters: tuple[str, ...] = ()
     priority: int = 0
+    is_parametric: bool = False
 
     def expressions(self) -> Iterator[Expression]:
         """The body, and what its attributes hold."""
@@ -265,7 +314,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
         match top:
             case Sequence(items) | Alternatives(items) | Both(items):
                 stack.extend(reversed(items))
-            case Others(item) | Times(item):
+            case Others(item) | Times(item) | Given(item):
                 stack.append(item)
             case Use(arguments=arguments):
                 stack.extend(reversed(arguments))
@@ -276,7 +325,7 @@ def rebuilt(expression: Expression, leaf: Callable[[Expression], Expression]) ->
     match expression:
         case Sequence(items) | Alternatives(items) | Both(items):
             return replace(expression, items=tuple(rebuilt(item, leaf) for item in items))
-        case Others(item) | Times(item):
+        case Others(item) | Times(item) | Given(item):
             return replace(expression, item=rebuilt(item, leaf))
         case Use(arguments=arguments):
             return leaf(replace(expression, arguments=tuple(rebuilt(item, leaf) for item in arguments)))

@@ -114,7 +114,8 @@ def normalize_tool_choice(
             named = (_named(item, known, place) for item, place in zip(chosen, places, strict=True))
             allowed = tuple(dict.fromkeys(named))
         case _:
-            _fail(f"tool_choice: {shown(tool_choice)} is no choice; see normalize_tool_choice")
+            forms = '"auto", "none", "required" and {"type": "function", "function": {"name": ...}}'
+            _fail(f"tool_choice: {shown(tool_choice)} is no choice; there are {forms}")
     if mode != "auto" and not allowed and not others:
         _fail("tool_choice: a call is required, but there are no tools")
     return allowed, mode

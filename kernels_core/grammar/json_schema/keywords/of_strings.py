@@ -10,11 +10,19 @@ from ..formats import APPROXIMATED, format_language
 from ..schema_options import SchemaOptions
 from ..schema_reader import SchemaReader
 from ..terms import Place
-from ..values import a_size, a_string, at_least
+from ..values import Malformed, a_size, a_string, at_least
 from .entry import Status, StringKeyword
 from .quick import Quick
 
 __all__ = ["ENTRIES"]
+
+
+def _a_format(value: Any, keyword: str) -> str:
+    if isinstance(value, dict):
+        raise Malformed(
+            "format must be a string, not an object; a request of Ollama has its schema here: take that one"
+        )
+    return a_string(value, keyword)
 
 
 def _format(reader: SchemaReader, place: Place, name: str) -> Language:
@@ -45,7 +53,7 @@ ENTRIES: tuple[StringKeyword, ...] = (
     StringKeyword(
         name="format",
         meaning="the string is of this form, where the form is known",
-        check=a_string,
+        check=_a_format,
         quick=Quick.FORMAT,
         explain=_explain_format,
         blame=3,

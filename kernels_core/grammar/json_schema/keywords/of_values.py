@@ -21,6 +21,14 @@ __all__ = ["ENTRIES"]
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _MEANT = {"str": "string", "int": "integer", "float": "number", "list": "array", "dict": "object", "bool": "boolean"}
+_GRAMMAR = "a request holds the text of a grammar beside this type: read that text, in its own language"
+# What `type` is in a request's response_format.
+_REQUESTED = {
+    "json_schema": "a request's response_format holds its schema in json_schema.schema: take that one",
+    "json_object": 'a request asks so for any object: write "object", or take the schema beside it',
+    "structural_tag": "it is a structural tag: read it as one",
+    **dict.fromkeys(("grammar", "ebnf", "gbnf", "lark", "regex"), _GRAMMAR),
+}
 
 
 def _type_names(value: Any, keyword: str) -> list[str]:
@@ -36,8 +44,8 @@ def _type_names(value: Any, keyword: str) -> list[str]:
 def _meant_by(name: Any) -> str:
     """What to write in place of a type that is none: Gemini's are in capitals, Python's have names of their own."""
     word = str(name).lower()
-    if word == "json_schema":
-        return "a request's response_format holds its schema in json_schema.schema: take that one"
+    if word in _REQUESTED:
+        return _REQUESTED[word]
     if (meant := _MEANT.get(word, word)) in _TYPES:
         return f"write {shown(meant)}"
     return f"the types are {', '.join(_TYPES)}"

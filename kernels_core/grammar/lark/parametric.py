@@ -1,0 +1,302 @@
+"""Parametric rules of llguidance's dialect, `name::_: ... %if condition`: read, and written out.
+
+A parametric rule is a family of rules, one for each number of 64 bits: `perm::set_bit(0)` calls the one whose number is
+that of the caller with bit 0 set, and an alternative `%if bit_clear(0)` is there in those whose bit 0 is clear.  What
+the start rule reaches is written out, each member as the rule `perm.0x1`, under a name that nobody can write; where
+there are too many the grammar is refused.  A condition is decided then and there, so nothing is left of it.
+
+Read on: `syntax.py` (the tree), `parser.py` (who reads), `modules.py` (who has rules written out).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, NoReturn, TypeVar
+
+from ...clock import look
+from ...errors import GrammarError, UnsupportedFeatureError
+from ..ir import Span
+from ..names import undefined
+from .lexer import LANGUAGE, Tokens
+from .syntax import (
+    Alternatives,
+    Argument,
+    Both,
+    Condition,
+    Definition,
+    Expression,
+    Given,
+    Name,
+    Scope,
+    Sequence,
+    Text,
+    Times,
+    With,
+    parts,
+)
+
+__all__ = ["ParameterReader", "write_out_parametric"]
+
+T = TypeVar("T")
+
+BITS: Final = 64
+_MOST: Final = 10_000  # members of all families together
+_MOST_NESTED: Final = 60
+_COMPARISONS: Final = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+_ONE_BIT: Final = {"bit_clear": 0, "bit_set": 1}
+
+
+class ParameterReader:
+    """Reads what stands behind `::` and `%if`, from token `i` on; `i` is then the token behind it."""
+
+    def __init__(self, tokens: Tokens, i: int) -> None:
+        self._tokens = tokens
+        self.i = i
+
+    def argument(self) -> Argument:
+        """A number, `_` for the caller's own, or one made of it."""
+        if self._kind in ("number", "hex"):
+            return Argument("const", self._number())
+        name, start = self._word("a number, _ or a function, as in name::set_bit(0)")
+        match name:
+            case "_":
+                return Argument("bit_or", 0)
+            case "set_bit" | "clear_bit":
+                bit = 1 << self._within(self._bit)
+                return Argument("bit_or", bit) if name == "set_bit" else Argument("bit_and", ~bit % (1 << BITS))
+            case "bit_and" | "bit_or":
+                return Argument(name, self._within(self._number))
+            case "incr" | "decr":
+                return Argument(name, 0, *self._within(self._range))
+        self._tokens.fail(
+            f"Unexpected expression {name!r}; there are _, set_bit, clear_bit, bit_and, bit_or, incr, decr", start
+        )
+
+    def condition(self, depth: int = 0) -> Condition:
+        """A condition on the rule's number."""
+        name, start = self._word("a condition, as in %if bit_clear(0)")
+        if depth == _MOST_NESTED:
+            self._tokens.refuse(f"conditions are nested deeper than {_MOST_NESTED}", start)
+        match name:
+            case "true":
+                if self._kind == "(":
+                    self._take("(")
+                    self._take(")")
+                return Condition("and")
+            case "and" | "or" | "not":
+                self._take("(")
+                items = [self.condition(depth + 1)]
+                if name != "not":
+                    self._take(",")
+                    items.append(self.condition(depth + 1))
+                self._take(")")
+                return Condition(name, tuple(items))
+            case "bit_clear" | "bit_set":
+                bit = self._within(self._bit)
+                return Condition("eq", (), _ONE_BIT[name], bit, bit + 1)
+            case "is_zeros" | "is_ones":
+                first, last = self._within(self._range)
+                return Condition("eq", (), (1 << last - first) - 1 if name == "is_ones" else 0, first, last)
+        if name.removeprefix("bit_count_") not in _COMPARISONS:
+            known = (
+                "true, eq, ne, lt, le, gt, ge, bit_count_eq ..., bit_clear, bit_set, is_zeros, is_ones, and, or, not"
+            )
+            self._tokens.fail(f"Unexpected condition {name!r}; there are {known}", start)
+        self._take("(")
+        first, last = self._range()
+        self._take(",")
+        value = self._bit() if name.startswith("bit_count_") else self._number()
+        self._take(")")
+        return Condition(name, (), value, first, last)
+
+    # -- small steps ------------------------------------------------------------------------------------------------
+
+    @property
+    def _kind(self) -> str:
+        return self._tokens.kinds[self.i]
+
+    def _take(self, kind: str) -> str:
+        if self._kind != kind:
+            self._expected(f"{kind!r}")
+        self.i += 1
+        return self._tokens.text(self.i - 1)
+
+    def _word(self, what: str) -> tuple[str, int]:
+        if self._kind != "name":
+            self._expected(what)
+        start = self._tokens.starts[self.i]
+        return self._take("name"), start
+
+    def _expected(self, what: str) -> NoReturn:
+        found = {"nl": "the end of the line", "end": "the end"}.get(self._kind, self._tokens.text(self.i))
+        self._tokens.fail(f"expected {what}; found {found}", self._tokens.starts[self.i])
+
+    def _within(self, read: Callable[[], T]) -> T:
+        self._take("(")
+        value = read()
+        self._take(")")
+        return value
+
+    def _number(self, most: int = (1 << BITS) - 1) -> int:
+        if self._kind not in ("number", "hex"):
+            self._expected("a number")
+        written = self._tokens.text(self.i)
+        value = int(written, 16 if self._kind == "hex" else 10) if len(written) <= 20 else most + 1
+        if value > most:
+            self._tokens.fail(f"number {written[:24]} is too large; must be <= {most}", self._tokens.starts[self.i])
+        self.i += 1
+        return value
+
+    def _bit(self) -> int:
+        return self._number(BITS - 1)
+
+    def _range(self) -> tuple[int, int]:
+        start = self._tokens.starts[self.i]
+        if self._kind == "name" and self._tokens.text(self.i) == "_":
+            self.i += 1
+            return 0, BITS
+        if self._kind != "[":
+            self._expected("'_' or '[start_bit:stop_bit]'")
+        self.i += 1
+        first = self._bit()
+        self._take(":")
+        last = self._number(BITS)
+        self._take("]")
+        if last <= first:
+            self._tokens.fail(f"end bit index {last} must be > start bit index {first}", start)
+        return first, last
+
+
+def write_out_parametric(scope: Scope, source: str, start: str) -> None:
+    """Replace the parametric rules of `scope` by those of their members that its other rules reach."""
+    families = {name: one for name, one in scope.definitions.items() if one.is_parametric}
+    written = [expression for one in scope.definitions.values() for expression in one.expressions()]
+    if families or any(isinstance(part, With | Given) for one in (*written, *scope.ignored) for part in parts(one)):
+        _Writer(scope, source, families).write(start)
+
+
+class _Writer:
+    def __init__(self, scope: Scope, source: str, families: dict[str, Definition]) -> None:
+        self._scope = scope
+        self._source = source
+        self._families = families
+        self._names: dict[tuple[str, int], str] = {}
+        self._waiting: list[tuple[Definition, int]] = []
+
+    def write(self, start: str) -> None:
+        scope = self._scope
+        if start in self._families:
+            reason = f"rule {start!r} is parametric, but no parameter provided: the rule of a whole text has none"
+            self._fail(reason, self._families[start].span)
+        self._check_terminal(*scope.ignored)
+        for name, definition in list(scope.definitions.items()):
+            if name in self._families:
+                del scope.definitions[name]
+            elif definition.is_terminal:
+                self._check_terminal(*definition.expressions())
+            else:
+                body = self._member(definition.body, name, None)
+                assert body is not None  # only a condition leaves nothing, and here it has no number
+                scope.definitions[name] = replace(definition, body=body)
+        while self._waiting:
+            look(10)
+            family, number = self._waiting.pop()
+            name = self._names[family.name, number]
+            noted: dict[
+                str, tuple[float | Expression | None, int]
+            ] = {  # a capture is called after the rule that was written
+                key: (Text(family.name, False, family.span) if value is None else value, offset)
+                for key, (value, offset) in family.attributes.items()
+            }
+            body = self._member(family.body, family.name, number) or Name(name, family.span)  # itself alone: no texts
+            scope.definitions[name] = replace(family, name=name, body=body, attributes=noted, is_parametric=False)
+
+    def _check_terminal(self, *expressions: Expression) -> None:
+        for expression in expressions:
+            for part in parts(expression):
+                if isinstance(part, With | Given):
+                    what = "name::param cannot be used" if isinstance(part, With) else "'%if' is not supported"
+                    self._fail(f"{what} in terminals; use a rule (in lower case)", part.span)
+
+    def _member(self, item: Expression, rule: str, number: int | None) -> Expression | None:
+        """`item` in the member `number` of the family `rule`; None where it has no texts."""
+        # Always a copy: terminals are told apart by identity (`places.py`).
+        match item:
+            case Alternatives(items):
+                left = [one for one in (self._member(one, rule, number) for one in items) if one is not None]
+                return replace(item, items=tuple(left)) if left else None
+            case Sequence(items) | Both(items):
+                all_of = [self._member(one, rule, number) for one in items]
+                kept = tuple(one for one in all_of if one is not None)
+                return replace(item, items=kept) if len(kept) == len(all_of) else None
+            case Times(inner, least):
+                made = self._member(inner, rule, number)
+                if made is None:
+                    return Sequence((), item.span) if least == 0 else None
+                return replace(item, item=made)
+            case Given(inner, condition, span):
+                holds = _holds(condition, self._own(number, rule, "'%if'", span))
+                return self._member(inner, rule, number) if holds else None
+            case With(name, argument, span):
+                return Name(self._called(name, argument, rule, number, span), span)
+            case Name(name, span) if name in self._families:
+                self._fail(f"rule {name!r} is parametric, but no parameter provided: write {name}::0", span)
+        return replace(item)
+
+    def _called(self, name: str, argument: Argument, rule: str, number: int | None, span: Span) -> str:
+        family = self._families.get(name)
+        if family is None:
+            known = name in self._scope.definitions
+            self._fail(f"rule {name!r} is not parametric" if known else undefined(name, self._families), span)
+        own = 0 if argument.name == "const" else self._own(number, rule, "the parameter of a call", span)
+        key = name, _changed(argument, own)
+        if key not in self._names:
+            if len(self._names) == _MOST:
+                reason = (
+                    f"parametric rules are written out for at most {_MOST:,} numbers, and these have more: let "
+                    f"conditions bound what is counted, or count less in one rule"
+                )
+                raise UnsupportedFeatureError(reason, self._source, span.start, language=LANGUAGE)
+            self._names[key] = f"{name}.{key[1]:#x}"
+            self._waiting.append((family, key[1]))
+        return self._names[key]
+
+    def _own(self, number: int | None, rule: str, what: str, span: Span) -> int:
+        if number is None:
+            reason = f"rule {rule!r} is not parametric, but its body requires parameters: {what} asks for its number"
+            self._fail(reason, span)
+        return number
+
+    def _fail(self, reason: str, span: Span) -> NoReturn:
+        raise GrammarError(reason, self._source, span.start, language=LANGUAGE)
+
+
+def _changed(argument: Argument, number: int) -> int:
+    """The number that `argument` makes of the caller's."""
+    ones = (1 << argument.last) - (1 << argument.first)
+    match argument.name:
+        case "const":
+            return argument.value
+        case "bit_and":
+            return number & argument.value
+        case "bit_or":
+            return number | argument.value
+        case "incr":
+            return number if number & ones == ones else number + (1 << argument.first)
+    return number if number & ones == 0 else number - (1 << argument.first)
+
+
+def _holds(condition: Condition, number: int) -> bool:
+    match condition.name:
+        case "and":
+            return all(_holds(one, number) for one in condition.items)
+        case "or":
+            return any(_holds(one, number) for one in condition.items)
+        case "not":
+            return not _holds(condition.items[0], number)
+    bits = (number >> condition.first) & ((1 << condition.last - condition.first) - 1)
+    if condition.name.startswith("bit_count_"):
+        bits = bits.bit_count()
+    return bool(_COMPARISONS[condition.name.removeprefix("bit_count_")](bits, condition.value))
