@@ -110,16 +110,16 @@ class Maker:
     def _constraint(self) -> Constraint:
         tools, kind = self.tools(), self._form.kind
         if tools is not None and self.forced_tool is not None:
-            tools = self.arguments_alone()
+            tools = self._tools_with(self.request.tool_choice, arguments_alone=True)
         if tools is None and self.request.tools and kind == "text":
-            silent = self.no_calls()
+            silent = self._tools_with("none")  # text in which no call begins
             return Constraint(self.tag(silent.format, "#/tools"), kind, "#/tools", silent)
         if tools is None:
             return Constraint(self.format(), kind, self._form.pointer)
         if kind == "text" or self.must_call:
             return Constraint(self.tag(tools.format, "#/tools"), "tools", "#/tools", tools)
         _ = self.format()  # by itself first, so that mistakes have their places
-        either = {"type": "or", "elements": [self.tools_alone().format, self.element()]}
+        either = {"type": "or", "elements": [self._tools_with("required").format, self.element()]}
         made = self.tag(either, self._form.field)
         return Constraint(made, f"tools or {kind}", self._form.pointer, tools, calls_first=True)
 
@@ -147,19 +147,9 @@ class Maker:
             return None
         return self._tools_with("auto" if request.tool_choice is None else request.tool_choice)
 
-    def tools_alone(self) -> CallFormat:
-        """The calls without the free text that may stand instead of them."""
-        return self._tools_with("required")
-
-    def arguments_alone(self) -> CallFormat:
-        """The arguments of the one tool that must be called, with nothing around them."""
-        return self._tools_with(self.request.tool_choice, arguments_alone=True)
-
-    def no_calls(self) -> CallFormat:
-        """Text in which no call begins, where there are tools."""
-        return self._tools_with("none")
-
     def _tools_with(self, choice: object, *, arguments_alone: bool = False) -> CallFormat:
+        """The format of the calls under a choice; arguments_alone: those of the one tool that must be called, with
+        nothing around them."""
         parallel = self.request.parallel_tool_calls
         options = {
             "model": self.tool_format,
@@ -259,7 +249,7 @@ class Maker:
             raise too_much(self.body, pointer, error) from None
         except UnsupportedSchemaError as error:
             if self.request.tools:
-                self.tag(self.tools_alone().format, "#/tools")  # what is not enforced
+                self.tag(self._tools_with("required").format, "#/tools")  # what is not enforced
             try:
                 return self._compile_tag(tag, lenient=True)
             except MaskscopeError:
