@@ -16,8 +16,8 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from experiments import datasets, variants
 from experiments.claims import Claim, Effect
@@ -206,15 +206,10 @@ TABLES: Final = (
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Preprocessing (milliseconds) above, one mask (microseconds) below, by step, both logarithmic."""
-    steps = _ladder(trials)
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
-    for row, (column, name, unit) in enumerate(
-        (("compile", "preprocessing a grammar", "ms"), ("mask", "one mask", "us")), start=1
-    ):
-        figure.add_bar(x=steps["step"], y=steps[column], name=f"{name}, average", row=row, col=1)
-        figure.update_yaxes(type="log", title=f"{name},<br>average, {unit}", row=row, col=1)
-    figure.update_layout(height=620, showlegend=False)
-    return figure
+    steps = _ladder(trials).rename(columns={"compile": "preprocessing, ms", "mask": "one mask, us"})
+    told = steps.melt("step", ["preprocessing, ms", "one mask, us"], "what", "average")
+    figure = px.bar(told, x="step", y="average", facet_row="what", log_y=True, height=620)
+    return figure.update_yaxes(matches=None)
 
 
 def _times_less(after: str, what: str) -> Callable[[pd.DataFrame], Effect]:

@@ -11,14 +11,18 @@ tools, runs), and says
 What must hold *every* time (`always`) has no interval: the worst unit decides, one is enough to refute it, and
 `FEWEST` are needed to say that it held.  Units that turn out equal (trials with the same `content`) count once.
 
-Read on: `registry.py` (who declares them), `pairs.py` (times of two engines on the same inputs), `bounds.py` (since
-when a bound stands).
+Read on: `registry.py` (who declares them), `pairs.py` (times of two engines on the same inputs),
+`bounds.toml` (since when a bound stands).
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
@@ -35,8 +39,10 @@ __all__ = [
     "ClaimVerdict",
     "Effect",
     "Word",
+    "bounds_of",
     "decide",
     "different",
+    "history_of",
     "judge",
     "mean",
     "ratio",
@@ -46,6 +52,7 @@ __all__ = [
     "worst",
 ]
 
+BOUNDS_FILE: Final = Path(__file__).with_name("bounds.toml")
 FEWEST: Final = 10
 """Independent units without which nothing is called held; intervals of fewer cover too seldom."""
 RESAMPLES: Final = 2000
@@ -264,6 +271,33 @@ COLUMNS: Final = (
 def _short(number: float) -> str:
     """Three significant digits, and no power of ten where there are more before the point."""
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+# -- bounds -----------------------------------------------------------------------------------------------------------
+# A bound that was chosen after the numbers were seen proves nothing.  So every bound is written down with a day before
+# its experiment is run, the bounds that it had before stay there, and pages of results tell what moved and when.
+
+
+@cache
+def _read() -> dict[str, dict[str, list[list[str]]]]:
+    return tomllib.loads(BOUNDS_FILE.read_text())
+
+
+def bounds_of(experiment: str) -> dict[str, list[tuple[str, str]]]:
+    """By the text of each claim: the day and the bound (`Claim.bound`), the newest last."""
+    known = _read().get(experiment, {})
+    return {text: [(day, bound) for day, bound in entries] for text, entries in known.items()}
+
+
+def history_of(experiment: str, text: str, measured: str) -> str:
+    """What a reader must know of a claim's bound beside a measurement of that day; "" where there is nothing."""
+    entries = bounds_of(experiment).get(text, [])
+    if not entries:
+        return "The bound is not registered"
+    told = [f"the bound was {bound} until {after[0]}" for (_, bound), after in pairwise(entries)]
+    since = entries[-1][0]
+    told += [f"the bound is younger than the measurement, of {since}"] if since > measured else []
+    return "; ".join(told).capitalize()
 
 
 # -- the usual effects ------------------------------------------------------------------------------------------------

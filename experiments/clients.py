@@ -75,10 +75,6 @@ class Outcome:
     finish: str = ""
     why: str = ""
 
-    def row(self) -> list[Json]:
-        """As JSON."""
-        return [self.kind, self.ended, self.right, self.first_ms, self.token_ms, self.tokens, self.finish, self.why]
-
 
 @dataclass
 class Server:

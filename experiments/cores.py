@@ -10,25 +10,13 @@ import os
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["HeldCore", "claim_core", "physical_cores"]
+__all__ = ["claim_core", "physical_cores"]
 
 NAME: Final = "\0maskscope-core-{}"
 TOPOLOGY: Final = Path("/sys/devices/system/cpu")
-
-
-@dataclass(frozen=True, slots=True)
-class HeldCore:
-    """A core that is this process's until `release`: `number` as the operating system counts them."""
-
-    number: int
-    holder: socket.socket
-
-    def release(self) -> None:
-        self.holder.close()
 
 
 def physical_cores() -> list[int]:
@@ -47,8 +35,11 @@ def physical_cores() -> list[int]:
     return cores
 
 
-def claim_core() -> HeldCore | None:
-    """A core that nobody holds; None when there is none, or where processes cannot be pinned."""
+def claim_core() -> tuple[int, socket.socket] | None:
+    """A core that nobody holds, by its number, and what is closed to give it back.
+
+    None when there is none, or where processes cannot be pinned.
+    """
     if sys.platform != "linux":
         return None
     for number in physical_cores():
@@ -58,7 +49,7 @@ def claim_core() -> HeldCore | None:
         except OSError:  # held by somebody
             holder.close()
             continue
-        return HeldCore(number, holder)
+        return number, holder
     return None
 
 

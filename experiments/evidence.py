@@ -15,8 +15,7 @@ from math import isnan
 from pathlib import Path
 from typing import Final
 
-from experiments.bounds import bounds_of
-from experiments.claims import FEWEST, ClaimVerdict
+from experiments.claims import FEWEST, ClaimVerdict, bounds_of
 from experiments.record import Record, ShownTable
 from experiments.report import LIGHTS, show, to_markdown
 from workbench.peers.catalogue import ENGINES
@@ -154,7 +153,13 @@ def _runs(records: Mapping[str, Record]) -> ShownTable:
 def _refuted(records: Iterable[Record]) -> list[str]:
     """A line for each refuted claim, and one for each section with claims beyond their bound that are not decided."""
     records = list(records)
-    told = _certainly(records)
+    told = [
+        f"- [{record.section}](results/{record.file_name}.md): {one.claim.text} It is {_number(one)}, must be "
+        f"{one.claim.bound}."
+        for record in records
+        for one in record.verdicts
+        if one.word == "refuted"
+    ]
     for record in records:
         near = [
             one for one in record.verdicts if one.word == "undecided" and one.units and not one.claim.keeps(one.size)
@@ -167,16 +172,6 @@ def _refuted(records: Iterable[Record]) -> list[str]:
         if said:
             told.append(f"- {record.section}, beyond the bound and not decided: {'; '.join(said)}.")
     return told
-
-
-def _certainly(records: Iterable[Record]) -> list[str]:
-    return [
-        f"- [{record.section}](results/{record.file_name}.md): {one.claim.text} It is {_number(one)}, must be "
-        f"{one.claim.bound}."
-        for record in records
-        for one in record.verdicts
-        if one.word == "refuted"
-    ]
 
 
 def _unknown(records: Mapping[str, Record]) -> list[str]:

@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import ablation, datasets
@@ -200,13 +201,10 @@ TABLES: Final = (CELLS, WORTH)
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """A request's average in every combination, on a logarithmic axis."""
-    rows = _cells(trials)
-    names = [" + ".join(name for name in FACTORS if row[name] == "on") or "none" for row in rows]
-    figure = go.Figure()
-    figure.add_bar(x=names, y=[row["request"] for row in rows], name="a request")
-    figure.add_bar(x=names, y=[row["compile"] for row in rows], name="preprocessing")
-    figure.update_yaxes(type="log", title="ms, weighted average")
-    return figure
+    rows = CELLS.cells(trials).rename(columns={"compile": "preprocessing", "request": "a request"})
+    names = [" + ".join(name for name in FACTORS if row[name] == "on") or "none" for _, row in rows.iterrows()]
+    figure = px.bar(rows, x=names, y=["a request", "preprocessing"], barmode="group", log_y=True)
+    return figure.update_yaxes(title="ms, weighted average")
 
 
 PAPER: Final = {

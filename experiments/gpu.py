@@ -322,9 +322,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     for loop in dict.fromkeys(loop for row in done for loop in row["loops"] if loop != "free"):
         added = [_added(row["ns"]["warm"], loop) if loop in row["loops"] else None for row in done]
         figure.add_bar(x=names, y=added, name=loop)
-    figure.update_layout(barmode="group")
-    figure.update_yaxes(title="added to a free step, %")
-    return figure
+    return figure.update_layout(barmode="group", yaxis_title="added to a free step, %")
 
 
 def _added(spent: Mapping[str, Any], loop: str, chosen: Any = slice(None)) -> float:

@@ -21,11 +21,12 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import isnan
 from multiprocessing import get_all_start_methods, get_context
+from operator import methodcaller
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -85,25 +86,28 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
 # -- one trial ---------------------------------------------------------------------------------------------------------
 
 
+Compile: TypeAlias = Callable[[Ours], Constraint]
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """Something to compile, and texts as tokens."""
 
-    compile: Callable[[Ours], Constraint]
-    texts: tuple[tuple[int, ...], ...]
+    compile: Compile
+    texts: list[list[int]]
 
 
 def trial(params: Params) -> dict[str, object]:
     """All inputs once with everything on, and once without the mechanism.
 
     Returns for each of `SIDES` and `WORKLOADS`, by input: `compile` (nanoseconds, None where it was refused), `mask`
-    and `accept` (lists of nanoseconds, text after text), and `taken`: how many tokens were taken.
+    and `accept` (lists of nanoseconds, text after text).
     """
     if "fork" not in get_all_start_methods():
         raise NotRunError("processes cannot be forked here")
     mechanism = find_mechanism(params["left_out"])
     tokenizer = datasets.open_tokenizer(params["vocabulary"])
-    work = {name: _inputs(name, *_extent(params)) for name in WORKLOADS}
+    work = _inputs(*(params[name] for name in ("vocabulary", "preset", "cases", "sets", "tool_count")))
     _hold_vocabulary(params["vocabulary"])
     gc.collect()
     gc.freeze()
@@ -147,7 +151,7 @@ def _hold_vocabulary(vocabulary: str) -> GrammarCompiler:
     return GrammarCompiler(datasets.open_tokenizer(vocabulary).info, options=Options(warm_start=False))
 
 
-_WARM_UP: Final[Sequence[Callable[[Ours], Constraint]]] = (
+_WARM_UP: Final[Sequence[Compile]] = (
     lambda engine: engine.compile_ebnf('root ::= "warm" | "up"'),
     lambda engine: engine.compile_regex("warm( up)?"),
     lambda engine: engine.compile_lark('start: "warm" [UP]\nUP: /up/'),
@@ -157,70 +161,48 @@ _WARM_UP: Final[Sequence[Callable[[Ours], Constraint]]] = (
 """One of each kind, so that what is imported or drawn up when it is first needed belongs to none of the inputs."""
 
 
-def _extent(params: Params) -> tuple[Any, ...]:
-    return tuple(params[name] for name in ("vocabulary", "preset", "cases", "sets", "tool_count"))
-
-
 def _measure(engine: Ours, inputs: Sequence[Input], max_tokens: int) -> dict[str, Any]:
-    found: dict[str, list[Any]] = {"compile": [], "mask": [], "accept": [], "taken": []}
+    found: dict[str, list[Any]] = {"compile": [], "mask": [], "accept": []}
     for one in inputs:
         start = time.perf_counter_ns()
         try:
             constraint = one.compile(engine)
         except RefusedError:
             found["compile"].append(None)
-            for metric in ("mask", "accept", "taken"):
-                found[metric].append([])
+            found["mask"].append([])
+            found["accept"].append([])
             continue
         found["compile"].append(time.perf_counter_ns() - start)
         walks = [walk(constraint, text, engine.stop_token_ids, limit=max_tokens) for text in one.texts]
         found["mask"].append([spent for each in walks for spent in each["mask_ns"][: len(each["accept_ns"])]])
         found["accept"].append([spent for each in walks for spent in each["accept_ns"]])
-        found["taken"].append([each["taken"] for each in walks])
     return found
 
 
-@lru_cache(maxsize=16)
-def _inputs(name: str, vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> tuple[Input, ...]:
-    return tuple(_MAKERS[name](vocabulary, preset, schemas, sets, tools))
-
-
-def _schemas(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> Iterator[Input]:
+@lru_cache(maxsize=2)
+def _inputs(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> dict[str, list[Input]]:
+    """By workload."""
     encode = datasets.open_tokenizer(vocabulary).encode
-    for name in datasets.find_cases(datasets.defaults(preset)[0], schemas):
-        case = datasets.load_case(name)
-        texts = tuple(tuple(encode(instance.text)) for instance in case.instances)
-        yield Input(lambda engine, schema=case.schema: engine.compile_schema(schema), texts)  # type: ignore[misc]
+    cases = [datasets.load_case(name) for name in datasets.find_cases(datasets.defaults(preset)[0], schemas)]
+    found: dict[str, list[tuple[Compile, Sequence[str]]]] = {
+        "schemas": [(methodcaller("compile_schema", one.schema), [it.text for it in one.instances]) for one in cases],
+        "tools": [_tools(tools, number) for number in range(sets)],
+        "grammars": [(methodcaller("compile_source", one.language, one.text), one.texts) for one in GRAMMARS.values()],
+    }
+    return {
+        name: [Input(compile_one, [encode(text) for text in texts]) for compile_one, texts in inputs]
+        for name, inputs in found.items()
+    }
 
 
-def _tools(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> Iterator[Input]:
-    encode = datasets.open_tokenizer(vocabulary).encode
-    for number in range(sets):
-        drawn = draw_tools(tools, number, 0)
-        names = {tool.name for tool in drawn.tools}
-        calls = [call for call in datasets.load_calls(0) if call.name in names]
-        chosen = Random(f"leave one out {number}").sample(calls, min(CALLS, len(calls)))
-        texts = [f"I will look this up.\n{drawn.call(call.name, call.arguments)}" for call in chosen]
-        request = json.loads(drawn.as_tag())
-        yield Input(
-            lambda engine, request=request: engine.compile_tools(request),  # type: ignore[misc]
-            tuple(tuple(encode(text)) for text in texts),
-        )
+def _tools(count: int, number: int) -> tuple[Compile, list[str]]:
+    drawn = draw_tools(count, number, 0)
+    names = {tool.name for tool in drawn.tools}
+    calls = [call for call in datasets.load_calls(0) if call.name in names]
+    chosen = Random(f"leave one out {number}").sample(calls, min(CALLS, len(calls)))
+    texts = [f"I will look this up.\n{drawn.call(call.name, call.arguments)}" for call in chosen]
+    return methodcaller("compile_tools", json.loads(drawn.as_tag())), texts
 
-
-def _grammars(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> Iterator[Input]:
-    encode = datasets.open_tokenizer(vocabulary).encode
-    for grammar in GRAMMARS.values():
-        texts = tuple(tuple(encode(text)) for text in grammar.texts)
-        read = {"ebnf": Ours.compile_ebnf, "regex": Ours.compile_regex, "lark": Ours.compile_lark}[grammar.language]
-        yield Input(lambda engine, read=read, text=grammar.text: read(engine, text), texts)  # type: ignore[misc]
-
-
-_MAKERS: Final[Mapping[str, Callable[..., Iterator[Input]]]] = {
-    "schemas": _schemas,
-    "tools": _tools,
-    "grammars": _grammars,
-}
 
 # -- reading trials together -------------------------------------------------------------------------------------------
 
@@ -236,25 +218,20 @@ COUNTS: Final = ("compile", "mask p99.9", "mask + accept")
 """What a mechanism may be kept for: time that only moves between masks and accepting is no gain."""
 
 
+@dataclass(frozen=True, slots=True)
 class Pair:
     """Times of the same calls with everything on and with one mechanism left out, input by input."""
 
-    def __init__(self, whole: list[Times], without: list[Times]) -> None:
-        self.whole = whole
-        self.without = without
+    whole: list[Times]
+    without: list[Times]
 
     def effect(self, metric: str) -> Effect:
         """Without / with, over the inputs; NaN where there are none."""
         if not self.whole:
             return Effect(0, "inputs", lambda chosen: float("nan"))
         whole, without = Pooled(self.whole), Pooled(self.without)
-        if metric.endswith("p99.9"):
-            return Effect(
-                len(self.whole),
-                "inputs",
-                lambda chosen: without.quantile(0.999, chosen) / whole.quantile(0.999, chosen),
-            )
-        return Effect(len(self.whole), "inputs", lambda chosen: without.mean(chosen) / whole.mean(chosen))
+        of = partial(Pooled.quantile, share=0.999) if metric.endswith("p99.9") else Pooled.mean
+        return Effect(len(self.whole), "inputs", lambda at: of(without, chosen=at) / of(whole, chosen=at))
 
 
 def _statistic(metric: str, values: Times) -> float:
@@ -359,21 +336,6 @@ def _worth(cells: Mapping[str, Mapping[Cell, Effect]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: float(row["gain"]))
 
 
-def _taken(trials: pd.DataFrame) -> pd.DataFrame:
-    """Inputs refused and tokens taken: with everything on, and where leaving a mechanism out changed either."""
-    rows: list[dict[str, object]] = []
-    for row in trials.to_dict("records"):
-        for workload in WORKLOADS:
-            both = [row[side][workload] for side in SIDES]
-            for side, one in zip((NOTHING, row["left_out"]), both, strict=True):
-                if side == NOTHING or one["taken"] != both[0]["taken"]:
-                    there = {"left_out": side, "vocabulary": row["vocabulary"], "workload": workload}
-                    refused = sum(spent is None for spent in one["compile"])
-                    tokens = sum(map(sum, one["taken"]))
-                    rows.append(there | {"inputs": len(one["taken"]), "refused": refused, "tokens": tokens})
-    return pd.DataFrame(rows).drop_duplicates()
-
-
 LEFT_OUT: Final = Column("left_out", "left out", help="the mechanism that was left out")
 WORTH_TABLE: Final = Table(
     "What each mechanism buys where that is clearest",
@@ -404,18 +366,6 @@ TABLES: Final = (
             *(Column(f"x {one}", help="without the mechanism / with it; above 1 it pays") for one in METRICS),
         ),
         rows=_times,
-    ),
-    Table(
-        "Texts",
-        (
-            LEFT_OUT,
-            Column("vocabulary", help="whose tokens"),
-            Column("workload", help="what was compiled"),
-            Column("inputs", help="that were tried"),
-            Column("refused", help="inputs that were refused"),
-            Column("tokens", help="that were taken"),
-        ),
-        rows=_taken,
     ),
 )
 

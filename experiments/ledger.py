@@ -159,11 +159,9 @@ class Ledger:
             row = (section, sweep, command, json.dumps(list(keys)))
             self._db.execute("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?)", row)
 
-    def forget(self, sweep: str, hashes: Iterable[str] | None = None) -> int:
-        """Remove a sweep's trials, or those of `hashes`; returns how many there were."""
+    def forget(self, sweep: str, hashes: Iterable[str]) -> int:
+        """Remove a sweep's trials of `hashes`; returns how many there were."""
         with self._db:
-            if hashes is None:
-                return self._db.execute("DELETE FROM trial WHERE sweep = ?", (sweep,)).rowcount
             pairs = [(sweep, key) for key in hashes]
             return self._db.executemany("DELETE FROM trial WHERE sweep = ? AND params_hash = ?", pairs).rowcount
 

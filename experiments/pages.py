@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from experiments.bounds import history_of
-from experiments.claims import FEWEST
+from experiments.claims import FEWEST, history_of
 from experiments.evidence import evidence
 from experiments.measurement import VERDICTS
 from experiments.quotes import QUOTED, renewed

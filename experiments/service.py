@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import astuple, fields
 from typing import Final
 
 import numpy as np
@@ -30,7 +31,7 @@ EXTENT: Final = {"smoke": (1, 4, 24, 16), "quick": (1, 8, 240, 80), "full": (10,
 ROWS: Final = 16
 WRONG: Final = "requests without the answer that had to come"
 ALL: Final = "all clients together"
-COLUMNS: Final = ("kind", "ended", "right", "first_ms", "token_ms", "tokens", "finish", "why")
+COLUMNS: Final = tuple(one.name for one in fields(Outcome))
 
 
 def grid(preset: str) -> list[Params]:
@@ -48,7 +49,7 @@ def trial(params: Params) -> dict[str, object]:
     with serving(*options) as server:
         outcomes, seconds, left_over = asyncio.run(_timed(server, requests, params["clients"]))
     return {
-        "outcomes": [outcome.row() for outcome in outcomes],
+        "outcomes": [astuple(outcome) for outcome in outcomes],
         "memory": server.memory,
         "all_seconds": seconds,
         "left_over": left_over,

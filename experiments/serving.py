@@ -380,31 +380,22 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return px.bar(told, x=names, y="throughput", **BY_ENGINE, barmode="group", labels=titles)
 
 
-Pairs = tuple[list[float], list[float]]
-
-
-def _pairs(trials: pd.DataFrame, of: Callable[[Row], float], *, closed: bool, peers: bool) -> Pairs | None:
-    """Of the largest batch: ours, and the free engine's or (peers) the best peer's, request by request."""
-    done = trials[(trials["offered"] == 0) == closed]
-    done = done[done["rows"] == done["rows"].max()] if len(done) else done
-    ours: list[float] = []
-    theirs: list[float] = []
-    for row in done.to_dict("records"):
-        if peers and not row["peers"]:
-            continue
-        times = {name: [of(one) for one in requests] for name, requests in row["requests"].items()}
-        best = min((times[name] for name in row["peers"]), key=sum) if peers else times[FREE]
-        ours += times[OURS]
-        theirs += best
-    return (ours, theirs) if ours else None
-
-
 def _over(
     of: Callable[[Row], float], *, closed: bool = True, peers: bool = False
 ) -> Callable[[pd.DataFrame], Effect | None]:
+    """Of the largest batch: ours over the free engine's or (peers) the best peer's, request by request."""
+
     def effect(trials: pd.DataFrame) -> Effect | None:
-        found = _pairs(trials, of, closed=closed, peers=peers)
-        return None if found is None else ratio(*found, "requests")
+        done = trials[(trials["offered"] == 0) == closed]
+        ours: list[float] = []
+        theirs: list[float] = []
+        for row in done[done["rows"] == done["rows"].max()].to_dict("records"):
+            if peers and not row["peers"]:
+                continue
+            times = {name: [of(one) for one in requests] for name, requests in row["requests"].items()}
+            ours += times[OURS]
+            theirs += min((times[name] for name in row["peers"]), key=sum) if peers else times[FREE]
+        return ratio(ours, theirs, "requests") if ours else None
 
     return effect
 

@@ -119,7 +119,7 @@ class Worker:
             except subprocess.TimeoutExpired:
                 _kill(self._process)
         if self._core is not None:
-            self._core.release()
+            self._core[1].close()
 
     def kill(self) -> None:
         """Stop at once, from another thread: the call in progress fails with `WorkerDiedError`, and no other begins."""
@@ -139,7 +139,7 @@ class Worker:
         if self._stopped:
             _kill(process)
         try:
-            core = None if self._core is None else self._core.number
+            core = None if self._core is None else self._core[0]
             ours.send((os.getpid(), _preparation(), self._memory_gb, core))
             if not ours.poll(IMPORTING_S):
                 _kill(process)

@@ -13,7 +13,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
@@ -21,17 +21,49 @@ from random import Random
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from experiments.demo_model import WEIGHTS_FOLDER
-from experiments.demo_model.bpe import CHAT_TEMPLATE, train_tokenizer
-from experiments.demo_model.dialogues import END, PAD, Dialogue
+from experiments.demo_model.dialogues import ASSISTANT, END, PAD, SPECIAL_TOKENS, USER, Dialogue
 from experiments.demo_model.recipe import Recipe
 
-__all__ = ["main", "model_config", "train"]
+__all__ = ["main", "model_config", "train", "train_tokenizer"]
 
 IGNORED = -100  # the label that cross entropy skips
+
+
+# Jinja, as `transformers` reads it: the same text as `Dialogue.prompt` for a single user's turn.
+CHAT_TEMPLATE = (
+    "{% for message in messages %}"
+    "{% if message['role'] == 'user' %}" + USER + "{% elif message['role'] == 'assistant' %}" + ASSISTANT + "{% else %}"
+    "{{ raise_exception('the demo model knows the roles user and assistant, not ' + message['role']) }}"
+    "{% endif %}{{ message['content'] }}" + END + "{% endfor %}"
+    "{% if add_generation_prompt %}" + ASSISTANT + "{% endif %}"
+)
+
+
+def train_tokenizer(corpus: Iterable[Dialogue], vocabulary: int) -> Tokenizer:
+    """Byte-level BPE of `vocabulary` ids, so that every text has a spelling; the control tokens come first."""
+    tokenizer = Tokenizer(models.BPE())
+    # Digits stand alone, so that a number is copied digit by digit and never has to be in the vocabulary.
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator((f"{d.request}\n{d.answer}" for d in corpus), trainer)
+    if tokenizer.get_vocab_size() != vocabulary:
+        raise ValueError(f"the corpus yields {tokenizer.get_vocab_size()} tokens, fewer than {vocabulary}")
+    return tokenizer
 
 
 def model_config(recipe: Recipe, tokenizer: Tokenizer) -> LlamaConfig:

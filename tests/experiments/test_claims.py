@@ -13,8 +13,19 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import ablation, parsers, reuse
-from experiments.bounds import bounds_of, history_of
-from experiments.claims import FEWEST, Claim, Effect, different, judge, mean, ratio, share, worst
+from experiments.claims import (
+    FEWEST,
+    Claim,
+    Effect,
+    bounds_of,
+    different,
+    history_of,
+    judge,
+    mean,
+    ratio,
+    share,
+    worst,
+)
 from experiments.ledger import Ledger
 from experiments.pages import recorded
 from experiments.pairs import Pooled, best_peer, together

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 
 import pandas as pd
 import pytest
@@ -51,8 +52,8 @@ def test_answers_are_judged(asked: Asked, text: str, calls: list[list[str]], fin
 
 
 def test_verdicts_see_what_was_lost() -> None:
-    right = Outcome("text", "answered", True, 5.0, 1.0, 10, "stop").row()
-    lost = Outcome("text").row()
+    right = astuple(Outcome("text", "answered", True, 5.0, 1.0, 10, "stop"))
+    lost = astuple(Outcome("text"))
     for outcomes, expected in (([right] * 6, [0.0, 0.0]), ([right] * 6 + [lost], [1.0, 1.0])):
         frame = pd.DataFrame([{"status": "ok", "outcomes": outcomes, "memory": [[1, 10], [2, 10]]}])
         effects = [claim.effect(frame) for claim in service.CLAIMS]

@@ -54,7 +54,7 @@ def test_pinned_processes_have_a_core_each() -> None:
         assert claim_core() is None or len(set(held)) < count  # another sweep here may hold one
     free = claim_core()
     assert free is not None
-    free.release()
+    free[1].close()
 
 
 def test_what_a_stopped_trial_has_started_ends_too(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from experiments.demo_model import WEIGHTS_FOLDER  # noqa: E402
-from experiments.demo_model.bpe import train_tokenizer  # noqa: E402
 from experiments.demo_model.dialogues import SPECIAL_TOKENS, dialogues  # noqa: E402
 from experiments.demo_model.recipe import Recipe  # noqa: E402
 from experiments.demo_model.sloppiness import HABITS  # noqa: E402
@@ -31,7 +30,7 @@ from experiments.demo_model.tools import (  # noqa: E402
     render,
     tool_list,
 )
-from experiments.demo_model.train import model_config, train  # noqa: E402
+from experiments.demo_model.train import model_config, train, train_tokenizer  # noqa: E402
 from kernels_core import CompiledGrammar, GrammarMatcher  # noqa: E402
 from workbench.generation import LanguageModel, generate, load_model  # noqa: E402
 
