@@ -13,13 +13,15 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from string import hexdigits
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema.problems import child
+from workbench.json_values import Json
 
 __all__ = ["Entry", "JsonSyntaxError", "JsonText", "child", "parts_of", "read_json", "read_value", "value_at"]
 
@@ -68,10 +70,15 @@ def parts_of(pointer: str) -> tuple[str, ...]:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def value_at(value: Any, pointer: str) -> Any:
+def value_at(value: Json, pointer: str) -> Json:
     """What stands at `pointer` in a JSON value; `LookupError` or `ValueError` where nothing does."""
     for part in parts_of(pointer):
-        value = value[int(part)] if isinstance(value, list | tuple) else value[part]
+        if isinstance(value, Mapping):
+            value = value[part]
+        elif isinstance(value, list | tuple):
+            value = value[int(part)]
+        else:
+            raise LookupError(f"nothing stands at {pointer}")
     return value
 
 

@@ -15,14 +15,15 @@ Read on: `kernels_core/grammar/templates` (the templates), `workbench/languages/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final, cast
 
 from kernels_core.errors import GrammarError
 from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
+from workbench.json_values import Json, JsonObject
 from workbench.languages.positions import child
 
 __all__ = [
@@ -61,6 +62,10 @@ _NOTES: Final = frozenset(
 )
 
 
+_TEMPLATE: Final[Callable[..., dict[str, Json]]] = get_model_structural_tag
+"""Which refuses what it is not to be given: a request may say anything."""
+
+
 class ToolsError(GrammarError):
     """Tools or a choice among them are malformed; `path` is the JSON pointer of what is at fault, in the source."""
 
@@ -78,22 +83,21 @@ class ToolTag:
     tag, to the names of the tools they call.
     """
 
-    tag: dict[str, Any]
+    tag: dict[str, Json]
     moved: dict[str, str]
     names: dict[str, str]
 
 
-def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
+def tag_of_tools(value: Json, options: Mapping[str, object]) -> ToolTag:
     """The tag of `value`, a loaded source; raises `ToolsError`."""
-    request = {"reasoning": DEFAULT_REASONING, **options}
     tools, base, said = _tools_of(value)
-    request.update(said)
+    request: dict[str, object] = {"reasoning": DEFAULT_REASONING, **options, **said}
     found = [_found(tool, place) for tool, place in _listed(tools, base)]
     copies = [_with_parameters(one.tool) for one in found]
     alone = request.pop("arguments_alone", False)
     try:
         tag = _arguments_alone(copies, request) if alone else None
-        tag = tag or get_model_structural_tag(request.pop("model", DEFAULT_MODEL), copies, **request)
+        tag = tag or _TEMPLATE(request.pop("model", DEFAULT_MODEL), copies, **request)
     except GrammarError as error:
         raise ToolsError(*_placed(error.reason, found, base, value)) from error
     except TypeError as error:
@@ -119,13 +123,13 @@ def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
 class _Found:
     """A tool of a source, and the pointers of it, of what holds its name, and of its schema (itself without one)."""
 
-    tool: Any
+    tool: Json
     place: str
     body_place: str
     schema_place: str
 
 
-def _tools_of(value: object) -> tuple[object, str, dict[str, Any]]:
+def _tools_of(value: Json) -> tuple[Json, str, dict[str, Json]]:
     """The tools of a source, where they stand, and what else it says about them."""
     if not isinstance(value, Mapping) or "tools" not in value:
         answer = mcp_tools(value)
@@ -138,14 +142,14 @@ def _tools_of(value: object) -> tuple[object, str, dict[str, Any]]:
     return value["tools"], "#/tools", {key: value[key] for key in REQUEST_KEYS if key in value}
 
 
-def mcp_tools(value: object) -> list[Any] | None:
+def mcp_tools(value: Json) -> list[Json] | None:
     """The tools of what an MCP server answers to `tools/list`; None of another JSON value."""
     inner = value.get("result") if isinstance(value, Mapping) and "jsonrpc" in value else None
     tools = inner.get("tools") if isinstance(inner, Mapping) else None
     return tools if isinstance(tools, list) else None
 
 
-def _listed(tools: object, base: str) -> Iterator[tuple[Any, str]]:
+def _listed(tools: Json, base: str) -> Iterator[tuple[Json, str]]:
     """Each tool with its place; Gemini's stand in lists of their own."""
     if isinstance(tools, Mapping) and base == "#":
         tools, places = [tools], [base]
@@ -163,7 +167,7 @@ def _listed(tools: object, base: str) -> Iterator[tuple[Any, str]]:
             yield tool, place
 
 
-def _found(tool: Any, place: str) -> _Found:
+def _found(tool: Json, place: str) -> _Found:
     """Where a tool's parts stand.  `ToolsError` for a member that nobody knows: a schema under a name that is not read
     would be lost."""
     if not isinstance(tool, Mapping):
@@ -182,9 +186,10 @@ def _found(tool: Any, place: str) -> _Found:
     return _Found(tool, place, at, child(at, schemas[0], *(("json",) if wrapped else ())))
 
 
-def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments_alone(tools: list[Json], request: Mapping[str, object]) -> dict[str, Json]:
     """The arguments of the one tool that must be called."""
-    allowed, mode = normalize_tool_choice(tools, request.get("tool_choice"))
+    choice = cast("str | JsonObject | None", request.get("tool_choice"))
+    allowed, mode = normalize_tool_choice(cast(list[JsonObject], tools), choice)
     if mode == "auto" or len(allowed) != 1:
         raise ToolsError("arguments stand alone where one tool must be called, and no other may be", "#/tool_choice")
     options = {key: request[key] for key in TAG_OPTIONS if request.get(key) is not None}
@@ -192,7 +197,7 @@ def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, 
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 
 
-def _placed(reason: str, found: Sequence[_Found], base: str, value: object) -> tuple[str, str]:
+def _placed(reason: str, found: Sequence[_Found], base: str, value: Json) -> tuple[str, str]:
     """The engine's message without its place, and the place as a pointer into the text."""
     match = re.match(r"(tools|tool_choice)([\w.\[\]]*): (.*)", reason, re.S)
     if match is None:
@@ -212,18 +217,18 @@ def _placed(reason: str, found: Sequence[_Found], base: str, value: object) -> t
     return match.group(3), child(one.place, *keys)
 
 
-def body_of(tool: object) -> Mapping[str, Any]:
+def body_of(tool: Json) -> JsonObject:
     """What holds a tool's name and schema."""
     body = next((tool[key] for key in _BODIES if key in tool), tool) if isinstance(tool, Mapping) else None
     return body if isinstance(body, Mapping) else {}
 
 
-def _is_wrapped(schema: object) -> bool:
+def _is_wrapped(schema: Json) -> bool:
     """Whether it is Bedrock's `{"json": schema}`."""
     return isinstance(schema, Mapping) and list(schema) == ["json"]
 
 
-def _check_level(what: str, found: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
+def _check_level(what: str, found: JsonObject, keys: tuple[str, ...], place: str) -> None:
     for key in found:
         if key not in keys and key not in _NOTES and not key.startswith("x-"):
             close = get_close_matches(key, keys, 1)
@@ -231,19 +236,21 @@ def _check_level(what: str, found: Mapping[str, Any], keys: tuple[str, ...], pla
             raise ToolsError(f"a {what} has no such member; {hint}", child(place, key))
 
 
-def as_function(tool: Any) -> Any:
+def as_function(tool: Json) -> Json:
     """A tool as OpenAI's chats have it, where it is one: its name stands in `function`, its schema in `parameters`."""
-    if not body_of(tool):
+    if not isinstance(tool, Mapping) or not body_of(tool):
         return tool
     body = {key: value for key, value in body_of(tool).items() if key != "type"}
     for key in SCHEMA_KEYS[1:]:
         if (schema := body.pop(key, None)) is not None:
-            body["parameters"] = schema["json"] if "toolSpec" in tool and _is_wrapped(schema) else schema
+            if "toolSpec" in tool and isinstance(schema, Mapping) and _is_wrapped(schema):
+                schema = schema["json"]
+            body["parameters"] = schema
     around = tool if "function" in tool else {name: tool[name] for name in ("type",) if name in tool}
     return {"type": "function", **around, "function": body}
 
 
-def _with_parameters(tool: Any) -> Any:
+def _with_parameters(tool: Json) -> Json:
     """A copy of the tool whose schema is an object of its own, since two tools may share one or have none.
 
     Arguments are an object, an empty one where a tool names no parameters.  A tool that is not `strict` keeps its
@@ -261,10 +268,11 @@ def _with_parameters(tool: Any) -> Any:
         body["parameters"] = {"type": "object"}
     elif isinstance(parameters, Mapping):
         body["parameters"] = {**parameters} if "type" in parameters else {"type": "object", **parameters}
+    assert isinstance(tool, Mapping)
     return {**tool, "function": body}
 
 
-def _walk(value: object, pointer: str) -> Iterator[tuple[str, Any]]:
+def _walk(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
     """Every object and array with its pointer, outer ones first, without recursion."""
     waiting = [(pointer, value)]
     while waiting:

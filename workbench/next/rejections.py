@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -192,7 +192,7 @@ class _Walk:
 
 
 def _fill(
-    array: npt.NDArray[Any], first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], value: npt.ArrayLike
+    array: npt.NDArray[np.generic], first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], value: npt.ArrayLike
 ) -> None:
     """`array[first[i]:last[i]] = value[i]` for all i; the ranges are ascending and disjoint."""
     lengths = last - first
