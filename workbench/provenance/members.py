@@ -23,11 +23,12 @@ from workbench.provenance.elements import STYLES
 from workbench.provenance.prefix import path_of
 
 if TYPE_CHECKING:
+    from kernels_core import GrammarMatcher
     from workbench.provenance.prefix import JsonPrefix
     from workbench.provenance.reader import Content, Reader
     from workbench.provenance.schema import Site
 
-__all__ = ["Member", "MemberState", "Members", "OpenObject", "Probe", "open_objects"]
+__all__ = ["Member", "MemberState", "Members", "OpenObject", "Probe", "open_objects", "probe"]
 
 MemberState = Literal["done", "here", "next", "later", "passed"]
 """`done`: it is there.  `here`: it is being written.  `next`: it may come now (or right after the one being written).
@@ -205,6 +206,11 @@ def _objects(reader: Reader, content: Content, can_come: Probe, forced: bytes) -
     for depth in range(min(len(prefix.levels), len(levels)) - 1, -1, -1):
         if prefix.levels[depth].is_object:
             yield _Object(reader, content, prefix, depth, levels[depth]).read(can_come, forced)
+
+
+def probe(at: GrammarMatcher) -> Probe:
+    """Whether a text can come where a matcher stands, which stays there."""
+    return lambda text: bool(at.fork().accept_string(text))
 
 
 class _Object:
