@@ -8,19 +8,20 @@ written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from visualizers.glyphs import glyph
 from workbench.generation.step import Step
+from workbench.json_values import Json
 
 __all__ = ["PROCESS", "complete", "instant", "named", "run_events", "write_events"]
 
 PROCESS: Final = 1
 
 
-def write_events(path: str | Path, events: Iterable[dict[str, object]]) -> Path:
+def write_events(path: str | Path, events: Iterable[Mapping[str, Json]]) -> Path:
     """Write events as one JSON document; `ValueError` for a name that Perfetto would not take for one."""
     target = Path(path)
     if target.suffix != ".json":
@@ -29,7 +30,7 @@ def write_events(path: str | Path, events: Iterable[dict[str, object]]) -> Path:
     return target
 
 
-def run_events(model: str, steps: Iterable[Step]) -> list[dict[str, Any]]:
+def run_events(model: str, steps: Iterable[Step]) -> list[dict[str, Json]]:
     """The parts of each step of a run of `model`.
 
     Those of the grammar lie beside the model's pass, which they overlap only on a GPU; here each begins where the last
@@ -54,16 +55,18 @@ def run_events(model: str, steps: Iterable[Step]) -> list[dict[str, Any]]:
     return events
 
 
-def named(process: str, lanes: Sequence[str]) -> list[dict[str, Any]]:
+def named(process: str, lanes: Sequence[str]) -> list[dict[str, Json]]:
     """The names of a process and of its lanes, from 1."""
-    told = [{"name": "process_name", "ph": "M", "pid": PROCESS, "args": {"name": f"maskscope: {process}"}}]
+    told: list[dict[str, Json]] = [
+        {"name": "process_name", "ph": "M", "pid": PROCESS, "args": {"name": f"maskscope: {process}"}}
+    ]
     return told + [
         {"name": "thread_name", "ph": "M", "pid": PROCESS, "tid": lane, "args": {"name": name}}
         for lane, name in enumerate(lanes, 1)
     ]
 
 
-def complete(name: str, kind: str, lane: int, begin: float, length: float, told: dict[str, Any]) -> dict[str, Any]:
+def complete(name: str, kind: str, lane: int, begin: float, length: float, told: Mapping[str, Json]) -> dict[str, Json]:
     """Something that took `length` microseconds."""
     return {
         "name": name,
@@ -77,6 +80,6 @@ def complete(name: str, kind: str, lane: int, begin: float, length: float, told:
     }
 
 
-def instant(name: str, kind: str, lane: int, at: float, told: dict[str, Any]) -> dict[str, Any]:
+def instant(name: str, kind: str, lane: int, at: float, told: Mapping[str, Json]) -> dict[str, Json]:
     """A place in time."""
     return {"name": name, "cat": kind, "ph": "i", "s": "t", "pid": PROCESS, "tid": lane, "ts": at, "args": told}

@@ -80,9 +80,6 @@ class TextlessEngine(Engine):
     def version(self) -> str:
         return "0"
 
-    def forget(self) -> None:
-        """There is nothing to forget."""
-
     def compile_ebnf(self, grammar: str) -> Constraint:
         vocabulary = self.tokenizer.info.decoded_vocab
         return _AnyOf(self, lambda token: len(vocabulary[token]) > 0 and set(vocabulary[token]) <= self.letters)

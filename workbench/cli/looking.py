@@ -38,7 +38,6 @@ from workbench.cli.common import (
 
 if TYPE_CHECKING:
     from workbench.next import Refusals, Why
-    from workbench.provenance import SourcePlace
     from workbench.session import Session
 
 __all__ = ["add_commands"]
@@ -298,19 +297,15 @@ def _spelling(session: Session, as_generated: bool) -> str:
 
 
 def _place_line(session: Session) -> Text:
+    from workbench.provenance import provenance
+
     text = glyph(session.text)
     shown = "…" + text[-79:] if len(text) > 80 else text
     line = Text.assemble("after ", (shown or "nothing: at the beginning", "bold"))
-    places = [place for place in _places(session) if place.role == "here"]
+    places = [place for place in provenance(session.inspect) if place.role == "here"]
     if places:
         line.append(f"\nin {', '.join(str(place) for place in places[:3])}", "dim")
     return line
-
-
-def _places(session: Session) -> tuple[SourcePlace, ...]:
-    from workbench.provenance import provenance
-
-    return provenance(session.inspect)
 
 
 def _why_data(why: Why) -> dict[str, Any]:

@@ -144,12 +144,11 @@ def _generation_data(made: Generation) -> dict[str, Any]:
         "prompt": made.prompt,
         "settings": made.settings,
         "log_feasible_mass": made.log_feasible_mass,
-        "steps": [{**row, "token": glyph(row["token"]), "favourite": _glyph(row["favourite"])} for row in made.rows()],
+        "steps": [
+            {**row, "token": glyph(row["token"]), "favourite": row["favourite"] and glyph(row["favourite"])}
+            for row in made.rows()
+        ],
     }
-
-
-def _glyph(data: bytes | None) -> str | None:
-    return None if data is None else glyph(data)
 
 
 def _print_generation(made: Generation, steps: bool) -> None:

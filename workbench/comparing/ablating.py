@@ -25,7 +25,7 @@ from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allo
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import clip, html_escape
-from workbench.comparing.factorial import contrasts, subsets
+from workbench.comparing.factorial import Times, contrasts, subsets
 from workbench.languages import Source
 from workbench.progress import Line
 from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -33,6 +33,8 @@ from workbench.tokenizers import Tokenizer, load_tokenizer
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+    from workbench.generation.model import LanguageModel
 
 __all__ = [
     "ALL",
@@ -196,7 +198,7 @@ class Ablation(Table):
         refused = next((trial.refused for trial in self.trials if trial.refused), "")
         found = []
         for metric in METRICS:
-            logs: Mapping[tuple[int, ...], Any] = {}
+            logs: Mapping[tuple[int, ...], Times] = {}
             if whole and not refused:
                 logs = contrasts(
                     {
@@ -344,7 +346,7 @@ def _cells(effect: Effect) -> str:
     return f"<td>{'' if math.isnan(effect.us) else f'{effect.us:,.3g} µs'}</td><td>{times}</td>"
 
 
-def _interval(logs: Sequence[float], middle: float) -> tuple[float, float]:
+def _interval(logs: Sequence[float] | Times, middle: float) -> tuple[float, float]:
     """By Student's distribution, of the logarithms' mean; NaN for one number."""
     if len(logs) < 2:
         return math.nan, math.nan
@@ -359,7 +361,7 @@ def ablate(
     grammar: object,
     prompts: str | Sequence[str],
     *,
-    model: object = None,
+    model: str | LanguageModel | None = None,
     mechanisms: Sequence[str] = FIRST,
     repeats: int = 5,
     tokenizer: object = None,
@@ -403,7 +405,7 @@ def ablating(
     grammar: object,
     prompts: str | Sequence[str],
     *,
-    model: Any = None,
+    model: str | LanguageModel | None = None,
     mechanisms: Sequence[str] = FIRST,
     repeats: int = 5,
     tokenizer: object = None,
@@ -476,7 +478,7 @@ def _options(left_out: Sequence[str]) -> Options:
     return Options.laboratory(**changes)
 
 
-def _written(model: Any, prompt: str, source: Source, max_tokens: int, seed: int) -> bytes:
+def _written(model: LanguageModel, prompt: str, source: Source, max_tokens: int, seed: int) -> bytes:
     from workbench.generation import stream
 
     return stream(model, prompt, source, max_tokens=max_tokens, seed=seed, record=False).run().text_bytes

@@ -254,7 +254,7 @@ class Comparison(Printed):
 
 
 def compare(
-    *grammars: Any,
+    *grammars: object,
     engines: Sequence[EngineSpec] | EngineSpec | None = None,
     text: str | bytes = b"",
     texts: Sequence[str | bytes] | None = None,
@@ -280,8 +280,9 @@ def compare(
     first = grammars[0]
     if tokenizer is None:
         tokenizer = first.tokenizer if hasattr(first, "tokenizer") else "tekken"
-    if not text and texts is None and hasattr(first, "tokenizer") and isinstance(getattr(first, "text", None), bytes):
-        text = first.text
+    read = getattr(first, "text", None)
+    if not text and texts is None and hasattr(first, "tokenizer") and isinstance(read, bytes):
+        text = read
     loaded = load_tokenizer(tokenizer)
     places = [bytes_of(one) for one in (texts if texts is not None else [text])]
     if not places:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from kernels_core import GrammarMatcher, Options
 from kernels_core.compiler import told_elsewhere
@@ -222,7 +223,7 @@ def find_differences(allowing: Answer, refusing: Answer, common: Bits, judge: Ju
     return found
 
 
-def _asked(constraint: Constraint | None, ids: Any, *, wanted: bool) -> set[int]:
+def _asked(constraint: Constraint | None, ids: npt.NDArray[np.int64], *, wanted: bool) -> set[int]:
     """The tokens among `ids` that the engine's `accept` takes (or not), whatever its mask says."""
     if constraint is None:
         return set()

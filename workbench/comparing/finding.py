@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kernels_core.inspect.snapshots import Table
-from visualizers.glyphs import glyph, html_escape
+from visualizers.glyphs import glyph
 from workbench.comparing.tables import legend
 from workbench.reports.record import Printed
 
@@ -91,7 +91,7 @@ class Finding:
         if self.verdict is not None:
             yield "jsonschema", self._judged(self.verdict)
         if self.why:
-            yield "our engine", self.why
+            yield "why", self.why
         if self.remark:
             yield "remark", self.remark
         yield (
@@ -174,23 +174,6 @@ class Hunt(Printed, Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from _tables(self)
-
-    def _repr_html_(self) -> str:
-        cell = "padding:2px 10px 2px 0;text-align:left;vertical-align:top"
-        parts = []
-        for number, finding in enumerate(self.findings, 1):
-            rows = "".join(
-                f'<tr><td style="{cell};opacity:0.7">{html_escape(name)}</td>'
-                f'<td style="{cell};font-family:monospace;word-break:break-all">{html_escape(value)}</td></tr>'
-                for name, value in finding.lines()
-            )
-            parts.append(f"<p><b>{number}. {html_escape(finding.headline)}</b></p><table>{rows}</table>")
-        left = "".join(
-            f"<div>{html_escape(name)} was left out: {html_escape(reason)}</div>"
-            for name, reason in self.refusals.items()
-        )
-        notes = "".join(f'<div style="opacity:0.7">{html_escape(note)}</div>' for note in self.notes)
-        return f"<div><p>{html_escape(self.summary)}</p>{left}{''.join(parts)}{notes}</div>"
 
     @property
     def verdict(self) -> str:

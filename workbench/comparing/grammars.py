@@ -8,9 +8,9 @@ Read on: `workbench/languages/source.py`, `workbench/comparing/sides.py`.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from kernels_core.errors import MaskscopeError
+from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.languages.positions import JsonSyntaxError
 from workbench.peers.base import Constraint, Engine, RefusedError
@@ -19,14 +19,15 @@ from workbench.peers.ours import REFUSALS, Ours
 __all__ = ["compile_for", "peer_note", "schema_of"]
 
 
-def schema_of(source: Source) -> Any:
+def schema_of(source: Source) -> Json:
     """The JSON value of a schema; None for other languages and for text that is no JSON."""
     if source.language != "json_schema":
         return None
     try:
-        return json.loads(source.text)
+        found: Json = json.loads(source.text)
     except ValueError:
         return None
+    return found
 
 
 def peer_note(source: Source) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import pairwise
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from workbench.comparing.arena import Arena, Contestant
 from workbench.comparing.differences import Judge
 from workbench.comparing.finding import Finding, FindingKind, Hunt, Verdict
 from workbench.comparing.grammars import compile_for, peer_note, schema_of
+from workbench.comparing.referee import Referee, Unjudged
 from workbench.comparing.shrink import shrink
 from workbench.comparing.sides import (
     Bits,
@@ -42,15 +43,13 @@ from workbench.comparing.sides import (
     open_engines,
 )
 from workbench.comparing.texts import mutate, schema_text
+from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.peers.base import NotRunError, RefusedError
 from workbench.progress import Line
 from workbench.session.matching import possible_bytes
 from workbench.session.result import describe_bytes
 from workbench.tokenizers import Tokenizer, load_tokenizer
-
-if TYPE_CHECKING:
-    from workbench.comparing.referee import Referee
 
 __all__ = ["hunt"]
 
@@ -135,8 +134,8 @@ class _Search:
             self.ids.setdefault(bytes(self.vocabulary[int(token)]), int(token))
         self.schema = schema_of(source)
         self.went_well: list[bytes] = []
-        self.seen: set[tuple[Any, ...]] = set()
-        self.found: set[tuple[Any, ...]] = set()
+        self.seen: set[tuple[object, ...]] = set()
+        self.found: set[tuple[object, ...]] = set()
         self.limit = 0
         self.judges: dict[bytes, Judge] = {}
 
@@ -270,7 +269,7 @@ class _Search:
         """Compare the masks here; whether something was found, and so the engines have moved."""
         base, moved = self.contestants[0], False
         state = base.constraint.state()
-        where: Any = state if state is not None else tuple(prefix[-4:])
+        where: object = state if state is not None else tuple(prefix[-4:])
         for other, mask in zip(self.contestants[1:], masks[1:], strict=True):
             if len(self.hunt.findings) >= self.limit:
                 return moved
@@ -432,8 +431,6 @@ class _Search:
         """What the referee says, and who is wrong then."""
         if self.referee is None:
             return None
-        from workbench.comparing.referee import Unjudged
-
         if _has_half_pairs(whole):
             return Verdict(None, "an escape of half a surrogate pair: JSON lets it pass, but it is no character", None)
         try:
@@ -468,10 +465,6 @@ def _referee(schema: object, language: str) -> tuple[Referee | None, str]:
     """Who judges whole texts; or why nobody does."""
     if language != "json_schema":
         return None, ""
-    try:
-        from workbench.comparing.referee import Referee, Unjudged
-    except ModuleNotFoundError as error:
-        return None, f"No referee: {error.name} is not installed (pip install jsonschema)."
     try:
         return Referee(schema), ""
     except Unjudged as error:
@@ -511,7 +504,7 @@ def _respelt(whole: bytes, schema: object) -> bytes | None:
             for one in part.values():
                 mention(one)
 
-    def ordered(value: object) -> Any:
+    def ordered(value: Json) -> Json:
         if isinstance(value, dict):
             names = sorted(value, key=lambda name: rank.get(name, len(rank)))
             return {name: ordered(value[name]) for name in names}
@@ -526,7 +519,7 @@ def _respelt(whole: bytes, schema: object) -> bytes | None:
     return None if written == whole else written
 
 
-def _whole_number(value: object) -> Any:
+def _whole_number(value: Json) -> Json:
     """A float that is an integer as that, as far as floats are exact."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 

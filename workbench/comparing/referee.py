@@ -68,12 +68,12 @@ class Referee:
         return f"{worst.json_path}: {worst.message}"
 
 
-def read_text(text: str) -> Any:
+def read_text(text: str) -> object:
     """The value of a JSON text, numbers exactly; `Unjudged` for a repeated name or a number too long to tell."""
     return json.loads(text, object_pairs_hook=_no_repeats, parse_float=_decimal, parse_int=_integer)
 
 
-def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, Any]:
+def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise Unjudged("a name is repeated")
@@ -102,7 +102,7 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _multiple_of(_: Any, step: Any, value: Any, __: Any) -> Iterator[ValidationError]:
+def _multiple_of(_: object, step: int | Decimal, value: object, __: object) -> Iterator[ValidationError]:
     if isinstance(value, int | Decimal) and not isinstance(value, bool) and Fraction(value) % Fraction(step):
         yield ValidationError(f"{value} is no multiple of {step}")
 
@@ -121,13 +121,13 @@ def _draft(schema: object) -> Any:
     raise Unjudged("the schema is valid under no draft")
 
 
-def _rewritten(schema: object) -> Any:
+def _rewritten(schema: object) -> object:
     """A schema with patterns as Python reads them."""
     if isinstance(schema, list):
         return [_rewritten(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    made: dict[str, Any] = {}
+    made: dict[str, object] = {}
     for word, value in schema.items():
         if word == "pattern" and isinstance(value, str):
             made[word] = python_pattern(value)

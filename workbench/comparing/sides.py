@@ -23,6 +23,7 @@ from kernels_core import Options
 from kernels_core.errors import TokenizerError
 from visualizers.glyphs import glyph
 from workbench.comparing.grammars import compile_for
+from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.peers.base import Constraint, Engine, NotRunError, RefusedError
 from workbench.peers.catalogue import ENGINES, SERVED, installed, make_engine
@@ -146,7 +147,7 @@ def parse_engine(text: str) -> EngineSpec:
     if name != "ours":
         raise ValueError(f"{text}: only ours takes options")
     known = sorted(Options().to_dict())
-    chosen: dict[str, Any] = {}
+    chosen: dict[str, Json] = {}
     for setting in filter(None, settings.split(",")):
         key, equals, value = setting.partition("=")
         if not equals or key not in known:

@@ -6,9 +6,10 @@ Read on: `workbench/comparing/comparison.py`, `workbench/comparing/finding.py`, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from rich import box
+from rich.console import JustifyMethod, OverflowMethod
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -16,7 +17,17 @@ from rich.text import Text
 __all__ = ["FOLD", "RIGHT", "duration", "grid", "legend"]
 
 
-def grid(*columns: tuple[str, dict[str, Any]], title: str = "") -> Table:
+class Column(TypedDict, total=False):
+    """How a column is set, in the words of rich."""
+
+    justify: JustifyMethod
+    no_wrap: bool
+    overflow: OverflowMethod
+    min_width: int
+    max_width: int
+
+
+def grid(*columns: tuple[str, Column], title: str = "") -> Table:
     """A table in the style of all: a line under the head, nothing between rows."""
     table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1))
     for name, options in columns:
@@ -24,8 +35,8 @@ def grid(*columns: tuple[str, dict[str, Any]], title: str = "") -> Table:
     return table
 
 
-RIGHT: Final[dict[str, object]] = {"justify": "right", "no_wrap": True}
-FOLD: Final[dict[str, object]] = {"overflow": "fold"}
+RIGHT: Final[Column] = {"justify": "right", "no_wrap": True}
+FOLD: Final[Column] = {"overflow": "fold"}
 
 
 def legend(*lines: str) -> Iterator[Padding]:

@@ -13,7 +13,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, Final
+from typing import Final
+
+from workbench.json_values import Json, JsonObject
+from workbench.languages.positions import value_at
+from workbench.provenance.schema import list_of, object_of
 
 __all__ = ["mutate", "schema_text"]
 
@@ -38,13 +42,13 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def schema_text(schema: object, random: Random) -> str:
+def schema_text(schema: Json, random: Random) -> str:
     """A JSON text that `schema` makes interesting."""
     return _Writer(schema, random).value(schema, 0)
 
 
 class _Writer:
-    def __init__(self, root: object, random: Random) -> None:
+    def __init__(self, root: Json, random: Random) -> None:
         self.root = root
         self.random = random
         # One way to leave blanks for a whole text, mostly.
@@ -56,7 +60,7 @@ class _Writer:
         """Whether to do the unusual thing now."""
         return self.random.random() < chance
 
-    def value(self, schema: object, depth: int) -> str:
+    def value(self, schema: Json, depth: int) -> str:
         schema = self.settled(schema)
         if not isinstance(schema, dict) or depth > DEPTH or self.odd(0.04):
             return self.anything(depth)
@@ -75,43 +79,36 @@ class _Writer:
             return self.number(schema, kind)
         return {"boolean": self.random.choice(("true", "false")), "null": "null"}.get(kind) or self.anything(depth)
 
-    def settled(self, schema: object) -> Any:
+    def settled(self, schema: Json) -> Json:
         """References followed, one branch of each choice taken, all of `allOf` put together."""
         for _ in range(20):
             if not isinstance(schema, dict):
                 return schema
             rest = dict(schema)
-            if isinstance(rest.get("$ref"), str):
-                schema = _merged([self.resolve(rest.pop("$ref")), rest])
-            elif branches := rest.pop("anyOf", None) or rest.pop("oneOf", None):
-                schema = _merged([rest, self.random.choice(list(branches))])
+            if isinstance(reference := rest.get("$ref"), str):
+                del rest["$ref"]
+                schema = _merged([self.resolve(reference), rest])
+            elif branches := list_of(rest.pop("anyOf", None)) or list_of(rest.pop("oneOf", None)):
+                schema = _merged([rest, self.random.choice(branches)])
             elif "allOf" in rest:
-                schema = _merged([*rest.pop("allOf"), rest])
+                schema = _merged([*list_of(rest.pop("allOf")), rest])
             elif "if" in rest:
                 chosen = self.random.choice(("then", "else"))
                 condition = rest.pop("if")
-                branch = {word: rest.pop(word, True) for word in ("then", "else")}[chosen]
-                schema = _merged([rest, branch, condition if chosen == "then" else True])
+                ways = {word: rest.pop(word, True) for word in ("then", "else")}
+                schema = _merged([rest, ways[chosen], condition if chosen == "then" else True])
             else:
                 return schema
         return True
 
-    def resolve(self, reference: str) -> Any:
+    def resolve(self, reference: str) -> Json:
         """A reference within the document; anything else is any value."""
-        if not reference.startswith("#"):
+        try:
+            return value_at(self.root, reference) if reference.startswith("#") else True
+        except (LookupError, ValueError):
             return True
-        at = self.root
-        for step in reference[1:].split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(at, dict) and name in at:
-                at = at[name]
-            elif isinstance(at, list) and name.isdecimal() and int(name) < len(at):
-                at = at[int(name)]
-            else:
-                return True
-        return at
 
-    def kind(self, schema: dict[str, Any]) -> str:
+    def kind(self, schema: JsonObject) -> str:
         kinds = schema.get("type")
         if isinstance(kinds, list):
             return str(self.random.choice(kinds)) if kinds else ""
@@ -132,7 +129,7 @@ class _Writer:
         simple = ["null", "true", '""', '"a"', *NUMBERS[:6]]
         return self.random.choice(simple if depth > DEPTH else [*simple, "{}", "[]", '{"a":1}', "[1,[2]]"])
 
-    def constant(self, values: Sequence[Any]) -> str:
+    def constant(self, values: Sequence[Json]) -> str:
         value = self.random.choice(list(values))
         if isinstance(value, str):
             return self.quoted(value + ("x" if self.odd(0.05) else ""))
@@ -149,7 +146,7 @@ class _Writer:
             written = f"{json.dumps(text[:at])[:-1]}{code}{json.dumps(text[at + 1 :])[1:]}"
         return written
 
-    def number(self, schema: dict[str, Any], kind: str) -> str:
+    def number(self, schema: JsonObject, kind: str) -> str:
         found = list(NUMBERS)
         for word in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"):
             bound = schema.get(word)
@@ -164,7 +161,7 @@ class _Writer:
                 found += [f"{json.dumps(bound)}.0", f"{json.dumps(bound)}e0"]
         return self.random.choice(found)
 
-    def string(self, schema: dict[str, Any]) -> str:
+    def string(self, schema: JsonObject) -> str:
         if (known := FORMATS.get(str(schema.get("format")))) and not self.odd():
             return f'"{self.random.choice(known)}"'
         lengths = [0, 1, 2, 5]
@@ -176,9 +173,9 @@ class _Writer:
         letters = CHARACTERS[:2] if plain else CHARACTERS
         return f'"{"".join(self.random.choice(letters) for _ in range(self.random.choice(lengths)))}"'
 
-    def array(self, schema: dict[str, Any], depth: int) -> str:
-        first = schema.get("prefixItems") or (schema["items"] if isinstance(schema.get("items"), list) else [])
+    def array(self, schema: JsonObject, depth: int) -> str:
         items = schema.get("items", True)
+        first = list_of(schema.get("prefixItems")) or list_of(items)
         lengths = [len(first), 0, 1, 2]
         for word in ("minItems", "maxItems"):
             bound = schema.get(word)
@@ -193,16 +190,14 @@ class _Writer:
                 made.append(self.value(wanted, depth + 1))
         return f"[{self.comma.join(made)}]"
 
-    def object(self, schema: dict[str, Any], depth: int) -> str:
-        properties = schema.get("properties")
-        properties = properties if isinstance(properties, dict) else {}
-        required = [name for name in schema.get("required", ()) if isinstance(name, str)]
+    def object(self, schema: JsonObject, depth: int) -> str:
+        properties = object_of(schema.get("properties"))
+        required = [name for name in list_of(schema.get("required")) if isinstance(name, str)]
         names = [name for name in properties if (name in required and not self.odd(0.05)) or self.odd(0.4)]
         names += [name for name in required if name not in properties and not self.odd(0.05)]
         if self.odd(0.25):
-            others = [
-                re.sub(r"[\^$\\.*+?()\[\]{}|]", "", pattern) or "a" for pattern in schema.get("patternProperties", ())
-            ]
+            patterns = object_of(schema.get("patternProperties"))
+            others = [re.sub(r"[\^$\\.*+?()\[\]{}|]", "", pattern) or "a" for pattern in patterns]
             names.append(self.random.choice(["zz", "", "a", *others]))
         if names and self.odd(0.08):
             names.append(self.random.choice(names))
@@ -215,17 +210,17 @@ class _Writer:
         return f"{{{self.comma.join(members)}}}"
 
 
-def _merged(schemas: Sequence[Any]) -> Any:
+def _merged(schemas: Sequence[Json]) -> Json:
     """Schemas that hold together, as one, roughly: later keywords win, members are united."""
-    made: dict[str, Any] = {}
+    made: dict[str, Json] = {}
     for schema in schemas:
         if not isinstance(schema, dict):
             continue
         for word, value in schema.items():
-            if word in ("properties", "patternProperties") and isinstance(made.get(word), dict):
-                made[word] = {**made[word], **value}
-            elif word == "required" and isinstance(made.get(word), list):
-                made[word] = [*made[word], *value]
+            if word in ("properties", "patternProperties"):
+                made[word] = {**object_of(made.get(word)), **object_of(value)}
+            elif word == "required":
+                made[word] = [*list_of(made.get(word)), *list_of(value)]
             else:
                 made[word] = value
     return made or True

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
+from workbench.json_values import JsonObject
 from workbench.languages.tools import DECLARATIONS, SCHEMA_KEYS, body_of, mcp_tools
 
 __all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "is_name", "path_of"]
@@ -134,7 +135,7 @@ def guess_value(value: object) -> Guess:
     return Guess("json_schema", "true and false are schemas")
 
 
-def _is_tool(value: Mapping[str, object]) -> bool:
+def _is_tool(value: JsonObject) -> bool:
     body = body_of(value)
     schemas = (body.get(key) for key in SCHEMA_KEYS)
     named = isinstance(body.get("name"), str) and any(isinstance(schema, Mapping) for schema in schemas)

@@ -13,14 +13,16 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from string import hexdigits
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema.problems import child
+from workbench.json_values import Json
 
 __all__ = [
     "Entry",
@@ -81,10 +83,15 @@ def parts_of(pointer: str) -> tuple[str, ...]:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def value_at(value: Any, pointer: str) -> Any:
+def value_at(value: Json, pointer: str) -> Json:
     """What stands at `pointer` in a JSON value; `LookupError` or `ValueError` where nothing does."""
     for part in parts_of(pointer):
-        value = value[int(part)] if isinstance(value, list | tuple) else value[part]
+        if isinstance(value, Mapping):
+            value = value[part]
+        elif isinstance(value, list | tuple):
+            value = value[int(part)]
+        else:
+            raise LookupError(f"nothing stands at {pointer}")
     return value
 
 
@@ -156,13 +163,14 @@ def read_json(text: str) -> JsonText:
     return _Reader(text).read()
 
 
-def load_json(text: str) -> Any:
+def load_json(text: str) -> Json:
     """The value of a JSON text, numbers with a point or an exponent exact; raises `JsonSyntaxError`."""
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        value: Json = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
     except (ValueError, RecursionError):
         read_json(text)  # knows what is wrong, where, and its cure
         raise
+    return value
 
 
 def text_at(text: str, pointer: str) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeGuard, cast, get_origin
 
 from kernels_core import (
     CancelToken,
@@ -34,6 +34,7 @@ from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.templates import model_templates
+from workbench.json_values import Json
 from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, is_name, path_of
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
@@ -122,7 +123,7 @@ class Source:
 
     language: Language
     text: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     name: str = ""
     why: str = "it was said"
 
@@ -139,7 +140,7 @@ class Source:
     # -- from anything ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, anything: object, language: str | None = None, **options: Any) -> Source:
+    def of(cls, anything: object, language: str | None = None, **options: object) -> Source:
         """The source of a text, a file's path, a JSON schema, a structural tag, a list of tools, a pydantic model or
         another type that pydantic knows (a dataclass, `list[int]`, `Literal["a", "b"]`, an `Enum`), or a `Grammar`.
         `language` says what a text or value is, where the guess would be wrong; `options` are those of the
@@ -183,7 +184,7 @@ class Source:
         return cls._of_value(anything, language, options)
 
     @classmethod
-    def _of_text(cls, text: str, language: str | None, options: Mapping[str, Any], name: str, suffix: str) -> Source:
+    def _of_text(cls, text: str, language: str | None, options: Mapping[str, object], name: str, suffix: str) -> Source:
         if language is not None:
             return cls(cast(Language, language), text, options, name)
         found, why = guess_text(text, suffix)
@@ -194,7 +195,7 @@ class Source:
         return cls(found, text, options, name, why)
 
     @classmethod
-    def _of_value(cls, value: Any, language: str | None, options: Mapping[str, Any]) -> Source:
+    def _of_value(cls, value: Any, language: str | None, options: Mapping[str, object]) -> Source:
         name, why = "", ""
         schema_of = getattr(value, "model_json_schema", None)
         if callable(schema_of) and isinstance(value, type):
@@ -222,7 +223,7 @@ class Source:
         return cls(guess.language, lay_out(value), options, name, guess.why)
 
     @classmethod
-    def _of_grammar(cls, grammar: Grammar, options: Mapping[str, Any]) -> Source:
+    def _of_grammar(cls, grammar: Grammar, options: Mapping[str, object]) -> Source:
         language, text, made = grammar.made_from
         if language in _JSON and "\n" not in text and len(text) > 100:
             # The engine writes dicts on one line: lay them out, but only what nobody typed.
@@ -326,7 +327,7 @@ class Source:
         try:
             if self.language == "tools":
                 return compiler.compile_structural_tag(self.tool_tag.tag, cancel=cancel)
-            options: dict[str, Any] = dict(self.options)
+            options: dict[str, object] = dict(self.options)
             if "predicates" in options or {"plain_integers", "trailing_skip"} & set(options):
                 return compiler.compile_grammar(self.grammar(compiler.tokenizer_info), cancel=cancel)
             compile_it: Callable[..., CompiledGrammar] = getattr(
@@ -373,22 +374,28 @@ def _decoded(data: bytes, what: str) -> str:
         raise ValueError(f"{what} not UTF-8 at byte {error.start}: {error.reason}; save it as UTF-8") from None
 
 
-def _schema_of_type(kind: Any) -> Any:
+def _schema_of_type(kind: object) -> dict[str, Json]:
     """The JSON schema of what pydantic reads as this type."""
     from pydantic import PydanticUserError, TypeAdapter
 
     try:
-        return TypeAdapter(kind).json_schema()
+        return TypeAdapter(cast(type, kind)).json_schema()
     except (PydanticUserError, TypeError, NameError) as error:
         reason = str(error).partition("\n")[0]
         raise TypeError(f"{kind!r} is no type that pydantic can make a schema of: {reason}") from None
 
 
-def _is_instance(value: Any) -> bool:
+def _is_instance(value: object) -> TypeGuard[_Model]:
     """Whether it is a pydantic model's instance, and not its class."""
     return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)
 
 
-def _dumped(instance: Any) -> Any:
+class _Model(Protocol):
+    """An instance of a pydantic model."""
+
+    def model_dump(self, *, mode: str, by_alias: bool, exclude_none: bool) -> Json: ...
+
+
+def _dumped(instance: _Model) -> Json:
     """The JSON value of a pydantic model's instance."""
     return instance.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -16,14 +16,15 @@ Read on: `kernels_core/grammar/templates` (the templates), `workbench/languages/
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final, cast
 
 from kernels_core.errors import GrammarError
 from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
+from workbench.json_values import Json, JsonObject
 from workbench.languages.positions import child
 
 __all__ = [
@@ -67,6 +68,10 @@ _NOTES: Final = frozenset(
 )
 
 
+_TEMPLATE: Final[Callable[..., dict[str, Json]]] = get_model_structural_tag
+"""Which refuses what it is not to be given: a request may say anything."""
+
+
 class ToolsError(GrammarError):
     """Tools or a choice among them are malformed; `path` is the JSON pointer of what is at fault, in the source."""
 
@@ -84,23 +89,22 @@ class ToolTag:
     tag, to the names of the tools they call.
     """
 
-    tag: dict[str, Any]
+    tag: dict[str, Json]
     moved: dict[str, str]
     names: dict[str, str]
 
 
-def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
+def tag_of_tools(value: Json, options: Mapping[str, object]) -> ToolTag:
     """The tag of `value`, a loaded source; raises `ToolsError`."""
-    request = {"reasoning": DEFAULT_REASONING, **options}
     tools, base, said = _tools_of(value)
-    request.update(said)
+    request: dict[str, object] = {"reasoning": DEFAULT_REASONING, **options, **said}
     request.update(_choice(request.get("tool_choice")))
     found = [_found(tool, place) for tool, place in _listed(tools, base)]
     copies = [_with_parameters(one.tool) for one in found]
     alone = request.pop("arguments_alone", False)
     try:
         tag = _arguments_alone(copies, request) if alone else None
-        tag = tag or get_model_structural_tag(request.pop("model", DEFAULT_MODEL), copies, **request)
+        tag = tag or _TEMPLATE(request.pop("model", DEFAULT_MODEL), copies, **request)
     except GrammarError as error:
         raise ToolsError(*_placed(error.reason, found, base, value)) from error
     except TypeError as error:
@@ -125,16 +129,16 @@ def tag_of_tools(value: object, options: Mapping[str, Any]) -> ToolTag:
 class _Found:
     """A tool of a source, and the pointers of it, of what holds its name, and of its schema (itself without one)."""
 
-    tool: Any
+    tool: Json
     place: str
     body_place: str
     schema_place: str
 
 
-def _tools_of(value: object) -> tuple[object, str, dict[str, Any]]:
+def _tools_of(value: Json) -> tuple[Json, str, dict[str, Json]]:
     """The tools of a source, where they stand, and what else it says about them."""
-    if isinstance(value, Mapping) and isinstance(value.get("toolConfig"), Mapping) and "tools" in value["toolConfig"]:
-        inner = value["toolConfig"]  # Bedrock's
+    inner = value.get("toolConfig") if isinstance(value, Mapping) else None
+    if isinstance(inner, Mapping) and "tools" in inner:  # Bedrock's
         return inner["tools"], "#/toolConfig/tools", {"tool_choice": inner.get("toolChoice")}
     if not isinstance(value, Mapping) or "tools" not in value:
         answer = mcp_tools(value)
@@ -149,9 +153,9 @@ def _tools_of(value: object) -> tuple[object, str, dict[str, Any]]:
     return value["tools"], "#/tools", said | _choice_of_gemini(value)
 
 
-def _choice(choice: object) -> dict[str, Any]:
+def _choice(choice: object) -> dict[str, object]:
     """A choice in the words of Mistral, Anthropic or Bedrock, in those of OpenAI; nothing of another one."""
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     match choice:
         case "any" | {"any": {}} | {"type": "any"}:
             said["tool_choice"] = "required"
@@ -166,7 +170,7 @@ def _choice(choice: object) -> dict[str, Any]:
     return said
 
 
-def _choice_of_gemini(value: Mapping[str, Any]) -> dict[str, Any]:
+def _choice_of_gemini(value: JsonObject) -> dict[str, Json]:
     """The choice in Gemini's `toolConfig`, in OpenAI's words."""
     config = next((value[key] for key in _CONFIGS if key in value), None)
     if config is None:
@@ -184,14 +188,14 @@ def _choice_of_gemini(value: Mapping[str, Any]) -> dict[str, Any]:
     raise ToolsError(f"a mode of functionCallingConfig is one of {', '.join(_MODES)}", child("#", "toolConfig"))
 
 
-def mcp_tools(value: object) -> list[Any] | None:
+def mcp_tools(value: Json) -> list[Json] | None:
     """The tools of what an MCP server answers to `tools/list`; None of another JSON value."""
     inner = value.get("result") if isinstance(value, Mapping) and "jsonrpc" in value else None
     tools = inner.get("tools") if isinstance(inner, Mapping) else None
     return tools if isinstance(tools, list) else None
 
 
-def _listed(tools: object, base: str) -> Iterator[tuple[Any, str]]:
+def _listed(tools: Json, base: str) -> Iterator[tuple[Json, str]]:
     """Each tool with its place; Gemini's stand in lists of their own."""
     if isinstance(tools, Mapping) and base == "#":
         tools, places = [tools], [base]
@@ -209,7 +213,7 @@ def _listed(tools: object, base: str) -> Iterator[tuple[Any, str]]:
             yield tool, place
 
 
-def _found(tool: Any, place: str) -> _Found:
+def _found(tool: Json, place: str) -> _Found:
     """Where a tool's parts stand.  `ToolsError` for a member that nobody knows: a schema under a name that is not read
     would be lost."""
     if not isinstance(tool, Mapping):
@@ -231,9 +235,10 @@ def _found(tool: Any, place: str) -> _Found:
     return _Found(tool, place, at, child(at, schemas[0], *(("json",) if wrapped else ())))
 
 
-def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments_alone(tools: Sequence[object], request: Mapping[str, object]) -> dict[str, Json]:
     """The arguments of the one tool that must be called."""
-    allowed, mode = normalize_tool_choice(tools, request.get("tool_choice"))
+    choice = cast("str | JsonObject | None", request.get("tool_choice"))
+    allowed, mode = normalize_tool_choice(cast(list[JsonObject], tools), choice)
     if mode == "auto" or len(allowed) != 1:
         raise ToolsError("arguments stand alone where one tool must be called, and no other may be", "#/tool_choice")
     options = {key: request[key] for key in TAG_OPTIONS if request.get(key) is not None}
@@ -241,7 +246,7 @@ def _arguments_alone(tools: list[Any], request: Mapping[str, Any]) -> dict[str, 
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 
 
-def _placed(reason: str, found: Sequence[_Found], base: str, value: object) -> tuple[str, str]:
+def _placed(reason: str, found: Sequence[_Found], base: str, value: Json) -> tuple[str, str]:
     """The engine's message without its place, and the place as a pointer into the text."""
     match = re.match(r"(tools|tool_choice)([\w.\[\]]*): (.*)", reason, re.S)
     if match is None:
@@ -261,18 +266,18 @@ def _placed(reason: str, found: Sequence[_Found], base: str, value: object) -> t
     return match.group(3), child(one.place, *keys)
 
 
-def body_of(tool: object) -> Mapping[str, Any]:
+def body_of(tool: object) -> JsonObject:
     """What holds a tool's name and schema."""
     body = next((tool[key] for key in _BODIES if key in tool), tool) if isinstance(tool, Mapping) else None
     return body if isinstance(body, Mapping) else {}
 
 
-def _is_wrapped(schema: object) -> bool:
+def _is_wrapped(schema: Json) -> bool:
     """Whether it is Bedrock's `{"json": schema}`."""
     return isinstance(schema, Mapping) and list(schema) == ["json"]
 
 
-def _check_level(what: str, found: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
+def _check_level(what: str, found: JsonObject, keys: tuple[str, ...], place: str) -> None:
     for key in found:
         if key not in keys and key not in _NOTES and not key.startswith("x-"):
             close = get_close_matches(key, keys, 1)
@@ -280,28 +285,30 @@ def _check_level(what: str, found: Mapping[str, Any], keys: tuple[str, ...], pla
             raise ToolsError(f"a {what} has no such member; {hint}", child(place, key))
 
 
-def as_function(tool: Any) -> Any:
+def as_function(tool: Mapping[str, object]) -> dict[str, object]:
     """A tool as OpenAI's chats have it, where it is one: its name stands in `function`, its schema in `parameters`."""
     if not body_of(tool):
-        return tool
+        return {**tool}
     body = {key: value for key, value in body_of(tool).items() if key != "type"}
     for key in SCHEMA_KEYS[1:]:
         if (schema := body.pop(key, None)) is not None:
-            body["parameters"] = schema["json"] if "toolSpec" in tool and _is_wrapped(schema) else schema
+            if "toolSpec" in tool and isinstance(schema, Mapping) and _is_wrapped(schema):
+                schema = schema["json"]
+            body["parameters"] = schema
     around = tool if "function" in tool else {name: tool[name] for name in ("type",) if name in tool}
     return {"type": "function", **around, "function": body}
 
 
-def _with_parameters(tool: Any) -> Any:
+def _with_parameters(tool: Json) -> object:
     """A copy of the tool whose schema is an object of its own, since two tools may share one or have none.
 
     Arguments are an object, an empty one where a tool names no parameters.  A tool that is not `strict` keeps its
     schema, and is obeyed better than it asks for.  (The templates take any arguments in both cases, as XGrammar does.)
     """
-    if not body_of(tool):
+    if not isinstance(tool, Mapping) or not body_of(tool):
         return tool
-    tool = as_function(tool)
-    body = dict(body_of(tool))
+    made = as_function(tool)
+    body = dict(body_of(made))
     body.pop("strict", None)
     parameters = body.get("parameters")
     if parameters is None:
@@ -310,13 +317,13 @@ def _with_parameters(tool: Any) -> Any:
         body["parameters"] = {"type": "object"}
     elif isinstance(parameters, Mapping):
         body["parameters"] = {**parameters} if "type" in parameters else {"type": "object", **parameters}
-    return {**tool, "function": body}
+    return {**made, "function": body}
 
 
-def _parts(value: object, schemas: Container[int]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+def _parts(value: Json, schemas: Container[int]) -> Iterator[tuple[str, Json, tuple[str, ...]]]:
     """Every object and array of a structural tag, with its pointer and those of the tags around it, without recursion;
     nothing inside of the objects whose ids `schemas` holds."""
-    waiting: list[tuple[str, Any, tuple[str, ...]]] = [("#", value, ())]
+    waiting: list[tuple[str, Json, tuple[str, ...]]] = [("#", value, ())]
     while waiting:
         at, found, tags = waiting.pop()
         yield at, found, tags
@@ -325,5 +332,5 @@ def _parts(value: object, schemas: Container[int]) -> Iterator[tuple[str, Any, t
         if isinstance(found, Mapping):
             tags = (*tags, at) if found.get("type") == "tag" else tags
             waiting += [(child(at, key), one, tags) for key, one in found.items() if isinstance(one, _HOLDERS)]
-        else:
+        elif isinstance(found, list | tuple):
             waiting += [(child(at, i), one, tags) for i, one in enumerate(found) if isinstance(one, _HOLDERS)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernels_core import GrammarMatcher
 from workbench.provenance import reader_of
-from workbench.provenance.members import Member, OpenObject, Probe, open_objects
+from workbench.provenance.members import Member, OpenObject, Probe, open_objects, probe
 from workbench.provenance.names import begun
 from workbench.provenance.reader import Content, Reader, read_text
 
@@ -63,16 +63,12 @@ def naming(context: Context, tried: bytes, read: int, *, afresh: bool = False) -
         if objects:
             comma = content.prefix.part == "after" and not content.style and b"," not in tried[read:].split(b'"')[0]
             lead, typed = tried[: max(0, begin - len(text))], text[begin:]
-            return _judged(objects[0], content, name, ended, comma, lead, typed, _probe(at))
+            return _judged(objects[0], content, name, ended, comma, lead, typed, probe(at))
     return None
 
 
-def _probe(at: GrammarMatcher) -> Probe:
-    return lambda more: bool(at.fork().accept_string(more))
-
-
 def _objects(reader: Reader, text: bytes, at: GrammarMatcher) -> Sequence[OpenObject]:
-    return open_objects(reader, text, _probe(at), at.find_jump_forward_string(_FORCED).encode())
+    return open_objects(reader, text, probe(at), at.find_jump_forward_string(_FORCED).encode())
 
 
 def _still_required(names: list[str]) -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
-from kernels_core.inspect.snapshots import Table, TokenSets
+from kernels_core.inspect.snapshots import Ids, Table, TokenSets
 from visualizers.glyphs import clip, glyph, written_name
 from workbench.next.lexicon import lexicon
 from workbench.next.probes import waiting_rules
@@ -179,6 +180,18 @@ def _written(rules: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(map(written_name, rules)))
 
 
+class Called(TypedDict):
+    """Tokens that run over the end of `rule`, which ends in `state`, and whose rest begins alike: how many of them
+    are `taken` and `refused`, and what each of the `callers` does with the rest."""
+
+    rule: str
+    state: int
+    rest: str
+    taken: int
+    refused: int
+    callers: list[tuple[str, str]]
+
+
 @dataclass(frozen=True)
 class Callers(Table):
     """Tokens that run over the end of a rule, by the rule they leave and by how the rest begins.
@@ -187,7 +200,7 @@ class Callers(Table):
     `ids[i]` are the tokens of row i; `total` counts each token of a state once.
     """
 
-    table: tuple[dict[str, Any], ...]
+    table: tuple[Called, ...]
     ids: tuple[list[int], ...] = field(repr=False)
     total: int
 
@@ -202,7 +215,7 @@ class Callers(Table):
 def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Callers:
     """The uncertain tokens of `sets` in groups; with `who` (`Inspector.rest_callers`) each says who decides."""
     firsts = _first_bytes(sets.vocab)
-    found: list[tuple[dict[str, Any], list[int]]] = []
+    found: list[tuple[Called, list[int]]] = []
     total = 0
     for number, entry in enumerate(sets.states):
         ids, escapes, allowed = entry.uncertain.ids, entry.uncertain.escapes, entry.uncertain.allowed
@@ -218,7 +231,7 @@ def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Caller
             if not chosen.any():
                 continue
             yes = int(allowed[chosen].sum())
-            row = {
+            row: Called = {
                 "rule": entry.rule,
                 "state": entry.state,
                 "rest": _rest(some),
@@ -231,12 +244,15 @@ def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Caller
     return Callers(tuple(row for row, _ in found), tuple(ids for _, ids in found), total)
 
 
-def decided(callers: Sequence[RestCaller], chosen: Any) -> list[tuple[str, str]]:
+def decided(
+    callers: Sequence[RestCaller], chosen: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
+) -> list[tuple[str, str]]:
     """What each caller does with the rests of the `chosen` tokens: (its name, "takes", "refuses" or "takes some")."""
-    totals: dict[str, Any] = {}
+    totals: dict[str, npt.NDArray[np.bool_]] = {}
     for caller in callers:
         name = " or ".join(caller.names) or END
-        totals[name] = totals.get(name, False) | caller.allowed[chosen]
+        taken = caller.allowed[chosen]
+        totals[name] = totals[name] | taken if name in totals else taken
     verb = {(True, True): "takes", (False, False): "refuses"}
     return [(name, verb.get((bool(all(taken)), bool(any(taken))), "takes some")) for name, taken in totals.items()]
 
@@ -269,7 +285,7 @@ class _Firsts:
         self._lengths = lengths
         self._bytes = np.frombuffer(b"".join(vocab) + b"\0", dtype=np.uint8)
 
-    def at(self, ids: Any, places: Any) -> Any:
+    def at(self, ids: Ids, places: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
         """The byte at `places[i]` of token `ids[i]`, -1 past its end."""
         inside = places < self._lengths[ids]
         return np.where(inside, self._bytes[np.where(inside, self._starts[ids] + places, 0)], -1).astype(np.int64)

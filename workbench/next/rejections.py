@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,7 @@ class Rejections:
 
     `depth[k]`: at which byte (1 = the first) the token at place k of the sorted vocabulary dies, 0 where it does not;
     `state[k]` and `byte[k]`: the parser state it dies at, a number that means nothing elsewhere, and the fatal byte.
-    `settled` is False where time or states ran out: `unsettled` tokens then have no fate (their `state` is -1).
+    Where time or states ran out, `unsettled` tokens have no fate (their `state` is -1).
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -65,10 +65,6 @@ class Rejections:
         self.unsettled = 0
         self.possible: list[bytes] = []
         self.matchers: list[GrammarMatcher] = []
-
-    @property
-    def settled(self) -> bool:
-        return self.unsettled == 0
 
     @property
     def refused(self) -> int:
@@ -192,7 +188,7 @@ class _Walk:
 
 
 def _fill(
-    array: npt.NDArray[Any], first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], value: npt.ArrayLike
+    array: npt.NDArray[np.generic], first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], value: npt.ArrayLike
 ) -> None:
     """`array[first[i]:last[i]] = value[i]` for all i; the ranges are ascending and disjoint."""
     lengths = last - first

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -63,7 +64,7 @@ class Constraint(ABC):
 class Engine(ABC):
     """One engine with one vocabulary, on one thread.
 
-    name: in tables.  `version`: of the installed package.  `settings`: what was chosen where the engine has a choice.
+    name: in tables.  `version`: of the installed `package`.  `settings`: what was chosen where the engine has a choice.
     canonical_masks: of forced text the mask holds one token alone, on purpose, though `accept` takes other cuts.
     The `compile_...` methods are what is timed as compiling: from text to something whose first mask can be asked for.
     Tools are in a request that a server has parsed: `tools_request`, not timed, puts them as the engine takes them.
@@ -71,6 +72,7 @@ class Engine(ABC):
     """
 
     name: str
+    package: ClassVar[str] = ""
     settings: ClassVar[str] = ""
     canonical_masks: ClassVar[bool] = False
 
@@ -82,9 +84,9 @@ class Engine(ABC):
             raise NotRunError(f"{tokenizer.name} has no stop token: the end of texts cannot be checked")
 
     @property
-    @abstractmethod
     def version(self) -> str:
         """Of the engine."""
+        return metadata.version(self.package)
 
     def compile_schema(self, schema: str) -> Constraint:
         """JSON Schema text."""
@@ -127,8 +129,7 @@ class Engine(ABC):
         """What `tools_request` returned."""
         raise NotRunError(f"{self.name}: structural tags are not supported")
 
-    @abstractmethod
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027  (most engines keep none)
         """Empty every cache that outlives a compilation; tables of the vocabulary stay."""
 
     def new_bitmask(self) -> npt.NDArray[np.int32]:

@@ -6,8 +6,8 @@ vocabulary where that would be too large.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from importlib import metadata
 from typing import Any
 
 import glrmask
@@ -39,6 +39,7 @@ class GLRMask(Engine):
     """One `Vocab`; nothing is shared between grammars."""
 
     name = "glrmask"
+    package = "glrmask"
     settings = 'its defaults (MaskStrategy.AUTO); JSON with ", " and ": " and no other white space'
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -48,20 +49,13 @@ class GLRMask(Engine):
         self.vocab = glrmask.Vocab.from_id_to_bytes({token: data for token, data in tokens if token not in control})
         self.stop = glrmask.TokenSet(self.stop_token_ids)
 
-    def forget(self) -> None:
-        """There is nothing to forget."""
-
-    @property
-    def version(self) -> str:
-        return metadata.version("glrmask")
-
     def compile_schema(self, schema: str) -> Constraint:
         return self._compile(glrmask.Grammar.from_json_schema, schema)
 
     def compile_lark(self, grammar: str) -> Constraint:
         return self._compile(glrmask.Grammar.from_lark, grammar)
 
-    def _compile(self, read: Any, text: str) -> Constraint:
+    def _compile(self, read: Callable[[str], object], text: str) -> Constraint:
         try:
             whole = glrmask.Expr.sequence(read(text), self.stop)
             return GLRMaskConstraint(self, glrmask.Grammar.from_expr(whole).compile(self.vocab))

@@ -67,6 +67,7 @@ class LLGuidance(Engine):
     """One `LLTokenizer`; nothing is shared between grammars, because llguidance shares nothing."""
 
     name = "llguidance"
+    package = "llguidance"
     canonical_masks = True
     settings = (
         "its defaults; where text is forced its mask allows the canonical tokens alone, and other ways to cut the text "
@@ -78,13 +79,6 @@ class LLGuidance(Engine):
         encoding = _Encoding(tokenizer, self.stop_token_ids[0], self.control_ids())
         wrapper = llguidance.TokenizerWrapper(encoding)
         self.ll_tokenizer = llguidance.LLTokenizer(wrapper, n_vocab=self.vocab_size, eos_token=self.stop_token_ids)
-
-    def forget(self) -> None:
-        """There is nothing to forget."""
-
-    @property
-    def version(self) -> str:
-        return str(llguidance.__version__)
 
     def compile_schema(self, schema: str) -> Constraint:
         return self._compile(llguidance.LLMatcher.grammar_from_json_schema(schema))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from importlib import metadata
 from typing import Any
 
 import maskforge
@@ -56,6 +55,7 @@ class MaskForge(Engine):
     """One `Vocabulary` and one `Compiler` with its caches."""
 
     name = "maskforge"
+    package = "maskforge"
     settings = "its defaults; members in any order"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -67,10 +67,6 @@ class MaskForge(Engine):
 
     def forget(self) -> None:
         self.compiler = maskforge.Compiler()
-
-    @property
-    def version(self) -> str:
-        return metadata.version("maskforge")
 
     def compile_schema(self, schema: str) -> Constraint:
         try:

@@ -8,7 +8,6 @@ as its own defaults say; what its regular expressions get wrong shows in the ver
 from __future__ import annotations
 
 from functools import partial
-from importlib import metadata
 
 import outlines_core
 
@@ -48,6 +47,7 @@ class OutlinesCore(Engine):
     """One `Vocabulary`; nothing is shared between schemas."""
 
     name = "outlines"
+    package = "outlines-core"
     settings = "its own regular expression for a schema: recursion unrolled, white space limited"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -58,13 +58,6 @@ class OutlinesCore(Engine):
             if token not in control:
                 ids.setdefault(data, []).append(token)
         self.vocabulary = outlines_core.Vocabulary(self.stop_token_ids[0], ids)
-
-    def forget(self) -> None:
-        """There is nothing to forget."""
-
-    @property
-    def version(self) -> str:
-        return metadata.version("outlines-core")
 
     def compile_schema(self, schema: str) -> Constraint:
         try:

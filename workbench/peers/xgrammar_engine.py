@@ -8,9 +8,9 @@ schemas.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from importlib import metadata
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import xgrammar
 
@@ -26,7 +26,7 @@ CACHE_BYTES = 1 << 30
 class XGrammarConstraint(Constraint):
     """`xgrammar.GrammarMatcher`."""
 
-    def __init__(self, engine: Engine, compiled: Any) -> None:
+    def __init__(self, engine: Engine, compiled: object) -> None:
         self.compiled = compiled
         self.matcher = xgrammar.GrammarMatcher(compiled)
         tensor = xgrammar.allocate_token_bitmask(1, engine.vocab_size)
@@ -48,6 +48,7 @@ class XGrammar(Engine):
     """One compiler for all inputs, with XGrammar's own rule-level cache across them."""
 
     name = "xgrammar"
+    package = "xgrammar"
     strict_mode: ClassVar[bool] = False
     settings = (
         "JSON Schema with strict_mode=False and any white space; max_threads=1; its cache on; its compiler makes token "
@@ -66,10 +67,6 @@ class XGrammar(Engine):
 
     def forget(self) -> None:
         self.compiler = xgrammar.GrammarCompiler(self.info, max_threads=1, cache_limit_bytes=CACHE_BYTES)
-
-    @property
-    def version(self) -> str:
-        return metadata.version("xgrammar")
 
     def compile_schema(self, schema: str) -> Constraint:
         read = self.compiler.compile_json_schema
@@ -94,7 +91,7 @@ class XGrammar(Engine):
     def compile_tools(self, request: str) -> Constraint:
         return self._compile(self.compiler.compile_structural_tag, request)
 
-    def _compile(self, method: Any, *args: Any, **options: Any) -> Constraint:
+    def _compile(self, method: Callable[..., object], *args: object, **options: object) -> Constraint:
         try:
             return XGrammarConstraint(self, method(*args, **options))
         except (RuntimeError, ValueError) as error:

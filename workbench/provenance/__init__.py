@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from kernels_core import GrammarMatcher
 from kernels_core.locks import new_lock
-from workbench.provenance.members import Member, Members, OpenObject, open_objects
+from workbench.provenance.members import Member, Members, OpenObject, open_objects, probe
 from workbench.provenance.origins import origins
 from workbench.provenance.places import Role, SourcePlace
 from workbench.provenance.reader import Reader, read_text
@@ -87,9 +87,7 @@ def provenance(context: Context) -> tuple[SourcePlace, ...]:
     """
     with context.held():
 
-        def can_come(
-            text: bytes,
-        ) -> bool:  # not asked about rules: a large grammar gets no second engine for them
+        def can_come(text: bytes) -> bool:  # not asked about rules: a large grammar gets no second engine for them
             return bool(context.shadow().accept_string(text))
 
         return reader_of(context).places(context, read_text(context), can_come)
@@ -102,12 +100,8 @@ def members(context: Context) -> Members:
         if not reader.source.is_json or context.is_terminated:
             return Members(context.position, ())
         shadow = context.shadow()
-
-        def can_come(text: bytes) -> bool:
-            return bool(shadow.fork().accept_string(text))
-
         forced = shadow.find_jump_forward_string(_FORCED).encode()
-        return Members(context.position, open_objects(reader, read_text(context), can_come, forced))
+        return Members(context.position, open_objects(reader, read_text(context), probe(shadow), forced))
 
 
 def tags(context: Context) -> Tags:

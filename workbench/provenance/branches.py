@@ -22,16 +22,11 @@ _MAX_STATES = 20_000
 
 
 class Oracle:
-    """One small grammar, or the fact that there is none: `empty` where it has no text at all, `unknown` where it would
-    be too large or cannot be compiled."""
+    """One small grammar, or the fact that there is none: it has no text at all, or (`unknown`) would be too large."""
 
     def __init__(self, compiled: CompiledGrammar | None, unknown: bool = False) -> None:
         self._compiled = compiled
         self.unknown = unknown
-
-    @property
-    def empty(self) -> bool:
-        return self._compiled is None and not self.unknown
 
     def matcher(self) -> GrammarMatcher | None:
         """A fresh matcher, None where there is no grammar."""
@@ -74,10 +69,6 @@ class Oracles:
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return made
-
-    def knows(self, key: Hashable) -> bool:
-        """Whether the oracle of `key` is there already: asking it costs nothing."""
-        return key in self._kept
 
     def _made(self, make: Callable[[], Grammar]) -> Oracle:
         try:

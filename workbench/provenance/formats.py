@@ -12,17 +12,50 @@ Read on: `workbench/provenance/__init__.py` (asks), `kernels_core/grammar/struct
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypedDict, cast
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar.json_schema.exact_text import exact_text
+from workbench.json_values import Json
 from workbench.languages.positions import child
 from workbench.provenance.branches import Oracles
 
-__all__ = ["FormatWalk", "Standing", "Where"]
+__all__ = ["Format", "FormatWalk", "Standing", "Token", "Where"]
+
+
+class Token(TypedDict):
+    """A token in a format, by its id or its text."""
+
+    token: int | str
+
+
+class Format(TypedDict, total=False):
+    """A format of structural tags, or a tag, as the engine has checked it: what is there depends on `type`."""
+
+    type: str
+    value: str
+    json_schema: Json
+    style: str
+    elements: Sequence[Format]
+    content: Format
+    min: int
+    max: int
+    begin: str | Token
+    end: str | Token | Sequence[str | Token]
+    tags: Sequence[Format]
+    triggers: Sequence[str]
+    trigger_tokens: Sequence[int | str]
+    separator: str
+    excludes: Sequence[str]
+    at_least_one: bool
+    stop_after_first: bool
+    rules: Sequence[tuple[int | str, Format]]
+    loop: bool
+    token: int | str
+
 
 Where = Literal["free", "trigger", "begin", "content", "end", "text", "separator"]
 LEAVES: Final = frozenset({"json_schema", "regex", "grammar"})
@@ -51,12 +84,12 @@ class Standing:
 class _Todo(NamedTuple):
     """What comes next, and after that."""
 
-    item: Any
+    item: _Item
     rest: _Todo | None
 
 
 class _Format(NamedTuple):
-    value: Mapping[str, Any]
+    value: Format
     pointer: str
     stops: tuple[bytes, ...]
 
@@ -90,12 +123,15 @@ class _Free(NamedTuple):
     deadly: tuple[bytes, ...]  # what is excluded, and the end of the tag around it
 
 
+_Item = _Format | _Text | _Again | _Free
+
+
 class _Thread:
     """A reading that waits for a byte; `matcher` for leaves, `tail` for free text, `done` for fixed texts."""
 
     __slots__ = ("done", "item", "matcher", "rest", "start", "tail")
 
-    def __init__(self, item: Any, rest: _Todo | None, start: int, matcher: GrammarMatcher | None = None) -> None:
+    def __init__(self, item: _Item, rest: _Todo | None, start: int, matcher: GrammarMatcher | None = None) -> None:
         self.item, self.rest, self.start, self.matcher = item, rest, start, matcher
         self.done, self.tail = 0, b""
 
@@ -108,7 +144,7 @@ class _Thread:
 class FormatWalk:
     """Reads texts of the format `value`, which stands at `pointer`.  `info` gives the names of tokens."""
 
-    def __init__(self, value: Mapping[str, Any], pointer: str, info: TokenizerInfo, oracles: Oracles) -> None:
+    def __init__(self, value: Format, pointer: str, info: TokenizerInfo, oracles: Oracles) -> None:
         self._info = info
         self._oracles = oracles
         self._text = b""
@@ -200,7 +236,7 @@ class FormatWalk:
             else:
                 waiting += reversed(self._opened(item, rest, at))
 
-    def _leaf(self, value: Mapping[str, Any]) -> GrammarMatcher | None:
+    def _leaf(self, value: Format) -> GrammarMatcher | None:
         """A matcher for a schema, a pattern or a grammar; None where there is none, and any text goes."""
         key = exact_text(value)
         tag = {"type": "structural_tag", "format": value}
@@ -226,7 +262,7 @@ class FormatWalk:
             case "const_string":
                 return [_Todo(_Text(value["value"].encode(), pointer, "text"), rest)]
             case "any_text":
-                return [_Todo(_Free(pointer, (), True, (*stops, *_texts(value, "excludes"))), rest)]
+                return [_Todo(_Free(pointer, (), True, (*stops, *_excluded(value))), rest)]
             case "sequence":
                 for index in range(len(value["elements"]) - 1, -1, -1):
                     last = index == len(value["elements"]) - 1
@@ -263,7 +299,7 @@ class FormatWalk:
                     text = key.encode() if kind == "dispatch" and isinstance(key, str) else self._name(key)
                     followed = _Todo(_Format(content, child(pointer, "rules", index, 1), ()), None)
                     switches.append((text, (followed,)))
-                deadly = (*stops, *_texts(value, "excludes"))
+                deadly = (*stops, *_excluded(value))
                 return [_Todo(_Free(pointer, tuple(switches), bool(value.get("loop", True)), deadly), rest)]
             case "token":
                 return [_Todo(_Text(self._name(value["token"]), pointer, "text"), rest)]
@@ -271,15 +307,11 @@ class FormatWalk:
             raise LookupError(f"nobody said how the format {kind!r} is followed: add it to LEAVES or FREE, or a case")
         return [_Todo(_Free(pointer, (), True, stops), rest)]
 
-    def _triggered(
-        self, value: Mapping[str, Any], pointer: str, stops: tuple[bytes, ...], rest: _Todo | None
-    ) -> _Todo | None:
+    def _triggered(self, value: Format, pointer: str, stops: tuple[bytes, ...], rest: _Todo | None) -> _Todo | None:
         """Free text with tags, after a first tag where one must come."""
         tokens = value.get("type") == "token_triggered_tags"
-        triggers = [
-            self._name(one) if tokens else one.encode()
-            for one in value.get("triggers", value.get("trigger_tokens", ()))
-        ]
+        triggers = [one.encode() for one in value.get("triggers", ())] if not tokens else []
+        triggers += [self._name(one) for one in value.get("trigger_tokens", ())]
         begins = [(self._string(tag["begin"]), index, tag) for index, tag in enumerate(value["tags"])]
         watched: dict[bytes, list[_Todo]] = {trigger: [] for trigger in triggers}
         lengths = sorted({len(trigger) for trigger in watched})  # there may be ten thousand triggers, and as many tags
@@ -289,16 +321,16 @@ class FormatWalk:
                     following += self._tag(tag, child(pointer, "tags", index), size)
         switches = tuple((trigger, tuple(watched[trigger])) for trigger in triggers)
         once = bool(value.get("stop_after_first"))
-        free = _Todo(_Free(pointer, switches, not once, (*stops, *_texts(value, "excludes"))), rest)
+        free = _Todo(_Free(pointer, switches, not once, (*stops, *_excluded(value))), rest)
         if not value.get("at_least_one"):
             return free
         whole = tuple(one for _, index, tag in begins for one in self._tag(tag, child(pointer, "tags", index), 0))
         first = _Again(_Format(value, pointer, ()), 1, 1, 0, -1, None, whole)
         return _Todo(first, rest if once else free)
 
-    def _tag(self, tag: Mapping[str, Any], pointer: str, skip: int) -> list[_Todo]:
+    def _tag(self, tag: Format, pointer: str, skip: int) -> list[_Todo]:
         """A tag, one entry for each of its ends, without the first `skip` bytes of its beginning."""
-        ends = tag["end"] if isinstance(tag["end"], list | tuple) else [tag["end"]]
+        ends = ends_of(tag)
         texts = [self._string(end) for end in ends]
         content = _Format(tag["content"], child(pointer, "content"), tuple(text for text in texts if text))
         begin = _Text(self._string(tag["begin"])[skip:], child(pointer, "begin"), "begin")
@@ -307,14 +339,20 @@ class FormatWalk:
             for text in dict.fromkeys(texts)
         ]
 
-    def _string(self, text: Any) -> bytes:
+    def _string(self, text: str | Token) -> bytes:
         return text.encode() if isinstance(text, str) else self._name(text["token"])
 
-    def _name(self, token: Any) -> bytes:
+    def _name(self, token: int | str) -> bytes:
         """The text of a token that is given by its id or its text."""
         if isinstance(token, str):
             return token.encode()
         return bytes(self._info.decoded_vocab[token]) if 0 <= token < self._info.vocab_size else b""
+
+
+def ends_of(tag: Format) -> Sequence[str | Token]:
+    """What may end a tag."""
+    end = tag["end"]
+    return end if isinstance(end, list | tuple) else [cast("str | Token", end)]
 
 
 def _standing(thread: _Thread) -> Standing:
@@ -324,6 +362,7 @@ def _standing(thread: _Thread) -> Standing:
     if isinstance(item, _Free):
         begun = max((_begun(thread.tail, trigger) for trigger, _ in item.switches), default=0)
         return Standing("trigger" if begun else "free", item.pointer, thread.start, "", begun)
+    assert isinstance(item, _Format)
     return Standing("content", item.pointer, thread.start, str(item.value.get("type")))
 
 
@@ -345,9 +384,8 @@ def _joined(first: _Todo, rest: _Todo | None) -> _Todo:
     return rest
 
 
-def _texts(value: Mapping[str, Any], key: str) -> tuple[bytes, ...]:
-    found: Sequence[Any] = value.get(key) or ()
-    return tuple(text.encode() for text in found)
+def _excluded(value: Format) -> tuple[bytes, ...]:
+    return tuple(text.encode() for text in value.get("excludes") or ())
 
 
 def _shared(old: bytes, new: bytes) -> int:

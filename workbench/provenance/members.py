@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from kernels_core.inspect.snapshots import Table
 from workbench.languages.positions import child
 from workbench.provenance.elements import STYLES
+from workbench.provenance.prefix import path_of
 
 if TYPE_CHECKING:
+    from kernels_core import GrammarMatcher
     from workbench.provenance.prefix import JsonPrefix
     from workbench.provenance.reader import Content, Reader
     from workbench.provenance.schema import Site
 
-__all__ = ["Member", "MemberState", "Members", "OpenObject", "Probe", "open_objects"]
+__all__ = ["Member", "MemberState", "Members", "OpenObject", "Probe", "open_objects", "probe"]
 
 MemberState = Literal["done", "here", "next", "later", "passed"]
 """`done`: it is there.  `here`: it is being written.  `next`: it may come now (or right after the one being written).
@@ -206,6 +208,11 @@ def _objects(reader: Reader, content: Content, can_come: Probe, forced: bytes) -
             yield _Object(reader, content, prefix, depth, levels[depth]).read(can_come, forced)
 
 
+def probe(at: GrammarMatcher) -> Probe:
+    """Whether a text can come where a matcher stands, which stays there."""
+    return lambda text: bool(at.fork().accept_string(text))
+
+
 class _Object:
     """One object: container `depth` of `prefix`, to which `sites` apply."""
 
@@ -236,7 +243,7 @@ class _Object:
         )
         return OpenObject(
             pointer=self.content.pointer(self.sites[0].pointer) if self.sites else self.content.base,
-            path=_said(level.key for level in self.prefix.levels[: self.depth]),
+            path=path_of(level.key for level in self.prefix.levels[: self.depth]),
             tool=self.content.owner,
             members=members,
             ordered=self.ordered,
@@ -326,7 +333,8 @@ class _Object:
             return f"{listed(missing)}{_REQUIRED[len(missing) > 1]}"
         if now == "name" and self.level.names and not self.content.style:
             return "a member must follow the comma"
-        least = max((site.get("minProperties") or 0 for site in self.sites), default=0)
+        counts = [site.get("minProperties") for site in self.sites]
+        least = max((one for one in counts if isinstance(one, int | float)), default=0)
         if len(self.level.names) < least:
             return f"at least {least:g} members are required (minProperties)"
         return "other keywords of the schema require more members"
@@ -431,11 +439,3 @@ def _others(sites: Iterable[Site], options: Mapping[str, object]) -> str:
     if not closed:
         return "any name"
     return f"names that match {', '.join(patterns)}" if patterns else ""
-
-
-def _said(path: Iterable[str | int | None]) -> str:
-    text = ""
-    for key in path:
-        if key is not None:
-            text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
-    return text

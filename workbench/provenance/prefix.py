@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["JsonPrefix", "Level", "Part", "read_prefix"]
+__all__ = ["JsonPrefix", "Level", "Part", "path_of", "read_prefix"]
 
 Part = Literal["value", "name", "colon", "after", "end"]
 """Where the text stops: at or in a value; at or in a member's name; between a name and its value; behind a value, in
@@ -65,6 +66,15 @@ class JsonPrefix:
         """Where the value at each beginning of `path` starts, the whole first: `len(path) + 1` offsets."""
         found = [level.start for level in self.levels]
         return tuple(found if self.part in ("name", "after", "end") else [*found, self.start])
+
+
+def path_of(keys: Iterable[str | int | None]) -> str:
+    """A path for a person: `days[2].city`."""
+    text = ""
+    for key in keys:
+        if key is not None:
+            text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return text
 
 
 def read_prefix(text: str) -> JsonPrefix:

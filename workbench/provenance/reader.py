@@ -6,23 +6,24 @@ Read on: `schema.py`, `formats.py`, `rules.py` (the three kinds of sources), `__
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from kernels_core.grammar.json_schema import TAG_OPTIONS
+from kernels_core.grammar.json_schema import TAG_OPTIONS, SchemaArguments
 from kernels_core.grammar.structural_tag import load_structural_tag
+from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.languages.positions import child, value_at
 from workbench.provenance.branches import Oracles
 from workbench.provenance.elements import STYLES, read_elements, spelt_element
-from workbench.provenance.formats import FormatWalk, Standing
-from workbench.provenance.places import SourcePlace, json_place, one_of_each
-from workbench.provenance.prefix import JsonPrefix, read_prefix
+from workbench.provenance.formats import Format, FormatWalk, Standing, Token, ends_of
+from workbench.provenance.places import Role, SourcePlace, json_place, one_of_each
+from workbench.provenance.prefix import JsonPrefix, path_of, read_prefix
 from workbench.provenance.rules import rule_places
-from workbench.provenance.schema import SchemaWalk, Site
+from workbench.provenance.schema import SchemaWalk, Site, object_of
 
 if TYPE_CHECKING:
     from kernels_core import TokenizerInfo
@@ -47,7 +48,7 @@ class Content:
     walk: SchemaWalk
     base: str
     text: bytes
-    options: dict[str, Any]
+    options: SchemaArguments
     style: str = ""
     owner: str = ""
     closings: tuple[str, ...] = ()
@@ -74,18 +75,18 @@ class Reader:
         self.source, self.info = source, info
         self._walks: dict[str, SchemaWalk] = {}
         self._formats: FormatWalk | None = None
-        self._tag: Any = None
+        self._tag: Mapping[str, Json] | None = None
         self._moved: dict[str, str] = {}
         self._names: dict[str, str] = {}
         if source.language == "structural_tag":
-            triggers = source.options.get("triggers")
+            triggers = cast("Sequence[str] | None", source.options.get("triggers"))
             self._tag = load_structural_tag(source.value, triggers)
             self._moved = _older_places(source.value)
         elif source.language == "tools":
             self._tag = source.tool_tag.tag
             self._moved, self._names = source.tool_tag.moved, source.tool_tag.names
         if self._tag is not None:
-            self._formats = FormatWalk(self._tag["format"], "#/format", info, ORACLES)
+            self._formats = FormatWalk(self._at("#/format"), "#/format", info, ORACLES)
 
     def places(self, context: Context, text: bytes, can_come: Probe) -> tuple[SourcePlace, ...]:
         """The places of `text`, the session's own."""
@@ -116,7 +117,7 @@ class Reader:
     def contents(self, text: bytes) -> Iterator[Content]:
         """The JSON schemas that the end of `text` is inside of."""
         if self.source.language == "json_schema":
-            options = dict(self.source.options)
+            options = cast(SchemaArguments, dict(self.source.options))
             yield Content(self._walk("#", self.source.value, options), "#", text, options)
             return
         standings = self.standings(text)
@@ -124,7 +125,7 @@ class Reader:
         for standing in standings:
             if standing.where != "content" or standing.kind != "json_schema":
                 continue
-            leaf = value_at(self._tag, standing.pointer)
+            leaf = self._at(standing.pointer)
             style = leaf.get("style", "json")
             options = _options(leaf)
             pointer = child(standing.pointer, "json_schema")
@@ -139,10 +140,10 @@ class Reader:
                 ends,
             )
 
-    def schemas(self) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    def schemas(self) -> Iterator[tuple[str, Json, SchemaArguments]]:
         """All JSON schemas of the source: the pointer of each, the schema, and how its texts are written."""
         if self.source.language == "json_schema":
-            yield "#", self.source.value, dict(self.source.options)
+            yield "#", self.source.value, cast(SchemaArguments, dict(self.source.options))
         work = [] if self._tag is None else [("#/format", self._tag["format"])]
         while work:
             at, value = work.pop()
@@ -181,8 +182,7 @@ class Reader:
     def closings(self, pointer: str) -> tuple[str, ...]:
         """The texts any of which ends the innermost tag that holds `pointer`; a token goes by its name."""
         tag = self._tag_around(pointer)
-        end = value_at(self._tag, tag)["end"] if tag else ()
-        return tuple(one if isinstance(one, str) else self._token(one) for one in (end if _is_list(end) else (end,)))
+        return tuple(map(self._text_of, ends_of(self._at(tag)))) if tag else ()
 
     def tags_around(self, pointer: str) -> Iterator[str]:
         """The tags that hold `pointer`, the innermost first."""
@@ -192,16 +192,14 @@ class Reader:
 
     def tags_in(self, pointer: str) -> list[str]:
         """The tags that the free text at `pointer` may switch to."""
-        found = value_at(self._tag, pointer)
-        listed = found.get("tags") if isinstance(found, dict) else None
-        return [child(pointer, "tags", index) for index in range(len(listed or ()))]
+        return [child(pointer, "tags", index) for index in range(len(self._at(pointer).get("tags") or ()))]
 
     def all_tags(self) -> Iterator[str]:
         """The places of all tags of the source, the outermost first."""
-        ways: list[tuple[str, Any]] = [("#", self._tag)]
+        ways: list[tuple[str, Json]] = [("#", self._tag)]
         while ways:
             pointer, found = ways.pop(0)
-            if _is_list(found):
+            if isinstance(found, list | tuple):
                 ways += [(child(pointer, place), one) for place, one in enumerate(found)]
             elif isinstance(found, dict):
                 if "begin" in found and "end" in found:
@@ -210,15 +208,21 @@ class Reader:
 
     def beginning(self, tag: str) -> str:
         """The text that begins a tag; a token goes by its name."""
-        begin = value_at(self._tag, tag)["begin"]
-        return begin if isinstance(begin, str) else self._token(begin)
+        return self._text_of(self._at(tag)["begin"])
 
-    def _token(self, named: Any) -> str:
-        token = named.get("token")
-        known = isinstance(token, int) and 0 <= token < self.info.vocab_size
-        return self.info.decoded_vocab[token].decode(errors="replace") if known else str(token)
+    def _text_of(self, named: str | Token) -> str:
+        if isinstance(named, str):
+            return named
+        token = named["token"]
+        if isinstance(token, int) and 0 <= token < self.info.vocab_size:
+            return self.info.decoded_vocab[token].decode(errors="replace")
+        return str(token)
 
-    def _walk(self, pointer: str, schema: object, options: dict[str, Any]) -> SchemaWalk:
+    def _at(self, pointer: str) -> Format:
+        """The format, or the tag, at a place of the structural tag."""
+        return cast(Format, value_at(self._tag, pointer))
+
+    def _walk(self, pointer: str, schema: Json, options: SchemaArguments) -> SchemaWalk:
         if pointer not in self._walks:
             self._walks[pointer] = SchemaWalk(schema, options, ORACLES)
         return self._walks[pointer]
@@ -229,13 +233,13 @@ class Reader:
         pointer, tag = self.moved(standing.pointer), self._tag_around(standing.pointer)
         name = self.tool(standing.pointer) or (self._begin_of(tag) if tag else "")
         inside = f"tag {name}" if name else "the format"
-        role: Any = "here" if standing.done or standing.where in ("free", "trigger", "content") else "next"
+        role: Role = "here" if standing.done or standing.where in ("free", "trigger", "content") else "next"
         match standing.where:
             case "free":
                 label = "free text" if not tag else f"free text in {inside}"
             case "trigger":
                 label = f"a tag begins, {standing.done} byte{'s' * (standing.done != 1)} of it read"
-                for index, trigger in enumerate(value_at(self._tag, standing.pointer).get("triggers", ())):
+                for index, trigger in enumerate(self._at(standing.pointer).get("triggers", ())):
                     if isinstance(trigger, str):
                         place = child(standing.pointer, "triggers", index)
                         if self.moved(place) != "#":
@@ -264,8 +268,8 @@ class Reader:
         return ""
 
     def _begin_of(self, tag: str) -> str:
-        begin = value_at(self._tag, tag)["begin"]
-        return repr(begin) if isinstance(begin, str) else str(begin.get("token"))
+        begin = self._at(tag)["begin"]
+        return repr(begin) if isinstance(begin, str) else str(begin["token"])
 
     # -- schemas ---------------------------------------------------------------------------------------------------
 
@@ -278,7 +282,9 @@ class Reader:
         for depth, sites in enumerate(levels[:-1]):
             for site in sites[:1]:
                 pointer = content.pointer(site.pointer)
-                yield json_place(self.source, pointer, "around", said(prefix.path[:depth]), site.keyword)
+                yield json_place(
+                    self.source, pointer, "around", path_of(prefix.path[:depth]) or "the value", site.keyword
+                )
         label = _said_here(prefix)
         for site in levels[-1]:
             yield json_place(self.source, content.pointer(site.pointer), "here", label, site.keyword)
@@ -293,7 +299,7 @@ class Reader:
             if prefix.part in ("name", "after") and (not prefix.levels or prefix.levels[-1].is_object):
                 present = set(prefix.levels[-1].names) if prefix.levels else set()
                 comma = (b",", b", ") if prefix.part == "after" else (b"",)
-                for name in site.get("properties") or ():
+                for name in object_of(site.get("properties")):
                     asked += 1
                     rest = _missing(content.spelt_name(name), prefix.partial)
                     if name in present or rest is None or asked > MAX_NEXT:
@@ -312,9 +318,9 @@ class Reader:
                         yield json_place(self.source, pointer, "next", f"value {spelt(value)}", "enum")
 
 
-def _options(leaf: Mapping[str, Any]) -> dict[str, Any]:
+def _options(leaf: Mapping[str, object]) -> SchemaArguments:
     """How the texts of a format's JSON schema are written."""
-    return {name: leaf[name] for name in TAG_OPTIONS if leaf.get(name) is not None}
+    return cast(SchemaArguments, {name: leaf[name] for name in TAG_OPTIONS if leaf.get(name) is not None})
 
 
 def common(pointers: list[str]) -> str | None:
@@ -340,16 +346,8 @@ def read_text(context: Context) -> bytes:
     return b"".join(pieces) + text[taken:]
 
 
-def said(path: tuple[str | int, ...]) -> str:
-    """A path for a person: `days[2].city`; "the value" for the whole."""
-    text = ""
-    for key in path:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
-    return text or "the value"
-
-
 def _said_here(prefix: JsonPrefix) -> str:
-    where = said(prefix.path)
+    where = path_of(prefix.path) or "the value"
     match prefix.part:
         case "name":
             return f"a name in {where}" if prefix.path else "a name in the object"
@@ -378,10 +376,6 @@ def _missing(text: str, partial: str) -> bytes | None:
 def spelt(value: object) -> str:
     """A name or scalar as JSON text."""
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _older_places(value: object) -> dict[str, str]:

@@ -17,11 +17,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from kernels_core import Grammar, GrammarMatcher
-from kernels_core.grammar.json_schema import SchemaOptions
+from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from visualizers.glyphs import glyph
+from workbench.json_values import Json
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
 from workbench.provenance.formats import Standing
@@ -29,7 +30,7 @@ from workbench.provenance.names import begun
 from workbench.provenance.places import SourcePlace, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader
 from workbench.provenance.rules import rule_places
-from workbench.provenance.schema import Site
+from workbench.provenance.schema import Site, object_of
 from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import content as in_words
 
@@ -139,7 +140,7 @@ class Search:
         if tried is not None:
             name, text = tried
             if name in prefix.levels[-1].names:
-                pointer = next((site.pointer for site in levels[-1] if name in (site.get("properties") or ())), "")
+                pointer = next((site.pointer for site in levels[-1] if name in object_of(site.get("properties"))), "")
                 pointer = child(pointer, "properties", name) if pointer else levels[-1][0].pointer
                 label = f"`{name}` is there already, and a name comes once"
                 yield json_place(self._reader.source, content.pointer(pointer), "forbids", label)
@@ -155,7 +156,8 @@ class Search:
             default = getattr(_UNSAID, name)
             if content.style and name != "order":
                 continue  # formats have no such option, or it says nothing about elements
-            if content.options.get(name, default) != value and self._variant(content, (), {name: value}, text=text):
+            other = cast(SchemaArguments, {name: value})
+            if content.options.get(name, default) != value and self._variant(content, (), other, text=text):
                 pointer = next((site.pointer for site in levels[-1]), "#")
                 if name == "order":  # where the order is written
                     listing = (site.pointer for site in levels[-1] if site.get("properties") is not None)
@@ -186,7 +188,7 @@ class Search:
 
     def _in_any_order(self, content: Content, cuts: list[_Cut], text: bytes) -> list[_Cut]:
         """Which of `cuts` allows the byte alone, were the order of members free; empty where that alone allows it."""
-        free = {"order": "any"}
+        free: SchemaArguments = {"order": "any"}
         if content.options.get("order", "any") == "any" or self._spent() or self._variant(content, (), free, text=text):
             return []
         return [cut for cut in cuts if not self._spent() and self._variant(content, (cut,), free, text=text)]
@@ -206,7 +208,7 @@ class Search:
         pointer = content.pointer(cut.site.pointer)
         if not cut.keyword:
             return json_place(self._reader.source, pointer, "forbids", "`false` allows no value")
-        value = _shown(cut.site.schema[cut.keyword])
+        value = _shown(cut.site.get(cut.keyword))
         label = f"`{cut.keyword}`: {value}"
         if len(others) > 1:
             rest = ", ".join(f"`{other.keyword}`" for other in others if other is not cut)
@@ -217,7 +219,7 @@ class Search:
         self,
         content: Content,
         cuts: tuple[_Cut, ...],
-        options: Mapping[str, Any],
+        options: SchemaArguments,
         *,
         text: bytes,
         anything: bool = False,
@@ -227,16 +229,16 @@ class Search:
         paths = tuple(sorted({cut.parts for cut in cuts if cut.site.pointer.startswith("#")}))
         if len(paths) < len({cut.parts for cut in cuts}):
             return False  # in another document
-        chosen = {**content.options, **options}
-        resources = chosen.pop("resources", None)
-        key = ("variant", walk.text, content.style, paths, anything, repr(sorted(chosen.items())))
+        chosen: SchemaArguments = {**content.options, **options, "lenient": True}
+        said = {name: value for name, value in {**content.options, **options}.items() if name != "resources"}
+        key = ("variant", walk.text, content.style, paths, anything, repr(sorted(said.items())))
 
         def make() -> Grammar:
-            root = True if anything else _without(walk.root, paths)
+            root: Json = True if anything else _without(walk.root, paths)
             if not content.style:
-                return Grammar.from_json_schema(root, resources=resources, **{**chosen, "lenient": True})
+                return Grammar.from_json_schema(root, **chosen)
             root = {"type": "object"} if root is True else root
-            leaf = {"type": "json_schema", "json_schema": root, "style": content.style, **chosen}
+            leaf = {"type": "json_schema", "json_schema": root, "style": content.style, **said}
             ends = [{"type": "const_string", "value": end} for end in content.closings if end]
             parts = [leaf, {"type": "or", "elements": ends}] if ends else [leaf]
             return Grammar.from_structural_tag(
@@ -274,7 +276,7 @@ def _name(content: Content, rest: bytes, sites: tuple[Site, ...]) -> tuple[str, 
         return None
     size, name, ended = found
     if not ended:
-        listed = (one for site in sites for one in site.get("properties") or () if name and one.startswith(name))
+        listed = (one for site in sites for one in object_of(site.get("properties")) if name and one.startswith(name))
         name = next(listed, "")
         if not name:
             return None
@@ -300,14 +302,14 @@ def _cuts(site: Site) -> Iterator[_Cut]:
         yield from (_Cut(site, keyword) for keyword in site.schema if site.get(keyword) is not None)
 
 
-def _without(root: object, paths: tuple[tuple[str, ...], ...]) -> Any:
+def _without(root: Json, paths: tuple[tuple[str, ...], ...]) -> Json:
     """`root` without the members at `paths`."""
     for path in paths:
         root = _cut_out(root, path)
     return root
 
 
-def _cut_out(value: object, path: tuple[str, ...]) -> Any:
+def _cut_out(value: Json, path: tuple[str, ...]) -> Json:
     if not path:
         return True
     first, rest = path[0], path[1:]

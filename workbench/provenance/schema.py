@@ -15,19 +15,21 @@ Read on: `prefix.py` (where a text stands), `__init__.py` (sites to places).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 from urllib.parse import quote
 
 from kernels_core import Grammar
+from kernels_core.grammar.json_schema import SchemaArguments
 from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.json_schema.resolve import REFERENCES, Context, Documents, Unresolved
+from workbench.json_values import Json, JsonObject
 from workbench.languages.positions import child
 from workbench.provenance.branches import Oracles
 from workbench.provenance.prefix import JsonPrefix
 
-__all__ = ["SchemaWalk", "Site"]
+__all__ = ["SchemaWalk", "Site", "list_of", "object_of"]
 
 _ROOT = "urn:maskscope:schema"
 MAX_SITES = 500
@@ -38,13 +40,13 @@ class Site:
     """A sub-schema that applies.  `pointer` is its place in its document (`#/properties/city`), `keyword` the one that
     led here, `parent` the site that held it."""
 
-    schema: Any
+    schema: Json
     context: Context
     pointer: str
     keyword: str = ""
     parent: Site | None = None
 
-    def get(self, keyword: str) -> Any:
+    def get(self, keyword: str) -> Json:
         """The value of a keyword that counts in this schema, or None."""
         if not isinstance(self.schema, Mapping) or keyword not in self.schema:
             return None
@@ -53,17 +55,18 @@ class Site:
         known = keyword in self.context.dialect.keywords or keyword in ("then", "else", "additionalItems")
         return self.schema[keyword] if known else None
 
-    def below(self, schema: Any, *keys: str | int) -> Site:
+    def below(self, schema: Json, *keys: str | int) -> Site:
         return Site(schema, self.context, child(self.pointer, *keys), str(keys[0]), self)
 
 
 class SchemaWalk:
     """Walks one root schema.  `options` are those the schema is compiled with (for the layout of its texts)."""
 
-    def __init__(self, root: Any, options: Mapping[str, Any], oracles: Oracles) -> None:
+    def __init__(self, root: Json, options: SchemaArguments, oracles: Oracles) -> None:
         self.root = root
-        self._options = {name: value for name, value in options.items() if name not in ("lenient", "resources")}
-        self._resources = dict(options.get("resources") or {})
+        self._resources: dict[str, Json] = dict(options.get("resources") or {})
+        told = {name: value for name, value in options.items() if name not in ("lenient", "resources")}
+        self._options = cast(SchemaArguments, told)
         self._oracles = oracles
         self.text = exact_text(root)
         self._documents = Documents(root, self.text, self._resources)
@@ -114,15 +117,15 @@ class SchemaWalk:
                 except Unresolved:
                     continue
                 yield Site(target.schema, target.context, target.pointer, keyword, site)
-        for index, branch in enumerate(_list(site.get("allOf"))):
+        for index, branch in enumerate(list_of(site.get("allOf"))):
             yield site.below(branch, "allOf", index)
         for keyword in ("anyOf", "oneOf"):
-            for index, branch in enumerate(_list(site.get(keyword))):
+            for index, branch in enumerate(list_of(site.get(keyword))):
                 below = site.below(branch, keyword, index)
                 if self.alive(below, text):
                     yield below
         if site.get("if") is not None:
-            condition = site.below(site.schema["if"], "if")
+            condition = site.below(site.get("if"), "if")
             for keyword, negated in (("then", False), ("else", True)):
                 branch = site.get(keyword)
                 if branch is not None and self.alive(condition, text, negated=negated):
@@ -130,7 +133,7 @@ class SchemaWalk:
                     if self.alive(below, text):
                         yield below
         for keyword in ("dependentSchemas", "dependencies"):
-            for name, branch in _object(site.get(keyword)).items():
+            for name, branch in object_of(site.get(keyword)).items():
                 if name in names and isinstance(branch, Mapping):
                     yield site.below(branch, keyword, name)
 
@@ -145,11 +148,11 @@ class SchemaWalk:
 
     def _member(self, site: Site, name: str) -> Iterator[Site]:
         matched = False
-        properties = _object(site.get("properties"))
+        properties = object_of(site.get("properties"))
         if name in properties:
             matched = True
             yield site.below(properties[name], "properties", name)
-        for pattern, schema in _object(site.get("patternProperties")).items():
+        for pattern, schema in object_of(site.get("patternProperties")).items():
             if self.matches(pattern, name):
                 matched = True
                 yield site.below(schema, "patternProperties", pattern)
@@ -161,7 +164,7 @@ class SchemaWalk:
 
     def _item(self, site: Site, index: int) -> Iterator[Site]:
         items = site.get("items")
-        listed = _list(site.get("prefixItems"))
+        listed = list_of(site.get("prefixItems"))
         keyword, rest_word = "prefixItems", "items"
         if isinstance(items, list) and not listed:
             listed, keyword, rest_word = items, "items", "additionalItems"
@@ -172,9 +175,9 @@ class SchemaWalk:
             if rest is not None and not isinstance(rest, list):
                 yield site.below(rest, rest_word)
             elif site.get("unevaluatedItems") is not None:
-                yield site.below(site.schema["unevaluatedItems"], "unevaluatedItems")
+                yield site.below(site.get("unevaluatedItems"), "unevaluatedItems")
         if site.get("contains") is not None:
-            yield site.below(site.schema["contains"], "contains")
+            yield site.below(site.get("contains"), "contains")
 
     # -- questions -------------------------------------------------------------------------------------------------
 
@@ -199,27 +202,29 @@ class SchemaWalk:
 
     def _grammar(self, site: Site, negated: bool) -> Grammar:
         """The grammar of a sub-schema by itself: members in any order, since they may stand among others'."""
-        options = {**self._options, "order": "any", "lenient": True}
+        options: SchemaArguments = {**self._options, "order": "any", "lenient": True}
         if not self._refers and site.pointer.startswith("#"):
-            schema = {"not": site.schema} if negated else dict(site.schema)
-            if "$schema" in self.root:
-                schema.setdefault("$schema", self.root["$schema"])
-            return Grammar.from_json_schema(schema, resources=self._resources, **options)
+            schema = {"not": site.schema} if negated else dict(object_of(site.schema))
+            if "$schema" in (root := object_of(self.root)):
+                schema.setdefault("$schema", root["$schema"])
+            options["resources"] = self._resources
+            return Grammar.from_json_schema(schema, **options)
         schema = self.pointing(site.pointer)
         if negated:
             schema = {"not": {"$ref": schema.pop("$ref")}, **schema}
-        return Grammar.from_json_schema(schema, resources=self.documents, **options)
+        options["resources"] = self.documents
+        return Grammar.from_json_schema(schema, **options)
 
-    def pointing(self, pointer: str) -> dict[str, Any]:
+    def pointing(self, pointer: str) -> dict[str, Json]:
         """A schema that says what the sub-schema at `pointer` says; `documents` are its resources."""
         uri = pointer if not pointer.startswith("#") else self._base + quote(pointer, safe="#/~:@!$&'()*+,;=?-._")
-        schema: dict[str, Any] = {"$ref": uri}
+        schema: dict[str, Json] = {"$ref": uri}
         if isinstance(self.root, Mapping) and "$schema" in self.root:
             schema["$schema"] = self.root["$schema"]
         return schema
 
     @property
-    def documents(self) -> dict[str, Any]:
+    def documents(self) -> dict[str, Json]:
         return {**self._resources, self._base: self.root}
 
     @property
@@ -227,9 +232,11 @@ class SchemaWalk:
         return self.top.context.base or _ROOT
 
 
-def _list(value: Any) -> list[Any]:
+def list_of(value: Json) -> Sequence[Json]:
+    """The list that a keyword holds; nothing where it holds something else."""
     return value if isinstance(value, list) else []
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def object_of(value: Json) -> JsonObject:
+    """What a keyword holds that has schemas by name; nothing where it holds something else."""
     return value if isinstance(value, Mapping) else {}

@@ -14,14 +14,16 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from kernels_core import Grammar
 from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError, MaskscopeError
+from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
 from kernels_core.grammar.json_schema.problems import child
 from kernels_core.grammar.json_schema.rule_keys import RuleKeys
+from workbench.json_values import Json
 from workbench.languages.positions import value_at
 from workbench.provenance.reader import Reader
 
@@ -96,13 +98,17 @@ class SchemaRules:
         return self._keys[pointer]
 
 
+_Whole = tuple[str, SchemaOptions, Mapping[str, Json]]
+"""The text of a schema, its options and the other documents that it refers to."""
+
+
 class _Document:
     """One schema of a source, in which what stands in it refers to the rest of it.
 
     `whole`: what the grammar in use was made of, if that is the schema.
     """
 
-    def __init__(self, base: str, schema: object, options: Mapping[str, Any], whole: tuple[Any, ...] | None) -> None:
+    def __init__(self, base: str, schema: object, options: SchemaArguments, whole: _Whole | None) -> None:
         self._base, self._schema, self._options, self._whole = base, schema, options, whole
         self._known: RuleKeys | None = None
 
@@ -114,13 +120,12 @@ class _Document:
         return self._known.key(value_at(self._known.schema, inside), inside)
 
 
-def _schema_of(grammar: Grammar) -> tuple[Any, ...]:
+def _schema_of(grammar: Grammar) -> _Whole:
     """The text, the options and the other documents that a grammar was made of."""
-    _, arguments = grammar.__reduce__()
-    return arguments
+    return cast(_Whole, grammar.__reduce__()[1])
 
 
-def _places(base: str, schema: object) -> Iterator[tuple[str, Any]]:
+def _places(base: str, schema: Json) -> Iterator[tuple[str, Json]]:
     """All schemas in `schema`, each with its pointer, in the order of the text."""
     work = [(base, schema)]
     while work:

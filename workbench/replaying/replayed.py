@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import glyph
 from workbench.chrome_trace import PROCESS, complete, instant, named, write_events
+from workbench.json_values import Json
 from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
@@ -263,12 +264,12 @@ def _strip(steps: Sequence[ReplayedStep]) -> str:
     return "".join(parts)
 
 
-def _events(found: Replayed) -> list[dict[str, Any]]:
+def _events(found: Replayed) -> list[dict[str, Json]]:
     """Masks and steps of a replay one behind the other: there was no model between them."""
     events = named("replay", ["masks", "steps", "guesses"])
     now = 0.0
     for step in found.steps:
-        told = {"step": step.index, "allowed": step.allowed_count, "kind": step.mask_kind}
+        told: dict[str, Json] = {"step": step.index, "allowed": step.allowed_count, "kind": step.mask_kind}
         events.append(complete(f"mask of {glyph(step.token)}", "mask", 1, now, step.mask_us, told))
         if found.has_logprobs:
             masses = {"at least": step.least_mass, "at most": step.most_mass}
@@ -276,7 +277,10 @@ def _events(found: Replayed) -> list[dict[str, Any]]:
         now += step.mask_us
         if step.guess is not None:
             name = "guess is cut" if step.guess.dies else "guess"
-            shown = {"tokens": [glyph(token) for token in step.guess.tokens], "allowed": step.guess.allowed}
+            shown: dict[str, Json] = {
+                "tokens": [glyph(token) for token in step.guess.tokens],
+                "allowed": step.guess.allowed,
+            }
             shown["held"] = step.guess.held
             events.append(instant(name, "guess", 3, now, shown))
         if step.favourite_refused and step.favourite is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core.compiler import told_elsewhere
@@ -182,6 +182,17 @@ def blame(generation: Generation, *, seconds: float = 10.0) -> Blame:
     return search.result(len(generation.steps))
 
 
+@dataclass(slots=True)
+class _Part:
+    """What a part of the source took, refusal by refusal; `tokens` by what each had."""
+
+    place: SourcePlace
+    masses: list[float] = field(default_factory=list)
+    nats: list[float] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    tokens: dict[bytes, float] = field(default_factory=dict)
+
+
 class _Search:
     def __init__(self, session: Session, healed: bytes, until: float) -> None:
         self._session, self._until = session, until
@@ -189,7 +200,7 @@ class _Search:
         self._stops = frozenset(session.inspect.matcher.stop_token_ids)
         self._special = frozenset(session.tokenizer.info.special_token_ids)
         self._known: dict[tuple[int, bytes], SourcePlace | None] = {}
-        self._parts: dict[tuple[Any, ...], list[Any]] = {}  # label, place, mass, nats, steps, tokens by probability
+        self._parts: dict[tuple[object, ...], _Part] = {}
         self._unexplained_mass: list[float] = []
         self._unexplained_nats: list[float] = []
 
@@ -209,11 +220,11 @@ class _Search:
                 break
             explained += mass
             key = (place.keyword, place.pointer, place.rule, place.label if not place.span else "")
-            part = self._parts.setdefault(key, [place, [], [], [], {}])
-            part[1].append(mass)
-            part[2].append(pushed * mass / refused)
-            part[3].append(step.index)
-            part[4][one.token] = part[4].get(one.token, 0.0) + mass
+            part = self._parts.setdefault(key, _Part(place))
+            part.masses.append(mass)
+            part.nats.append(pushed * mass / refused)
+            part.steps.append(step.index)
+            part.tokens[one.token] = part.tokens.get(one.token, 0.0) + mass
         self._unexplained_mass.append(refused - explained)
         if refused > 0:
             self._unexplained_nats.append(pushed * (1.0 - explained / refused))
@@ -258,17 +269,17 @@ class _Search:
     def result(self, steps: int) -> Blame:
         found = [
             Blamed(
-                place.label,
-                place.keyword,
-                place.pointer,
-                place.rule,
-                place.span,
-                math.fsum(masses),
-                math.fsum(nats),
-                tuple(dict.fromkeys(where)),
-                tuple(sorted(tokens, key=lambda token: -tokens[token])),
+                part.place.label,
+                part.place.keyword,
+                part.place.pointer,
+                part.place.rule,
+                part.place.span,
+                math.fsum(part.masses),
+                math.fsum(part.nats),
+                tuple(dict.fromkeys(part.steps)),
+                tuple(sorted(part.tokens, key=part.tokens.__getitem__, reverse=True)),
             )
-            for place, masses, nats, where, tokens in self._parts.values()
+            for part in self._parts.values()
         ]
         found.sort(key=lambda one: -one.mass)
         return Blame(

@@ -27,12 +27,12 @@ from visualizers.cockpit import (
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 from visualizers.live import AutomatonView, FrontierView
 from visualizers.live_base import LiveView, to_page
+from visualizers.tables import pre
 from workbench.generation.side_by_side import SideBySide
 from workbench.generation.step import Alternative, Step
 from workbench.generation.trace import Generation
 from workbench.reports.caches import caches
 from workbench.reports.record import as_text
-from workbench.reports.token_strip import pre
 from workbench.session.trace import Trace
 
 __all__ = [

@@ -8,6 +8,7 @@ Read on: `workbench/reports/displays.py` (who draws), `visualizers/standalone.py
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,8 +45,22 @@ def as_text(thing: object) -> str:
     return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
 
 
+def _as_html(thing: object) -> str:
+    """The same for a notebook, with colours."""
+    from rich.console import Console
+
+    console = Console(width=WIDTH, record=True, file=StringIO())
+    console.print(thing)
+    return console.export_html(inline_styles=True, code_format='<pre style="line-height:normal">{code}</pre>')
+
+
 class Printed(Displayed):
     """Shows itself as text in a terminal, too: by the renderer of its class, or by what it tells rich."""
+
+    def _repr_html_(self) -> str | None:
+        if renderer(type(self)) is None and hasattr(self, "__rich_console__"):
+            return _as_html(self)
+        return super()._repr_html_()
 
     def __str__(self) -> str:
         text = renderer(type(self), "text")

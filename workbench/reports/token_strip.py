@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
+from visualizers.tables import pre
 from workbench.session.result import Reading
 
 if TYPE_CHECKING:
     from workbench.session import Session
 
-__all__ = ["pre", "session_strip"]
+__all__ = ["session_strip"]
 
 MAX_CHIPS = 400
 MAX_GLYPH = 40
@@ -55,9 +56,3 @@ def _chip(text: str, colour: str, title: str, *, struck: bool = False) -> str:
     line = "text-decoration:underline wavy;" if struck else ""
     style = f"{CHIP}{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
     return f'<span title="{html_escape(title)}" style="{style}">{html_escape(clip(text, MAX_GLYPH))}</span>'
-
-
-def pre(text: str) -> str:
-    """Text with its line ends."""
-    style = "font-family:monospace;font-size:12px;line-height:1.45;white-space:pre-wrap;margin:4px 0"
-    return f'<pre style="{style}">{html_escape(text)}</pre>'

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from workbench.languages.positions import child
 from workbench.languages.tools import ToolTag
@@ -87,7 +87,7 @@ class CallFormat:
 
     def __init__(self, tag: ToolTag, *, plain_integers: bool = False) -> None:
         self._more = {"plain_integers": True} if plain_integers else {}
-        self.format: Mapping[str, object] = tag.tag["format"]
+        self.format = cast(Mapping[str, object], tag.tag["format"])
         self._names = tag.names
         self.calls: dict[str, list[_Call]] = {}  # by how they begin, which several tools may have in common
         self.sections: dict[str, tuple[str, ...]] = {}  # begin -> ends; what is not a call in them is left out

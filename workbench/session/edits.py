@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -227,11 +227,11 @@ class Edits:
         core.tell("grammar")
         return outcome
 
-    def _sourced(self, grammar: object, language: str | None, reading: dict[str, Any]) -> Source:
+    def _sourced(self, grammar: object, language: str | None, reading: dict[str, object]) -> Source:
         source = Source.of(grammar, language, **reading)
         here = self._core.document
         if isinstance(grammar, str) and source.language == here.language == "ebnf" and not reading:
-            return Source.of(source, **here.options)
+            return replace(source, options={**source.options, **here.options})
         return source
 
     def set_tokenizer(self, tokenizer: object) -> Reading:

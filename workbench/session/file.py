@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from kernels_core import Options
 from kernels_core.errors import MaskscopeError
+from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.session.examples import MAX_EXAMPLES, Example
 from workbench.session.history import Place, Step
@@ -80,8 +81,8 @@ def _document(source: Source) -> dict[str, Any]:
     return {"language": source.language, "text": source.text, "options": options}
 
 
-def _kept(step: Step) -> dict[str, Any]:
-    kept: dict[str, Any] = {"bytes": base64.b64encode(step.data).decode()}
+def _kept(step: Step) -> dict[str, Json]:
+    kept: dict[str, Json] = {"bytes": base64.b64encode(step.data).decode()}
     return kept if step.token_id is None else {**kept, "token": step.token_id}
 
 

@@ -27,6 +27,7 @@ from workbench.session.trace import RunningSession, Trace
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Frontier
     from workbench.generation import LanguageModel, TokenStream
+    from workbench.generation.model import Prompt
 
 __all__ = ["ModelLoop", "Run", "RunError"]
 
@@ -46,7 +47,7 @@ class ModelLoop:
         self._run: Run | None = None
 
     async def generate(
-        self, model: LanguageModel, prompt: object, *, constrained: bool = True, pace: float = 0.0, **options: Any
+        self, model: LanguageModel, prompt: Prompt, *, constrained: bool = True, pace: float = 0.0, **options: Any
     ) -> Trace:
         """`Session.generate`."""
         with self._running(model, prompt, constrained, options) as run:
@@ -55,7 +56,7 @@ class ModelLoop:
                 await asyncio.sleep(pace)
         return run.trace
 
-    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object) -> Trace:
+    def run(self, model: LanguageModel, prompt: Prompt, *, constrained: bool = True, **options: object) -> Trace:
         """`Session.run`."""
         with self._running(model, prompt, constrained, options) as run:
             try:
@@ -66,7 +67,7 @@ class ModelLoop:
         return run.trace
 
     def run_in_background(
-        self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object
+        self, model: LanguageModel, prompt: Prompt, *, constrained: bool = True, **options: object
     ) -> Future[Trace]:
         """`run` in a thread of its own: the cell returns at once, `.result()` waits for the trace."""
         future: Future[Trace] = Future()
@@ -113,7 +114,9 @@ class ModelLoop:
         return self._core.model_replaced
 
     @contextmanager
-    def _running(self, model: LanguageModel, prompt: Any, constrained: bool, options: dict[str, Any]) -> Iterator[Run]:
+    def _running(
+        self, model: LanguageModel, prompt: Prompt, constrained: bool, options: dict[str, Any]
+    ) -> Iterator[Run]:
         """Take over the model's vocabulary, if the session has another, and the order of members that is for models,
         put the session at the beginning, and count as running until the end."""
         core, edits = self._core, self._edits

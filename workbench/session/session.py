@@ -43,6 +43,7 @@ from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
     from workbench.generation import LanguageModel
+    from workbench.generation.model import Prompt
     from workbench.session.trace import Trace
 
 __all__ = ["Change", "Session"]
@@ -76,7 +77,7 @@ class Session(Here, Displayed):
         *,
         language: str | None = None,
         options: Options | None = None,
-        **reading: Any,
+        **reading: object,
     ) -> None:
         loaded = load_tokenizer(tokenizer)
         self._core = Core(Source.of(grammar, language, **reading), loaded, options or Options())
@@ -93,7 +94,7 @@ class Session(Here, Displayed):
         *,
         language: str | None = None,
         options: Options | None = None,
-        **reading: Any,
+        **reading: object,
     ) -> Session:
         """A session on whatever it is, which warns of nothing, also on a mistake: then `edits.draft` holds the source
         and its mistakes, and until it is mended (`edits.source`) only the empty text is allowed."""
@@ -234,7 +235,7 @@ class Session(Here, Displayed):
     # -- a model in the loop -----------------------------------------------------------------------------------------
 
     async def generate(
-        self, model: LanguageModel, prompt: object, *, constrained: bool = True, pace: float = 0.0, **options: Any
+        self, model: LanguageModel, prompt: Prompt, *, constrained: bool = True, pace: float = 0.0, **options: Any
     ) -> Trace:
         """Let a model write from the beginning, token by token, with every view following; `await` it in a cell.
 
@@ -247,7 +248,7 @@ class Session(Here, Displayed):
         """
         return await self.model.generate(model, prompt, constrained=constrained, pace=pace, **options)
 
-    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object) -> Trace:
+    def run(self, model: LanguageModel, prompt: Prompt, *, constrained: bool = True, **options: object) -> Trace:
         """`generate` for a script: blocks until done.  In a notebook only the kernel's stop button can end it."""
         return self.model.run(model, prompt, constrained=constrained, **options)
 

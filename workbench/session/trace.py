@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kernels_core.inspect.snapshots import Automaton, Frontier
     from workbench.generation.cuts import Cuts
-    from workbench.generation.model import LanguageModel
+    from workbench.generation.model import LanguageModel, Prompt
 
 __all__ = ["Trace"]
 
@@ -31,7 +31,7 @@ __all__ = ["Trace"]
 class RunningSession(Protocol):
     """A session, as far as a trace goes on in it."""
 
-    def run(self, model: LanguageModel, prompt: object, *, constrained: bool = True, **options: object) -> Trace: ...
+    def run(self, model: LanguageModel, prompt: Prompt, *, constrained: bool = True, **options: object) -> Trace: ...
 
 
 @dataclass(frozen=True)
