@@ -127,11 +127,10 @@ MECHANISMS: Final = (
             "grammar/json_schema/deferrable_schemas",
             "grammar/json_schema/quick_reader",
             "grammar/json_schema/quick_writer",
-            "grammar/json_schema/common_schemas",
             "grammar/json_schema/simple_patterns",
         ),
     ),
-    Mechanism("deferrable calls", ("grammar/structural_tag/deferrable_calls", "grammar/json_schema/common_schemas")),
+    Mechanism("deferrable calls", ("grammar/structural_tag/deferrable_calls",)),
     Mechanism("memoised languages", ("grammar/regular/memo",)),
 )
 """All mechanisms, near what they belong to."""

@@ -1,4 +1,3 @@
-from cpython.object cimport PyObject
 from libc.string cimport memcmp
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -25,14 +24,9 @@ cdef struct ListPlace:
     Py_ssize_t items      # the first of the list's items in `CanonicalText.items`
 
 
-cdef class Judge:
-    cdef bint holds(self, PyObject* item) noexcept
-
-
 cdef class CanonicalText:
     cdef readonly str text
     cdef unordered_map[size_t, ListPlace] lists     # by identity
     cdef vector[Span] items
-    cdef vector[bint] verdicts                      # of the judge, by item; empty without one
 
     cdef ListPlace _place(self, list value) except *

@@ -42,7 +42,7 @@ from decimal import Decimal
 
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["Judge", "CanonicalText", "write", "write_text"]
+__all__ = ["CanonicalText", "write", "write_text"]
 
 cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
 cdef const char* HEX = "0123456789abcdef"
@@ -81,29 +81,20 @@ cdef class CanonicalText:
         return f"<CanonicalText: {len(self.text):,} characters, {self.lists.size():,} lists>"
 
 
-cdef class Judge:
-    """Asked about each item of the lists that are remembered right after it was written, while it is in the caches."""
-
-    cdef bint holds(self, PyObject* item) noexcept:
-        """What is to be known of `item`.  No Python code may run here: it could change what is being written."""
-        return False
-
-
 def write_text(value):
     """The text alone, or None."""
     cdef _Writer writer = _Writer.__new__(_Writer)
     return writer.text() if writer.value(<PyObject*>value, 0, False) else None
 
 
-def write(value, str key not None, Judge judge=None):
-    """`value` as a `CanonicalText` that knows the lists under `key`, and what `judge` says of their items.
+def write(value, str key not None):
+    """`value` as a `CanonicalText` that knows the lists under `key`.
 
     None for what is not plain JSON (other types and subclasses, keys that are not strings, numbers that are not finite,
     lone surrogates) or is nested deeply: `json.dumps` knows what to do then, or what to say.
     """
     cdef _Writer writer = _Writer.__new__(_Writer)
     writer.key = key
-    writer.judge = judge
     writer.done = CanonicalText.__new__(CanonicalText)
     if not writer.value(<PyObject*>value, 0, False):
         return None
@@ -125,7 +116,6 @@ cdef class _Writer:
     cdef size_t room                    # bytes from `first` on
     cdef Py_ssize_t hidden              # bytes that are no characters of their own
     cdef str key                        # of the lists that `done` is to know; None for the text alone
-    cdef Judge judge
     cdef CanonicalText done
 
     def __cinit__(self):
@@ -222,8 +212,6 @@ cdef class _Writer:
             place.items = self.done.items.size()
             place.whole.first = self.place()
             self.done.items.resize(place.items + list_size(value))
-            if self.judge is not None:
-                self.done.verdicts.resize(place.items + list_size(value))
         self.put(b"[", 1)
         for at in range(list_size(value)):
             breathe(1)
@@ -235,8 +223,6 @@ cdef class _Writer:
             if known:
                 span.past = self.place()
                 self.done.items[place.items + at] = span
-                if self.judge is not None:
-                    self.done.verdicts[place.items + at] = self.judge.holds(list_item(value, at))
         self.put(b"]", 1)
         if known:
             place.whole.past = self.place()

@@ -64,7 +64,7 @@ def test_a_word_that_no_reader_in_c_asks_for_is_refused(way: Quick) -> None:
 
 
 def test_what_is_read_at_a_glance() -> None:
-    """Words that mean the same in every draft, and notes that name nothing: what `common_schemas.pyx` goes by."""
+    """Words that mean the same in every draft, and notes that name nothing: what is a scalar at a glance."""
     words = {name for name in QUICK.glance if KEYWORDS[name].quick != Quick.NOTE}
     assert words == {"type", "enum", "items", "properties", "required", "additionalProperties"}
     notes = set(QUICK.glance) - words

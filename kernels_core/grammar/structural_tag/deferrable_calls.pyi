@@ -1,13 +1,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ..canonical_json import CanonicalText, Judge
+from ..canonical_json import CanonicalText
 from ..rulebook import RuleBook
 from .tag_lists import TagList
 
-__all__ = ["CommonCalls", "DeferrableCalls"]
-
-class CommonCalls(Judge): ...
+__all__ = ["DeferrableCalls"]
 
 class DeferrableCalls:
     @property

@@ -12,74 +12,23 @@ read).
 """
 
 cimport cython
-from cpython.object cimport PyObject
 
 from kernels_core.clock cimport rest
-from kernels_core.grammar.borrowed cimport is_dict, is_text, next_member, spells
-from kernels_core.grammar.json_schema.common_schemas cimport is_common
 from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.canonical_json cimport Judge, ListPlace, Span, CanonicalText, is_word
+from kernels_core.grammar.canonical_json cimport ListPlace, Span, CanonicalText, is_word
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
 from kernels_core.grammar.structural_tag.spelling import is_plain, markers_of, spelling_of
 
-__all__ = ["DeferrableCalls", "CommonCalls"]
+__all__ = ["DeferrableCalls"]
 
 # Text of a schema in which something may have a name of its own, so that references are not just pointers.
 cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive', '"$ref": "http')
 
 
 cdef class Judging
-
-
-cdef class CommonCalls(Judge):
-    """Which tags are deferrable calls at a glance: a string, arguments of a common schema, a string."""
-
-    cdef bint holds(self, PyObject* item) noexcept:
-        cdef PyObject* word
-        cdef PyObject* value
-        cdef Py_ssize_t at = 0
-        cdef int parts = 0
-        if not is_dict(item):
-            return False
-        while next_member(item, &at, &word, &value):
-            if not is_text(word):
-                return False
-            if spells(word, b"begin", 5) or spells(word, b"end", 3):
-                if not is_text(value):
-                    return False
-            elif spells(word, b"content", 7):
-                if not _holds_common(value):
-                    return False
-            else:
-                if not spells(word, b"type", 4) or not is_text(value) or not spells(value, b"tag", 3):
-                    return False
-                continue
-            parts += 1
-        return parts == 3
-
-
-cdef bint _holds_common(PyObject* content) noexcept:
-    """Whether a format is the JSON of a common schema, and says no more."""
-    cdef PyObject* word
-    cdef PyObject* value
-    cdef Py_ssize_t at = 0
-    cdef bint is_schema = False, holds = False
-    if not is_dict(content):
-        return False
-    while next_member(content, &at, &word, &value):
-        if not is_text(word):
-            return False
-        if spells(word, b"type", 4):
-            is_schema = is_text(value) and spells(value, b"json_schema", 11)
-        elif spells(word, b"json_schema", 11):
-            holds = is_dict(value) and is_common(value)
-        elif not spells(word, b"order", 5) or not is_text(value) or not (
-                spells(value, b"any", 3) or spells(value, b"declared", 8)):
-            return False
-    return is_schema and holds
 
 
 cdef class DeferrableCalls:
@@ -102,7 +51,6 @@ cdef class DeferrableCalls:
         cdef Py_ssize_t size
         cdef dict known
         cdef list lengths
-        cdef bint seen
         self.judges = {}
         self.begins = []
         self.ends = set()
@@ -115,11 +63,7 @@ cdef class DeferrableCalls:
         known = {trigger: number for number, trigger in enumerate(triggers)}
         lengths = sorted({len(trigger) for trigger in triggers})
         for at, tag in enumerate(tags):
-            seen = written.verdicts.size() > 0 and written.verdicts[self.place.items + at]
-            if seen:
-                begin = (<dict>tag)["begin"]
-            else:
-                begin = self._begin(tag, written.items[self.place.items + at])
+            begin = self._begin(tag, written.items[self.place.items + at])
             fitting = -1
             if begin is not None:
                 rest(4 + 4 * <int>len(lengths))

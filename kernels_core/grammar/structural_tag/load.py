@@ -19,13 +19,11 @@ from ..canonical_json import CanonicalText, write
 from ..ir import GrammarIR
 from ..json_schema import schema_text
 from .build import Builder
-from .deferrable_calls import CommonCalls
 from .fields import Fields
 from .tokens import Vocabulary
 
 __all__ = ["CanonicalTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]
 
-_USUAL = CommonCalls()
 # Characters of JSON text that are read in a unit of work.
 _READ = 4
 
@@ -86,7 +84,7 @@ class CanonicalTag(NamedTuple):
 def read_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> CanonicalTag:
     """A tag in any form, loaded and written; `InvalidStructuralTagError` for what is no JSON, too."""
     value = load_structural_tag(tag, triggers)
-    written: CanonicalText | None = write(value, "tags", _USUAL)
+    written: CanonicalText | None = write(value, "tags")
     if written is not None:
         return CanonicalTag(value, written.text, written)
     try:

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar import nodes
-from kernels_core.grammar.canonical_json import write
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from kernels_core.grammar.printer import print_grammar
 from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules
-from kernels_core.grammar.structural_tag.deferrable_calls import CommonCalls, DeferrableCalls
+from kernels_core.grammar.structural_tag.deferrable_calls import DeferrableCalls
 from kernels_core.grammar.structural_tag.styles import STYLES
 from tests.grammar.structural_tag.driver import ANY, INFO, Format, const, tag, token, whole
 
@@ -279,12 +278,3 @@ def test_rules_of_equal_tools_have_equal_keys_and_others_have_not() -> None:
     assert keys([one])["a"] == keys([two, one])["a"] != keys([tag("<a>", arguments({}), "</a>")])["a"]
     named = tag("<a>", arguments(OBJECT), "</call>")
     assert keys([named])["a"] != keys([named], None)["a"]
-
-
-@given(st.lists(tags | wrong, min_size=1, max_size=4))
-def test_what_is_seen_while_writing_is_what_is_found_later(listed: list[Any]) -> None:
-    form = {"tags": listed}
-    found = [DeferrableCalls(listed, ("<a", "<"), write(form, "tags", judge)) for judge in (None, CommonCalls())]
-    for part in ("begins", "ends", "by_trigger", "others"):
-        assert getattr(found[0], part) == getattr(found[1], part)
-    assert found[0].whole_text() == found[1].whole_text()

@@ -3,8 +3,7 @@
 
 Everything here is made of the keyword table when that is imported, so no reader has a list of words of its own.
 
-Read on: `entry.py` (`Keyword.quick`), `../deferrable_schemas.pyx`, `../quick_reader.pyx`, `../common_schemas.pyx` (the
-readers).
+Read on: `entry.py` (`Keyword.quick`), `../deferrable_schemas.pyx`, `../quick_reader.pyx` (the readers).
 """
 
 from cpython.object cimport PyObject

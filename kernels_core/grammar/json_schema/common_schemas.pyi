@@ -1,3 +1,0 @@
-__all__ = ["is_common_schema"]
-
-def is_common_schema(schema: object) -> bool: ...
