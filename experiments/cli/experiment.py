@@ -1,4 +1,4 @@
-"""`python -m workbench experiment COMMAND` (list, run, schemas, pages)."""
+"""`python -m workbench experiment COMMAND` (list, run, history, schemas, pages)."""
 
 from __future__ import annotations
 
@@ -104,8 +104,10 @@ def run(
     """
     from rich.console import Console
 
+    from experiments.columns import finished
     from experiments.datasets import DataError
     from experiments.executors import make_executor
+    from experiments.history import keep_run
     from experiments.ledger import Ledger, params_hash
     from experiments.registry import find_experiment, repeated, without_folders
     from experiments.report import provenance, rows_of
@@ -159,11 +161,37 @@ def run(
         frame = book.frame(name, keys)
         book.record_run(section, name, command, keys)
         result = Result(experiment, frame, provenance(frame, book, command))
+        if len(finished(frame)):
+            keep_run(ledger, section, frame, result.verdicts())
         _write(result, book, console, out or [], section if record else None)
     if as_json:
         say_json({"claims": rows_of(result.claims()), "trials": rows_of(frame)})
     never = any(one.claim.always and one.word == "refuted" for one in result.verdicts())
     raise typer.Exit(int(never or (frame["status"] == "error").any()))
+
+
+@app.command("history")
+def show_history(
+    name: Annotated[str, typer.Argument(help="An experiment, or the section of its runs.")],
+    ledger: LedgerOption = DEFAULT_LEDGER,
+    out: Annotated[Path | None, typer.Option("--out", help="Draw the numbers over the commits (.html).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What became of each claim, run after run, with the commits."""
+    from rich.console import Console
+
+    from experiments.history import draw_history, history
+    from experiments.report import print_tables, rows_of
+
+    found = history(ledger, name)
+    if found.empty:
+        raise typer.BadParameter(f"no run of {name} was kept beside {ledger}: experiment run {name}")
+    if out is not None:
+        draw_history(found).write_html(out, include_plotlyjs=True)
+    if as_json:
+        say_json(rows_of(found))
+        return
+    print_tables({f"Runs of {name}": found}, Console(width=None if sys.stdout.isatty() else 200))
 
 
 @app.command("schemas")

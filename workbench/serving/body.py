@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
 from workbench.languages.mistakes import Mistake
-from workbench.languages.positions import JsonSyntaxError, JsonText, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, read_json, text_at
 from workbench.serving.errors import Place, RequestError, dotted
 
 __all__ = ["Body"]
@@ -57,8 +57,7 @@ class Body:
 
     def part(self, pointer: str) -> str:
         """The text of the value at `pointer`."""
-        entry = self.json.entries[pointer]
-        return self.text[entry.start : entry.end]
+        return text_at(self.text, pointer)
 
     def place(self, pointer: str, message: str, cure: str = "") -> Place:
         """The place of a value, or of what is around it where it is missing."""
