@@ -9,11 +9,6 @@ from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport BYTE_CLASSES, Below, TokenTrie
 
 
-cdef enum:
-    DEAD = -1
-    SEVERAL = -2        # bytes of one class lead to several states
-
-
 cdef cppclass BodyTokenSet:
     # The vocabulary as seen from one state of a string body.
     shared_ptr[TokenSet] tokens      # those that stay inside

@@ -14,7 +14,7 @@ from kernels_core.masks.bits cimport ones
 from kernels_core.masks.strategy cimport STRING_BODY
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted
-from kernels_core.masks.trie cimport Part, TrieNode, bytes_of_class, plain_next
+from kernels_core.masks.trie cimport DEAD, SEVERAL, Part, TrieNode, plain_next, tabulate_classes
 from kernels_core.masks.trie_walk cimport Suffix, TrieWalk, accept
 
 cdef extern from *:
@@ -78,13 +78,9 @@ cdef void _make_exits(TokenTrie trie, StringBody* body, int16_t state, vector[in
 cdef void tabulate(StringBody* made) noexcept nogil:
     """The tables of a string body, from its graph."""
     cdef int32_t s, k, byte
-    cdef int16_t place, common
-    cdef int class_, w
-    cdef uint64_t word
     cdef ByteEdge edge
     made.count = <int32_t>made.graph.edge_first.size() - 1
     made.next_state.assign(256 * made.count, DEAD)
-    made.next_by_class.resize(BYTE_CLASSES * made.count)
     made.ascii.assign(2 * made.count, 0)
     made.safe.resize(made.count)
     made.body_sets.resize(made.count)
@@ -97,15 +93,7 @@ cdef void tabulate(StringBody* made) noexcept nogil:
                 made.next_state[256 * s + byte] = <int16_t>edge.target
                 if byte < 0x80:
                     made.ascii[2 * s + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
-        for class_ in range(BYTE_CLASSES):
-            common = SEVERAL - 1
-            for w in range(4):
-                word = bytes_of_class(class_)[w]
-                while word:
-                    place = made.next_state[256 * s + 64 * w + __builtin_ctzll(word)]
-                    word &= word - 1
-                    common = place if common == SEVERAL - 1 or common == place else SEVERAL
-            made.next_by_class[BYTE_CLASSES * s + class_] = common
+    tabulate_classes(made.next_state, made.next_by_class)
 
 
 cdef int64_t _walk(TokenTrie trie, StringBody* body, int16_t start, TrieWalk& found,

@@ -21,16 +21,10 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS, ByteEdge
 from kernels_core.masks.token_sets cimport PROFILE, Cap, build_suffix_trie, sort_suffixes
-from kernels_core.masks.trie cimport BYTE_CLASSES, TrieNode, bytes_of_class
+from kernels_core.masks.trie cimport BYTE_CLASSES, DEAD, SEVERAL, TrieNode, tabulate_classes
 from kernels_core.masks.row_unions cimport Row
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie_walk cimport Run, Suffix, accept, suffix_of
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
-
-
-cdef int16_t DEAD = -1, SEVERAL = -2, UNKNOWN = -3
 
 
 cdef bint has_prefix_free_iterations(Tables tables, int32_t rule) except -1 nogil:
@@ -113,7 +107,7 @@ cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uin
     place = 1
     while states[place] != state:
         place += 1
-    _find_similar(found)
+    tabulate_classes(found.next_state, found.next_by_class)
     _walk(trie, found, place, follow)
     result.reset(new TokenSet())
     _store(trie, found, result.get())
@@ -240,25 +234,6 @@ cdef void _put(ProfileWalk& found, size_t source, ByteEdge edge, int16_t target)
     cdef int32_t byte
     for byte in range(edge.low, edge.high + 1):
         found.next_state[256 * source + byte] = target
-
-
-cdef void _find_similar(ProfileWalk& found) noexcept nogil:
-    """Where each byte class leads."""
-    cdef size_t i
-    cdef int16_t place, common
-    cdef int class_, w
-    cdef uint64_t word
-    found.next_by_class.resize(BYTE_CLASSES * found.between.size())
-    for i in range(found.between.size()):
-        for class_ in range(BYTE_CLASSES):
-            common = UNKNOWN
-            for w in range(4):
-                word = bytes_of_class(class_)[w]
-                while word:
-                    place = found.next_state[256 * i + 64 * w + __builtin_ctzll(word)]
-                    word &= word - 1
-                    common = place if common == UNKNOWN or common == place else SEVERAL
-            found.next_by_class[BYTE_CLASSES * i + class_] = common
 
 
 cdef void _make_caps(TokenSet* made, TokenTrie trie, ProfileWalk& found) noexcept nogil:

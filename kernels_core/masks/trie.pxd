@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.grammar.plain_text cimport DELIMITERS, NO_DELIMITER
@@ -38,6 +38,12 @@ cdef enum:
 cdef enum:
     BYTE_CLASSES = 9               # classes of several bytes
     MODES = 10                     # of `plain_next`
+
+
+cdef enum:
+    # In tables of automata, in place of the state that a byte or a class of bytes leads to.
+    DEAD = -1
+    SEVERAL = -2        # bytes of one class lead to several states
 
 
 cdef enum:
@@ -105,6 +111,7 @@ cdef int class_of(uint8_t byte) noexcept nogil
 cdef uint8_t first_of_class(uint8_t byte) noexcept nogil
 cdef const uint64_t* bytes_of_class(int class_) noexcept nogil
 cdef int plain_next(int mode, int32_t byte) noexcept nogil
+cdef void tabulate_classes(const vector[int16_t]& next_state, vector[int16_t]& next_by_class) noexcept nogil
 cdef int32_t live_child_edges(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
                               int32_t* found) noexcept nogil
 cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,

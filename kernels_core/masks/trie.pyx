@@ -393,6 +393,25 @@ cdef const uint64_t* bytes_of_class(int class_) noexcept nogil:
     return &ms_classes[class_][0]
 
 
+cdef void tabulate_classes(const vector[int16_t]& next_state, vector[int16_t]& next_by_class) noexcept nogil:
+    """Where each byte class leads (`next_by_class`, by state and class), from where bytes do (by state and byte)."""
+    cdef size_t state
+    cdef int16_t target, common
+    cdef int class_, w
+    cdef uint64_t word
+    next_by_class.resize(BYTE_CLASSES * (next_state.size() // 256))
+    for state in range(next_state.size() // 256):
+        for class_ in range(BYTE_CLASSES):
+            common = SEVERAL - 1            # no byte was looked at
+            for w in range(4):
+                word = ms_classes[class_][w]
+                while word:
+                    target = next_state[256 * state + 64 * w + __builtin_ctzll(word)]
+                    word &= word - 1
+                    common = target if common == SEVERAL - 1 or common == target else SEVERAL
+            next_by_class[BYTE_CLASSES * state + class_] = common
+
+
 cdef uint8_t first_of_class(uint8_t byte) noexcept nogil:
     """The lowest byte of the class of `byte`."""
     cdef int class_ = ms_class_of(byte), w = 0
