@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from kernels_core.errors import SchemaProblem, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
+from workbench.json_values import Json
 from workbench.languages.positions import value_at
 
 __all__ = ["engine_arguments", "with_fallback"]
@@ -98,7 +99,7 @@ def _loosened(document: object, problems: Sequence[SchemaProblem]) -> object:
     return loose
 
 
-def _at(document: object, pointer: str) -> object:
+def _at(document: Json, pointer: str) -> Json:
     """What a JSON pointer, as a URI fragment, points to; None where that is nothing."""
     try:
         return value_at(document, unquote(pointer))
