@@ -5,6 +5,7 @@ Read on: `compiler.py` (which makes it and remembers it), `matcher.pyx` (which f
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -32,6 +33,7 @@ from kernels_core.masks.pool import TokenSetPool
 from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
+from kernels_core.warming import Warming
 
 __all__ = ["CompiledGrammar", "trie_of"]
 
@@ -202,6 +204,11 @@ class CompiledGrammar(Inspected, Displayed):
         for state in states:
             self.masks.warm(state)
         return len(states)
+
+    def warm_in_background(self, count: int | Literal["all"] = "all") -> Warming:
+        """`warm` in a thread of its own, which needs the GIL only between two states.  It will go away."""
+        warnings.warn("call `warm` in a thread of your own: `warm_in_background` goes away", DeprecationWarning, 2)
+        return Warming(self.masks.warm, self._to_warm(count))
 
     def complete(self) -> None:
         """Lower every rule and make every state now, for those who want to see or warm them all."""

@@ -18,7 +18,6 @@ from kernels_core import (
     GrammarMatcher,
     OperationCancelledError,
     Options,
-    TimeLimit,
     allocate_token_bitmask,
 )
 from kernels_core.grammar.ir import GrammarIR
@@ -75,18 +74,21 @@ def test_masks_do_not_depend_on_what_was_made_before(ir: GrammarIR, vocab: list[
     assert mask(matcher) - {len(vocab)} == naive_mask(ir, vocab, b"")
 
 
-def test_warming_by_hand() -> None:
+def test_warming_by_hand_and_in_the_background() -> None:
     grammar = make()
     assert grammar.warm(2) == 2
-    assert grammar.warm() > 0
+    with pytest.deprecated_call():
+        rest = grammar.warm_in_background()
+    assert rest.wait(60)
+    assert (rest.done, rest.progress, rest.running) == (rest.total, 1.0, False)
     assert grammar.warm() == 0
     assert all(state.measured_ns is not None for state in grammar.cost_estimates().states) or computed(grammar) > 2
 
 
-def test_matchers_go_on_while_a_thread_warms() -> None:
+def test_matchers_go_on_while_warming() -> None:
     grammar, plain = make(), make()
-    warming = threading.Thread(target=grammar.warm)
-    warming.start()
+    with pytest.deprecated_call():
+        warming = grammar.warm_in_background()
     answers = []
     for each in (grammar, plain):
         matcher = GrammarMatcher(each)
@@ -96,18 +98,36 @@ def test_matchers_go_on_while_a_thread_warms() -> None:
             assert matcher.accept_string(bytes([byte]))
         answers.append(masks)
     assert answers[0] == answers[1]
-    warming.join(60)
-    assert not warming.is_alive()
-    assert grammar.warm() == 0
+    assert warming.wait(60)
 
 
 def test_warming_can_be_called_off() -> None:
-    cancel = CancelToken()
-    cancel.cancel()
-    grammar = make()
-    with pytest.raises(OperationCancelledError), TimeLimit(0, cancel=cancel):
-        grammar.warm()
-    assert computed(grammar) == 0
+    from kernels_core.clock import look
+    from kernels_core.warming import Warming
+
+    begun, go_on = threading.Event(), threading.Event()
+
+    def compute(state: int) -> None:
+        begun.set()
+        assert go_on.wait(60)
+        look(1_000_000)
+
+    warming = Warming(compute, [1, 2, 3])
+    assert begun.wait(60)
+    warming.cancel()
+    go_on.set()
+    assert warming.wait(60)
+    assert (warming.done, warming.total) == (0, 3)
+
+
+def test_an_error_of_warming_is_raised_by_wait() -> None:
+    from kernels_core.warming import Warming
+
+    def compute(state: int) -> None:
+        raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        Warming(compute, [1]).wait(60)
 
 
 def test_a_mask_that_takes_too_long_names_its_place_and_changes_nothing() -> None:
