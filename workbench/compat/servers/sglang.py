@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from kernels_core import BatchGrammarMatcher, CompiledGrammar, GrammarCompiler
 from workbench.compat.servers.requests import (
@@ -31,7 +31,6 @@ from workbench.compat.servers.requests import (
 
 if TYPE_CHECKING:
     import torch
-    from _typeshed import DataclassInstance
 
 __all__ = ["GrammarBackend", "RequestGrammar", "make_classes", "plugin", "register"]
 
@@ -50,10 +49,16 @@ class Entry(Protocol):
     grammar: RequestGrammar
 
 
+class Statistics(Protocol):
+    """SGLang's dataclass of what a grammar cost."""
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[object]]]
+
+
 class RequestGrammar:
     """One request's grammar, with the methods of SGLang's `BaseGrammarObject`."""
 
-    def __init__(self, follower: Follower, key: str, stats: DataclassInstance | None = None) -> None:
+    def __init__(self, follower: Follower, key: str, stats: Statistics | None = None) -> None:
         super().__init__()  # SGLang's own attributes
         self.follower = follower
         self.key = key
