@@ -271,8 +271,8 @@ class TokenizerInfo:
         if not isinstance(other, TokenizerInfo):
             return NotImplemented
         return self is other or (
-            self._vocab_type is other._vocab_type
-            and self._add_prefix_space == other._add_prefix_space
+            self._vocab_type is other.vocab_type
+            and self._add_prefix_space == other.add_prefix_space
             and self.fingerprint == other.fingerprint
         )
 
