@@ -334,7 +334,7 @@ class AutomatonView(LiveView[Frontier]):
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def _changed(self, change: Any) -> None:
+    def _changed(self, change: Traits) -> None:
         if self._quiet:
             return
         with self._lock:
