@@ -16,10 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
+from typing import Any, Protocol, TypeGuard
 
 __all__ = [
     "AroundFast",
@@ -47,8 +44,7 @@ class Encoder(Protocol):
 class Cut(Protocol):
     """A text that a fast tokenizer has cut."""
 
-    @property
-    def ids(self) -> list[int]: ...
+    ids: list[int]
 
 
 class FastTokenizer(Protocol):
@@ -63,19 +59,13 @@ class FastTokenizer(Protocol):
 
 
 class AroundFast(Encoder, Protocol):
-    @property
-    def backend_tokenizer(self) -> FastTokenizer: ...
+    backend_tokenizer: FastTokenizer
 
 
 class TiktokenEncoding(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def n_vocab(self) -> int: ...
-
-    @property
-    def special_tokens_set(self) -> Iterable[str]: ...
+    name: str
+    n_vocab: int
+    special_tokens_set: Iterable[str]
 
     def decode_single_token_bytes(self, token: int, /) -> bytes: ...
 
@@ -115,17 +105,10 @@ class SentencePieceProcessor(Protocol):
 
 
 class Tekkenizer(Protocol):
-    @property
-    def file_path(self) -> Path: ...
-
-    @property
-    def n_words(self) -> int: ...
-
-    @property
-    def special_ids(self) -> Iterable[int]: ...
-
-    @property
-    def eos_id(self) -> int: ...
+    file_path: Path
+    n_words: int
+    special_ids: Iterable[int]
+    eos_id: int
 
     def id_to_piece(self, token: int, /) -> str: ...
 
@@ -135,36 +118,34 @@ class Tekkenizer(Protocol):
 
 
 class InstructTokenizer(Protocol):
-    @property
-    def tokenizer(self) -> Tekkenizer: ...
+    tokenizer: Tekkenizer
 
 
 class MistralTokenizer(Protocol):
-    @property
-    def instruct_tokenizer(self) -> InstructTokenizer: ...
+    instruct_tokenizer: InstructTokenizer
 
 
-def is_fast(thing: object) -> TypeIs[FastTokenizer]:
+def is_fast(thing: object) -> TypeGuard[FastTokenizer]:
     return _can(thing, "to_str", "get_vocab")
 
 
-def is_around_fast(thing: object) -> TypeIs[AroundFast]:
+def is_around_fast(thing: object) -> TypeGuard[AroundFast]:
     return _can(thing, "backend_tokenizer")
 
 
-def is_tiktoken(thing: object) -> TypeIs[TiktokenEncoding]:
+def is_tiktoken(thing: object) -> TypeGuard[TiktokenEncoding]:
     return _can(thing, "decode_single_token_bytes", "special_tokens_set")
 
 
-def is_sentencepiece(thing: object) -> TypeIs[SentencePieceProcessor]:
+def is_sentencepiece(thing: object) -> TypeGuard[SentencePieceProcessor]:
     return _can(thing, "id_to_piece", "is_control")
 
 
-def is_mistral(thing: object) -> TypeIs[MistralTokenizer]:
+def is_mistral(thing: object) -> TypeGuard[MistralTokenizer]:
     return _can(thing, "instruct_tokenizer")
 
 
-def is_tekkenizer(thing: object) -> TypeIs[Tekkenizer]:
+def is_tekkenizer(thing: object) -> TypeGuard[Tekkenizer]:
     return _can(thing, "id_to_byte_piece", "n_words")
 
 

@@ -116,7 +116,7 @@ def _read_tokenizers(tokenizer: FastTokenizer) -> Vocabulary:
     return analyse_tokenizers_json(document)
 
 
-def _read_wrapped(inner: TiktokenEncoding | SentencePieceProcessor, tokenizer: object) -> Vocabulary:
+def _read_wrapped(inner: object, tokenizer: object) -> Vocabulary:
     """Read a slow tokenizer of `transformers` through the object inside, once its ids are known to be the same."""
     vocabulary = read_tokenizer(inner)
     if not is_sentencepiece(inner) or not hasattr(tokenizer, "convert_ids_to_tokens"):

@@ -15,13 +15,11 @@ from kernels_core.errors import TokenizerError
 from kernels_core.tokens.foreign import (
     Encoder,
     FastTokenizer,
-    MistralTokenizer,
-    SentencePieceProcessor,
-    TiktokenEncoding,
     is_around_fast,
     is_fast,
     is_mistral,
     is_sentencepiece,
+    is_tiktoken,
 )
 from kernels_core.tokens.reading import inner_tokenizer, read_tokenizer
 from kernels_core.tokens.spelling import Vocabulary
@@ -118,20 +116,20 @@ def wrap_huggingface(tokenizer: Any, name: str | None = None) -> VocabularySourc
     elif is_around_fast(tokenizer):
         codec = TokenizersCodec(tokenizer.backend_tokenizer, tokenizer)
     else:
-        inner = inner_tokenizer(tokenizer)
-        assert inner is not None  # or it could not have been read
-        codec = _WrappedCodec(_inner_codec(inner), tokenizer)
+        codec = _WrappedCodec(_inner_codec(inner_tokenizer(tokenizer)), tokenizer)
     return VocabularySource(name, vocabulary, codec, tokenizer)
 
 
-def _inner_codec(inner: TiktokenEncoding | SentencePieceProcessor | MistralTokenizer) -> Codec:
+def _inner_codec(inner: object) -> Codec:
+    """Of what `inner_tokenizer` found."""
     if is_sentencepiece(inner):
         return SentencePieceCodec(inner)
-    if is_mistral(inner):
-        codec = wrap_mistral(inner).codec
-        assert codec is not None
-        return codec
-    return TiktokenCodec(inner)
+    if is_tiktoken(inner):
+        return TiktokenCodec(inner)
+    assert is_mistral(inner)
+    codec = wrap_mistral(inner.instruct_tokenizer.tokenizer).codec
+    assert codec is not None
+    return codec
 
 
 def load_tokenizers_json(path: Path, document: dict[str, Any] | None = None) -> VocabularySource:

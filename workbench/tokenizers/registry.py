@@ -177,7 +177,9 @@ def _is_rank_file(path: Path) -> bool:
 
 def _wrap(source: object) -> VocabularySource:
     """Objects of other libraries, by what they can do (the order is that of `kernels_core.tokens.reading`)."""
-    if is_mistral(source) or is_tekkenizer(source):
+    if is_mistral(source):
+        return wrap_mistral(source.instruct_tokenizer.tokenizer, source)
+    if is_tekkenizer(source):
         return wrap_mistral(source)
     if is_tiktoken(source):
         return wrap_tiktoken(source)

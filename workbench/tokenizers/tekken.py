@@ -16,7 +16,7 @@ from typing import Final, TypedDict
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import VocabType
-from kernels_core.tokens.foreign import MistralTokenizer, Tekkenizer, TiktokenEncoding, is_mistral, is_sentencepiece
+from kernels_core.tokens.foreign import MistralTokenizer, Tekkenizer, TiktokenEncoding, is_sentencepiece
 from kernels_core.tokens.reading import read_tekkenizer
 from kernels_core.tokens.spelling import Vocabulary
 
@@ -156,13 +156,12 @@ class _MistralCodec:
         return list(self._tokenizer.encode(text, bos=True, eos=False))
 
 
-def wrap_mistral(tokenizer: MistralTokenizer | Tekkenizer) -> VocabularySource:
-    """Wrap a `MistralTokenizer`, or the `Tekkenizer` or `SentencePieceTokenizer` inside one."""
-    inner = tokenizer.instruct_tokenizer.tokenizer if is_mistral(tokenizer) else tokenizer
+def wrap_mistral(inner: Tekkenizer, around: MistralTokenizer | None = None) -> VocabularySource:
+    """Wrap a `Tekkenizer` or `SentencePieceTokenizer`; `around`: the `MistralTokenizer` that it is inside of."""
     processor: object = getattr(inner, "_model", None)
     codec: Codec = SentencePieceCodec(processor) if is_sentencepiece(processor) else _MistralCodec(inner)
     try:
         name = inner.file_path.name.removesuffix(".json")
     except ValueError:  # built in memory
         name = type(inner).__name__
-    return VocabularySource(name, read_tekkenizer(inner), codec, tokenizer)
+    return VocabularySource(name, read_tekkenizer(inner), codec, around or inner)
