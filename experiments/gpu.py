@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -27,12 +27,13 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect
+from experiments.claims import Chosen, Claim, Effect
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
 from experiments.measurement import rotate
 from experiments.replay_cases import LONGEST_SCHEMA, PEERS, installed_peers, lay_out, masks_of, need_torch, replay_cases
 from experiments.trial import Params
+from kernels_core import TokenizerInfo
 
 __all__ = ["CLAIMS", "TABLES", "grid", "model_of", "plot", "trial"]
 
@@ -57,7 +58,7 @@ LOOPS: Final[Mapping[str, Mapping[str, bool]]] = {
 def grid(preset: str) -> list[Params]:
     """Smoke: a small model and vocabulary on a CPU.  Quick and full: batch 1, 16 and 128 on a GPU."""
     small = preset == "smoke"
-    shared: dict[str, Any] = {
+    shared: Params = {
         "device": "cpu" if small else "cuda",
         "model": "tiny" if small else MODEL,
         "vocabulary": "demo" if small else "tekken",
@@ -66,12 +67,12 @@ def grid(preset: str) -> list[Params]:
         "longest_schema": LONGEST[preset],
         "seed": 0,
     }
-    trials: list[dict[str, Any]] = []
+    trials: list[Params] = []
     for source in SOURCES[:1] if small else SOURCES:
         trials += [{"part": "steps", "source": source, "rows": rows} for rows in ((2,) if small else ROWS)]
     for dtype in TYPES[:1] if small else TYPES:
         trials += [{"part": "kernel", "source": "schemas", "rows": 2 if small else max(ROWS), "dtype": dtype}]
-    return [trial | shared for trial in trials]
+    return [{**trial, **shared} for trial in trials]
 
 
 def trial(params: Params) -> dict[str, object]:
@@ -87,7 +88,7 @@ def trial(params: Params) -> dict[str, object]:
 # -- steps -----------------------------------------------------------------------------------------------------------
 
 
-def model_of(params: Params, info: object) -> Any:
+def model_of(params: Params, info: TokenizerInfo) -> Any:
     """The model over the vocabulary of `info`: kept, since it is the same in all trials of a process."""
     key = params["model"], params["device"], params["vocabulary"]
     if key not in _KEPT:
@@ -99,7 +100,7 @@ def model_of(params: Params, info: object) -> Any:
 _KEPT: dict[tuple[str, str, str], Any] = {}
 
 
-def _make(params: Params, info: Any) -> Any:
+def _make(params: Params, info: TokenizerInfo) -> Any:
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -108,7 +109,7 @@ def _make(params: Params, info: Any) -> Any:
 
     if params["model"] == "tiny":
         return tiny_llama(info.vocab_size, info.stop_token_ids[0]).to(params["device"])
-    config: Any = config_of(params["model"], info.stop_token_ids[0])
+    config = config_of(params["model"], info.stop_token_ids[0])
     config.vocab_size = info.vocab_size
     torch.manual_seed(0)
     with torch.device(params["device"]):
@@ -325,7 +326,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure.update_layout(barmode="group", yaxis_title="added to a free step, %")
 
 
-def _added(spent: Mapping[str, Any], loop: str, chosen: Any = slice(None)) -> float:
+def _added(spent: Mapping[str, Sequence[int]], loop: str, chosen: Chosen | slice = slice(None)) -> float:
     """% that a loop takes longer than the free one, over the same steps: the median."""
     ours, free = (np.asarray(spent[name], dtype=float)[chosen] for name in (loop, "free"))
     return 100 * (float(np.median(ours / free)) - 1)
@@ -352,11 +353,11 @@ def _of_best_peer(frame: pd.DataFrame) -> Effect | None:
         return None
     steps = min(len(one["ours"]) for _, one in spent)
 
-    def more(one: Mapping[str, Any], loop: str, chosen: Any) -> float:
+    def more(one: Mapping[str, Sequence[int]], loop: str, chosen: Chosen) -> float:
         ours, free = (np.asarray(one[name], dtype=float)[chosen] for name in (loop, "free"))
         return float(np.median(ours - free))
 
-    def of(chosen: Any) -> float:
+    def of(chosen: Chosen) -> float:
         theirs = sum(min(more(one, peer, chosen) for peer in peers) for peers, one in spent)
         return sum(more(one, "ours", chosen) for _, one in spent) / theirs
 

@@ -26,6 +26,8 @@ from workbench.generation.sampling import Sampling, draw_rows
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from kernels_core.mask_rows import MaskRows
+
 __all__ = ["PeerReplay", "Replay", "Text", "afresh", "batch_fill", "peer_kernel", "tiny_llama"]
 
 ROOM = 256
@@ -109,7 +111,7 @@ class Replay(Engine):
         for row in rows:
             del row.unread[:-1]
 
-    def choose(self, rows: list[Row], states: torch.Tensor, masks: Any) -> list[int]:
+    def choose(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
         super().choose(rows, states, masks)
         return self.given()
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from experiments import datasets
 from experiments.engines import open_engine
 from experiments.tools import draw_tools
 from experiments.trial import NotRunError, Params
-from workbench.peers.base import RefusedError
+from workbench.peers.base import Constraint, Engine, RefusedError
 
 if TYPE_CHECKING:
     from kernels_core.mask_rows import MaskRows
+    from workbench.peers.ours import OurConstraint
 
 __all__ = ["LONGEST_SCHEMA", "PEERS", "Case", "installed_peers", "lay_out", "masks_of", "need_torch", "replay_cases"]
 
@@ -51,7 +52,7 @@ def installed_peers() -> list[str]:
     return found
 
 
-Case = tuple[Callable[[Any], Any], tuple[int, ...]]
+Case = tuple[Callable[[Engine], Constraint], tuple[int, ...]]
 """How an engine compiles the grammar, and a text's tokens."""
 
 
@@ -76,7 +77,7 @@ def _candidates(params: Params) -> Any:
         names = {tool.name for tool in tools.tools}
         calls = [call for call in datasets.load_calls(params["seed"]) if call.name in names]
 
-        def compile_tools(engine: Any) -> Any:
+        def compile_tools(engine: Engine) -> Constraint:
             return engine.compile_tools(engine.tools_request(tools))
 
         for call in cycle(calls):
@@ -94,7 +95,7 @@ def _candidates(params: Params) -> Any:
             yield (lambda engine, schema=schema: engine.compile_schema(schema)), max(texts, key=len)[:4000]
 
 
-def _takes(name: str, params: Params, compile_one: Callable[[Any], Any], tokens: Sequence[int]) -> bool:
+def _takes(name: str, params: Params, compile_one: Callable[[Engine], Constraint], tokens: Sequence[int]) -> bool:
     try:
         constraint = compile_one(open_engine(name, params["vocabulary"]))
     except RefusedError:
@@ -121,7 +122,7 @@ def masks_of(params: Params) -> tuple[MaskRows, int]:
     cases = replay_cases(params, ["ours"])
     chosen, texts = lay_out(params, cases)
     engine = open_engine("ours", params["vocabulary"])
-    made = [compile_one(engine).compiled for compile_one, _ in cases]
+    made = [cast("OurConstraint", compile_one(engine)).compiled for compile_one, _ in cases]
     matchers = [GrammarMatcher(made[number % len(cases)]) for number in range(len(chosen))]
     for number, (matcher, text) in enumerate(zip(matchers, texts, strict=True)):
         for token in text.tokens[: text.before + number % params["steps"]]:

@@ -228,7 +228,7 @@ def _make_loop(params: Params) -> Any:
             words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
             self.bits = torch.full((params["rows"], words), -1, dtype=torch.int32, pin_memory=pinned)
             # A pass is recorded on a GPU for some numbers of rows: no request waits for that.
-            self._slots._reserve(params["rows"], self.max_length)
+            self._slots.reserve(params["rows"], self.max_length)
             counts = {rows_recorded(count, params["rows"]) for count in range(1, params["rows"] + 1)}
             for count, held in product(sorted(counts) if pinned else (), (0, self.max_length - 2)):
                 self._slots.lengths[:count] = [held] * count
@@ -293,7 +293,7 @@ def _make_loop(params: Params) -> Any:
                 bits = self.bits[: len(rows)]
                 self.fill_all([request.constraint.matcher for request in served], bits)
                 self.kernel(logits, bits.to(self._device, non_blocking=True))
-                uniforms = send(np.array([row._random.random() for row in rows]), self._device)
+                uniforms = send(np.array([row.random.random() for row in rows]), self._device)
                 draw_rows(logits, [row.sampling for row in rows], uniforms).tolist()
             else:
                 super().choose(rows, states, masks)

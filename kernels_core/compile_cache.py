@@ -199,7 +199,7 @@ class CompileCache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _after_fork(self) -> None:
+    def after_fork(self) -> None:
         """In a child process: nobody else is at work, so what others were making is not being made."""
         for key in [key for key, entry in self._entries.items() if entry.made is None]:
             del self._entries[key]
@@ -207,7 +207,7 @@ class CompileCache:
 
 def _all_after_fork() -> None:
     for cache in list(_ALIVE):
-        cache._after_fork()
+        cache.after_fork()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork

@@ -108,7 +108,7 @@ class GrammarCompiler:
         self._serials = counting()
 
     def _compile(self, grammar: Grammar) -> CompiledGrammar:
-        grammar = grammar._noted(self.tokenizer_info)
+        grammar = grammar.noted(self.tokenizer_info)
         made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
         for note in () if TOLD.get() else grammar.told:
             if isinstance(note, GrammarNote):
@@ -192,7 +192,7 @@ class GrammarCompiler:
                 return known
             read = read_structural_tag(tag, triggers)
             key = (read.text, kind)
-            made = self._by_text(key, lambda: Grammar._from_written_tag(read, self.tokenizer_info, lenient))
+            made = self._by_text(key, lambda: Grammar.from_written_tag(read, self.tokenizer_info, lenient))
             if known_as is not None:
                 self._cache.alias(known_as, key)
             return made

@@ -5,19 +5,26 @@ Read on: `visualizers/live_base.py` (views), `visualizers/host.py` (the widget).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-__all__ = ["LINKED", "Carried", "Carrier", "Traits", "synced"]
+__all__ = ["LINKED", "Buffers", "Carried", "Carrier", "Traits", "synced"]
 
 Traits = dict[str, Any]
+Buffers = Sequence[bytes | memoryview]
 
 LINKED = ("index", "selected_token", "selection")
 """Traits that all views of one host share: the step of a recorded run, the chosen token, and what else is chosen."""
 
 
-def synced(trait: Any) -> Any:
+class Taggable(Protocol):
+    """A trait that can be marked, as those of traitlets."""
+
+    def tag(self, *, sync: bool) -> Any: ...
+
+
+def synced(trait: Taggable) -> Any:
     """`trait`, kept equal in the browser and in Python."""
     return trait.tag(sync=True)
 
@@ -27,7 +34,7 @@ class Carrier(Protocol):
 
     def hold_sync(self) -> AbstractContextManager[None]: ...
 
-    def deliver(self, view: Any, content: Any, buffers: Any) -> None: ...
+    def deliver(self, view: Carried, content: object, buffers: Buffers | None) -> None: ...
 
 
 class Carried(Protocol):
@@ -36,9 +43,9 @@ class Carried(Protocol):
     @property
     def keys(self) -> list[str]: ...
 
-    def observe(self, handler: Any, names: Any = ...) -> None: ...
+    def observe(self, handler: Callable[[Traits], None], names: Sequence[str]) -> None: ...
 
-    def unobserve(self, handler: Any, names: Any = ...) -> None: ...
+    def unobserve(self, handler: Callable[[Traits], None], names: Sequence[str]) -> None: ...
 
     def has_trait(self, name: str) -> bool: ...
 
@@ -46,4 +53,4 @@ class Carried(Protocol):
 
     def contract(self) -> Traits: ...
 
-    def receive(self, content: Any, buffers: Any) -> None: ...
+    def receive(self, content: object, buffers: Buffers) -> None: ...

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from graphviz.backend import dot_command
 
@@ -117,7 +117,7 @@ def map_dot(rules: Graph, names: Mapping[str, str], lit: Marks | None = None) ->
     return graph_dot("".join(body), len(rules.nodes))
 
 
-def arrow_data(panel: Panel, written: Callable[[str], str] = str) -> list[dict[str, Any]]:
+def arrow_data(panel: Panel, written: Callable[[str], str] = str) -> list[dict[str, object]]:
     """Of each arrow in order, `a0` and so on: its ends, what it reads uncut, and its label's rows as pieces.
 
     A label is the rows of one edge, [kind, text, rule] for each piece; `cuts` are the places between its pieces, as
@@ -126,7 +126,7 @@ def arrow_data(panel: Panel, written: Callable[[str], str] = str) -> list[dict[s
     folded = panel.folded
     found = []
     for arrow in panel.graph.arrows:
-        one: dict[str, Any] = {"from": arrow.source, "to": arrow.target}
+        one: dict[str, object] = {"from": arrow.source, "to": arrow.target}
         if full := "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20]):
             one["full"] = written(full) if arrow.kind == "call" else full
         labels = []

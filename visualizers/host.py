@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ import anywidget
 import traitlets as t
 
 from visualizers.assets import PARTS, part, script, version
-from visualizers.carrying import LINKED, Carried, Traits, synced
+from visualizers.carrying import LINKED, Buffers, Carried, Traits, synced
 
 __all__ = ["Host", "Library"]
 
@@ -87,7 +87,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         *,
         arranger: str = "",
         panels: Sequence[Traits] = (),
-        selection: Mapping[str, Any] | None = None,
+        selection: Mapping[str, object] | None = None,
     ) -> None:
         self._views: dict[str, Carried] = {}
         self._names: dict[int, str] = {}
@@ -158,12 +158,12 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
-    def deliver(self, view: Carried, content: Any, buffers: Any = None) -> None:
+    def deliver(self, view: Carried, content: object, buffers: Buffers | None = None) -> None:
         """Send `content` to `view` in the browser."""
         if not self._closed:
             self.send({"to": self._names[id(view)], "content": content}, buffers)
 
-    def _received(self, _widget: object, message: Any, buffers: Any) -> None:
+    def _received(self, _widget: object, message: object, buffers: Buffers) -> None:
         if not isinstance(message, dict):
             return
         if "library" in message:  # a page whose manager does not know the library
@@ -190,7 +190,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
                 self.send_state(name)
 
     @contextmanager
-    def hold_sync(self) -> Any:
+    def hold_sync(self) -> Iterator[None]:
         """Within, this thread's changes are collected; at the end they go as one message, or nowhere after `close`.
 
         ipywidgets collects those of all threads in one set, which a generation in the background then changes while it
@@ -208,7 +208,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
             if names and not self._closed:
                 self.send_state(names)
 
-    def send_state(self, key: Any = None) -> None:
+    def send_state(self, key: str | Iterable[str] | None = None) -> None:
         """Send the traits named (one, or several), or all.
 
         ipywidgets looks for bytes through every value, which takes longer than all else about a message.  Views have
@@ -226,16 +226,16 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         names: set[str] | None = getattr(self._held, "names", None)
         return names
 
-    def _should_send_property(self, key: str, value: Any) -> bool:
+    def _should_send_property(self, key: str, value: object) -> bool:
         names = self._collected()
         if names is None:
             return bool(super()._should_send_property(key, value))
         names.add(key)
         return False
 
-    def bundle(self, **kwargs: Any) -> tuple[Traits, Traits]:
+    def bundle(self) -> tuple[Traits, Traits]:
         """What displays this widget: data by MIME type, and metadata."""
-        found = self._repr_mimebundle_(**kwargs)
+        found = self._repr_mimebundle_()
         if found is None:
             raise RuntimeError("this widget was told not to display itself")
         return found

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import traitlets as t
 
@@ -30,7 +30,7 @@ from visualizers.live_base import LiveView, Theme, Traits, synced
 from visualizers.marks import marks
 from visualizers.scene import Panel, Request, Scene, covers, scene
 from visualizers.standalone import Part
-from visualizers.svg import automaton_pdf, to_svg
+from visualizers.svg import Looks, automaton_pdf, to_svg
 from visualizers.way import Travelled
 
 __all__ = ["AutomatonView"]
@@ -194,7 +194,7 @@ class AutomatonView(LiveView[Frontier]):
     def save(self, path: str | Path, *, title: str | None = None, theme: Theme | None = None) -> Path:
         """Write what is shown: a page (`.html`), or a picture (`.svg`, `.pdf`), which the program `dot` draws."""
         path = Path(path)
-        options: dict[str, Any] = {
+        options: Looks = {
             "active": self.active,
             "around": None if self.whole else self.steps_around,
             "travelled": self._travelled,
@@ -334,7 +334,7 @@ class AutomatonView(LiveView[Frontier]):
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def _changed(self, change: Any) -> None:
+    def _changed(self, change: Traits) -> None:
         if self._quiet:
             return
         with self._lock:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import traitlets as t
 
-from visualizers.carrying import LINKED, Carrier, Traits, synced
+from visualizers.carrying import LINKED, Buffers, Carrier, Traits, synced
 from visualizers.host import Host
 from visualizers.mode import get_mode
 from visualizers.standalone import Part, iframe, page
@@ -26,7 +26,7 @@ __all__ = ["LINKED", "Carrier", "LiveView", "StepBar", "Theme", "Traits", "synce
 
 Snapshot = TypeVar("Snapshot")
 Theme = Literal["light", "dark"]
-Handler = Callable[["LiveView[Any]", Any, Any], None]
+Handler = Callable[["LiveView[Any]", Any, Buffers], None]
 Answer = Callable[[Traits], Traits]
 
 
@@ -107,7 +107,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
                 held.enter_context(carrier.hold_sync())
             yield
 
-    def send(self, content: Any, buffers: Any = None) -> None:
+    def send(self, content: object, buffers: Buffers | None = None) -> None:
         """Send a message to this view in the browser; nobody hears it where the view is not displayed."""
         for carrier in self._carriers:
             carrier.deliver(self, content, buffers)
@@ -123,7 +123,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         """
         self._answers[kind] = answer
 
-    def _answer(self, content: Any) -> None:
+    def _answer(self, content: object) -> None:
         if not isinstance(content, dict) or "seq" not in content or "type" not in content:
             return
         reply: Traits = {"view": content.get("view"), "seq": content.get("seq")}
@@ -136,7 +136,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
             reply["error"] = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         self.send(reply)
 
-    def receive(self, content: Any, buffers: Any) -> None:
+    def receive(self, content: object, buffers: Buffers) -> None:
         """A message of this view from the browser."""
         self._answer(content)
         for handler in list(self._handlers):
@@ -221,11 +221,11 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         data, _ = self._repr_mimebundle_()
         display_with_twin(self.widget, data["text/html"], repr(self))
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Traits, Traits]:
+    def _repr_mimebundle_(self, **kwargs: object) -> tuple[Traits, Traits]:
         static = self.static_html()
         if get_mode() == "static":
             return {"text/plain": repr(self), "text/html": static}, {}
-        data, metadata = self.widget.bundle(**kwargs)
+        data, metadata = self.widget.bundle()
         # For exports without widgets: the live page in a frame, and where frames are dropped still the tables.  A page
         # that would have to carry Graphviz is too large to lie in every output.
         twin = static

@@ -9,14 +9,14 @@ Read on: `frontend/src/next.js`, `workbench/panels/next.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import traitlets as t
 
 from visualizers.glyphs import clip, html_escape
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.shapes import ObjectsState, ObjectState, Outlook, RefusedState
 from visualizers.standalone import Part
 from visualizers.tables import card, chip, details, dim, table
 
@@ -36,7 +36,7 @@ STATES: Final = {
 """What the states of members are called."""
 
 
-class NextView(LiveView[Mapping[str, Any]]):
+class NextView(LiveView[Outlook]):
     """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
     each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
 
@@ -59,17 +59,19 @@ class NextView(LiveView[Mapping[str, Any]]):
     selection = synced(t.Dict())
 
     def __init__(self) -> None:
-        self._members: Traits = {}
+        self._members: ObjectsState = {}
         super().__init__()
 
-    def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
+    def traits_of(self, snapshot: Outlook) -> Traits:
         return {"outlook": dict(snapshot)}
 
-    def show_members(self, members: Traits) -> None:
+    def show_members(self, members: ObjectsState) -> None:
         """Show the objects that are being written; their members travel while somebody looks at them."""
         self._members = members
         with self.hold_sync():
-            self.objects = [{key: one[key] for key in ABOUT} for one in members.get("objects", ())]
+            self.objects = [
+                {key: value for key, value in one.items() if key in ABOUT} for one in members.get("objects", ())
+            ]
             self._list_members()
 
     @t.observe("tab")  # type: ignore[misc]
@@ -94,7 +96,7 @@ class NextView(LiveView[Mapping[str, Any]]):
         return f"NextView({groups or 'nothing'})"
 
 
-def outlook_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
+def outlook_html(state: Outlook, *, limit: int = SHOWN) -> str:
     """What may come next as a table that survives every sanitiser; at most `limit` chips a group."""
     rows = []
     for group in state["groups"]:
@@ -108,7 +110,7 @@ def outlook_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
     return card("What next", facts, table(["meaning", "what may come next", "tokens"], rows, align="llr"))
 
 
-def members_html(state: Mapping[str, Any]) -> str:
+def members_html(state: ObjectsState) -> str:
     """The objects that are being written, the innermost first; "" where none is."""
     parts = []
     for one in state.get("objects", ()):
@@ -122,16 +124,19 @@ def members_html(state: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
-def rule_of(one: Mapping[str, Any]) -> str:
+def rule_of(one: ObjectState) -> str:
     """In which order members come, and which others may."""
     order = "members come in the schema's order" if one["ordered"] else "members come in any order"
     return f"* required; {order}; {'others: ' + one['others'] if one['others'] else 'no other names'}"
 
 
-def refused_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
+def refused_html(state: RefusedState, *, limit: int = SHOWN) -> str:
     """The refused tokens by reason, as a table."""
     rows = [
-        [f"{row['count']:,}", *(html_escape(clip(row[key], 120)) for key in ("read", "fatal", "expected", "by"))]
+        [
+            f"{row['count']:,}",
+            *(html_escape(clip(said, 120)) for said in (row["read"], row["fatal"], row["expected"], row["by"])),
+        ]
         for row in state["rows"][:limit]
     ]
     heads = ["tokens", "after reading", "refused bytes", "expected", "reason"]

@@ -93,6 +93,6 @@ class ScreenView(LiveView[Mapping[str, Any]]):
         return f"ScreenView({len(self.text.get('tokens', ()))} tokens)"
 
 
-def _shares(row: Mapping[str, Any]) -> str:
+def _shares(row: Mapping[str, float | None]) -> str:
     before, after = row["before"], row["after"]
     return "" if before is None else f"{100 * before:.1f} % → {100 * (after or 0):.1f} %"

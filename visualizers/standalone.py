@@ -52,9 +52,9 @@ def page(
     heading: bool = True,
     theme: Literal["light", "dark"] | None = None,
     arranger: str = "",
-    panels: Sequence[Mapping[str, Any]] = (),
-    place: Mapping[str, Any] | None = None,
-    places: Mapping[str, Any] | None = None,
+    panels: Sequence[Mapping[str, object]] = (),
+    place: Mapping[str, object] | None = None,
+    places: Mapping[str, object] | None = None,
 ) -> str:
     """One HTML document with `parts`, below each other or as the module `arranger` lays them out.
 
@@ -107,7 +107,7 @@ def iframe(document: str, *, height: int = 420) -> str:
     )
 
 
-def _packed(value: Any) -> str:
+def _packed(value: object) -> str:
     """JSON, deflated, in base64: a tenth of the size, and no letter of it means anything to an HTML parser."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

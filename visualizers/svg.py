@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Final, TypedDict, Unpack
 
 from kernels_core.inspect.snapshots import Automaton
 from visualizers.assets import stylesheet
@@ -24,6 +24,16 @@ __all__ = ["automaton_pdf", "lit_scene", "scene_svg", "to_svg"]
 
 _SAID: Final = re.compile(r"<!--.*?-->\s*|<title>[^<]*</title>\s*", re.DOTALL)
 _ROOT: Final = re.compile(r'.*<svg width="(\d+)pt" height="(\d+)pt"([^>]*)>', re.DOTALL)
+
+
+class Looks(TypedDict, total=False):
+    """How an automaton is drawn, as `lit_scene` says."""
+
+    active: Collection[int]
+    around: int | None
+    travelled: Travelled | None
+    rules: Sequence[str]
+    mode: Mode
 
 
 def lit_scene(
@@ -55,7 +65,7 @@ def lit_scene(
     return chosen, marks(folds, chosen, active, way)
 
 
-def to_svg(automaton: Automaton, *, timeout: float = TIMEOUT, **looks: Any) -> str:
+def to_svg(automaton: Automaton, *, timeout: float = TIMEOUT, **looks: Unpack[Looks]) -> str:
     """The automaton as a self-contained SVG document; `looks` as in `lit_scene`.
 
     Raises `visualizers.dot.DotError` where `dot` is missing or fails.
@@ -63,7 +73,7 @@ def to_svg(automaton: Automaton, *, timeout: float = TIMEOUT, **looks: Any) -> s
     return scene_svg(*lit_scene(automaton, **looks), timeout)
 
 
-def automaton_pdf(automaton: Automaton, *, timeout: float = TIMEOUT, **looks: Any) -> bytes:
+def automaton_pdf(automaton: Automaton, *, timeout: float = TIMEOUT, **looks: Unpack[Looks]) -> bytes:
     """The same as a PDF, black on white."""
     return run(scene_dot(*lit_scene(automaton, **looks)), "pdf", timeout)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import traitlets as t
 
@@ -90,9 +90,9 @@ def _balanced(after: str) -> str:
     return "(" * -least + "… " * (least < 0) + after
 
 
-def _node(node: TreeNode, text: bytes, written: Callable[[str], str]) -> dict[str, Any]:
+def _node(node: TreeNode, text: bytes, written: Callable[[str], str]) -> dict[str, object]:
     """What differs from the usual only: a tree has hundreds of nodes."""
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "parent": node.parent,
         "depth": node.depth,
         "kind": node.kind,

@@ -5,16 +5,17 @@ Read on: `kernels_core/inspect/dispatch.py` (`modes`), `frontend/src/triggers.js
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import traitlets as t
 
-from kernels_core.inspect.dispatch import Modes, Pattern, Segment
+from kernels_core.inspect.dispatch import Modes, Pattern, Segment, TrieNode
 from visualizers.dot import BOX, DotError, drawn, graph_dot, line_dot
 from visualizers.glyphs import clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.shapes import DrawnTag, KnownTags
 from visualizers.stack import tail
 from visualizers.standalone import Part
 from visualizers.tables import badge, card, table
@@ -37,8 +38,7 @@ _TINTS: Final = {"free": "rejected", "trigger": "uncertain", "tag": "active", "s
 class TriggerView(LiveView[Modes]):
     """`show(modes(matcher))` shows the tags that are open, and the trie with its progress.
 
-    `tags` is what the source knows: `{ahead, ends}`, the tags that may still come and what ends the open ones.
-    `known` are all tags of the source, `{name, begin, ends, pointer}`; without them the diagram has the grammar's.
+    `tags` is what the source knows (`KnownTags`); `known` are all its tags: without them the diagram has the grammar's.
     """
 
     _module = "triggers"
@@ -54,7 +54,7 @@ class TriggerView(LiveView[Modes]):
     selection = synced(t.Dict())
 
     def __init__(self) -> None:
-        self.known: list[Traits] = []
+        self.known: Sequence[DrawnTag] = []
         super().__init__()
 
     def part(self) -> Part:
@@ -71,7 +71,7 @@ class TriggerView(LiveView[Modes]):
 
     def traits_of(self, snapshot: Modes) -> Traits:
         automaton = snapshot.automaton
-        about: dict[str, Any] = {
+        about: dict[str, object] = {
             "position": snapshot.position,
             "mode": snapshot.mode,
             "sentence": snapshot.sentence(),
@@ -110,7 +110,7 @@ class TriggerView(LiveView[Modes]):
         return modes_html(snapshot, tags=self.tags)
 
 
-def _grammar_tags(snapshot: Modes) -> list[Traits]:
+def _grammar_tags(snapshot: Modes) -> list[DrawnTag]:
     automaton = snapshot.automaton
     some = () if automaton is None else automaton.patterns
     return [
@@ -120,7 +120,7 @@ def _grammar_tags(snapshot: Modes) -> list[Traits]:
     ]
 
 
-def diagram(tags: Sequence[Mapping[str, Any]], around: str = "free text") -> Traits:
+def diagram(tags: Sequence[DrawnTag], around: str = "free text") -> Traits:
     """What is `around` tags, an arrow for each trigger to its tag, and the way back: as DOT.
 
     The elements are `free`, `t<k>` for tag number `k`, and `b<k>` for the arrow that leads there.
@@ -185,13 +185,13 @@ def hue(segment: Segment) -> str:
     return ""
 
 
-def _trie(node: Any) -> list[Any]:
+def _trie(node: TrieNode) -> list[object]:
     """[parent, byte as text, depth, failure, pattern, lit]: short, for there are hundreds."""
     shown = "" if node.byte < 0 else glyph(bytes([node.byte]))
     return [node.parent, shown, node.depth, node.failure, node.pattern, node.lit]
 
 
-def _pattern(pattern: Pattern, number: int) -> dict[str, Any]:
+def _pattern(pattern: Pattern, number: int) -> dict[str, object]:
     return {
         "number": number,
         "text": glyph(pattern.text),
@@ -205,7 +205,7 @@ def _pattern(pattern: Pattern, number: int) -> dict[str, Any]:
     }
 
 
-def modes_html(snapshot: Modes, *, limit: int = 40, tags: Mapping[str, Any] | None = None) -> str:
+def modes_html(snapshot: Modes, *, limit: int = 40, tags: KnownTags | None = None) -> str:
     """The text by modes, the tags ahead and what ends the open ones, and the patterns with what is missing of each."""
     if not snapshot.has_dispatch:
         return card("Triggers", [], '<i style="font-size:12px">this grammar has no free text with tags</i>')
@@ -236,7 +236,7 @@ def modes_html(snapshot: Modes, *, limit: int = 40, tags: Mapping[str, Any] | No
     return card("Triggers", [html_escape(snapshot.sentence())], body)
 
 
-def told(tags: Mapping[str, Any]) -> Iterator[str]:
+def told(tags: KnownTags) -> Iterator[str]:
     """The tags ahead and the ends of open ones, a line each."""
     if tags.get("ahead"):
         some = ", ".join(f"{one['name']} (missing {one['rest']})" for one in tags["ahead"][:MAX_PATTERNS])

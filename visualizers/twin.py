@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from visualizers.host import Host
 
@@ -24,7 +24,7 @@ LATE_SECONDS: Final = 3
 _MARK: Final = re.compile(r"[0-9a-f]{8,40}")
 
 
-def bundles(host: Host, static: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def bundles(host: Host, static: str, text: str) -> tuple[dict[str, object], dict[str, object]]:
     """Two outputs: the widget, and its twin (`static` is sanitiser-proof HTML, `text` what a terminal shows)."""
     mark = str(host.mark)
     if not _MARK.fullmatch(mark):
@@ -43,8 +43,8 @@ def bundles(host: Host, static: str, text: str) -> tuple[dict[str, Any], dict[st
 
 
 def display_with_twin(
-    host: Host, static: str, text: str, metadata: Mapping[str, Any] | None = None
-) -> Callable[[str, Mapping[str, Any]], None]:
+    host: Host, static: str, text: str, metadata: Mapping[str, object] | None = None
+) -> Callable[[str, Mapping[str, object]], None]:
     """Display `host` with its twin in the running cell; returns what puts another picture in the twin's place.
 
     `metadata`, here and there, is what the notebook keeps with the twin.
@@ -54,9 +54,9 @@ def display_with_twin(
     live, twin = bundles(host, static, text)
     display(live, raw=True)  # type: ignore[no-untyped-call]
     told = dict(metadata or {})
-    handle: Any = display(twin, raw=True, display_id=True, metadata=told)  # type: ignore[no-untyped-call]
+    handle = display(twin, raw=True, display_id=True, metadata=told)  # type: ignore[no-untyped-call]
 
-    def renew(now: str, told: Mapping[str, Any]) -> None:
+    def renew(now: str, told: Mapping[str, object]) -> None:
         if handle is not None:
             handle.update(bundles(host, now, text)[1], raw=True, metadata=dict(told))
 

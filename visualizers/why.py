@@ -9,17 +9,18 @@ Read on: `frontend/src/why.js`, `workbench/panels/why.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, Never
 
 import traitlets as t
 
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
+from visualizers.shapes import WhyState
 
 __all__ = ["WhyView", "why_html"]
 
 
-class WhyView(LiveView[Mapping[str, Any]]):
+class WhyView(LiveView[WhyState | Mapping[str, Never]]):
     """`show(why.state())` explains; an empty mapping shows how to ask.  `asked` is the text in the view's own box.
 
     `selection` is what all views share, of which this one sets `rule` and `pointer`.
@@ -32,7 +33,7 @@ class WhyView(LiveView[Mapping[str, Any]]):
     asked = synced(t.Unicode(""))
     selection = synced(t.Dict())
 
-    def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
+    def traits_of(self, snapshot: WhyState | Mapping[str, Never]) -> Traits:
         return {"why": dict(snapshot)}
 
     def static_html(self) -> str:
@@ -46,10 +47,10 @@ _MONO: Final = "font-family:monospace"
 _BAD: Final = "background-color:rgba(214,60,60,0.25);font-weight:bold"
 
 
-def why_html(state: Mapping[str, Any]) -> str:
+def why_html(state: WhyState) -> str:
     """An explanation as HTML that survives every sanitiser."""
-    head = f"<b>{verdict(state)}</b>: {html_escape(state['message'])}"
-    lines = [f"<div>{head}</div>"]
+    said = verdict(token=state["subject"]["token"] is not None, ok=state["ok"])
+    lines = [f"<div><b>{said}</b>: {html_escape(state['message'])}</div>"]
     if not state["ok"]:
         text = "…" * state["cut"] + html_escape(state["before"])
         lines.append(
@@ -74,11 +75,11 @@ def why_html(state: Mapping[str, Any]) -> str:
     return "".join(lines)
 
 
-def verdict(state: Mapping[str, Any]) -> str:
+def verdict(*, token: bool, ok: bool) -> str:
     """Tokens are allowed or refused, texts may or cannot come: the words of the glossary."""
-    if state["subject"]["token"] is not None:
-        return "allowed" if state["ok"] else "refused"
-    return "may come" if state["ok"] else "cannot come"
+    if token:
+        return "allowed" if ok else "refused"
+    return "may come" if ok else "cannot come"
 
 
 def _line(name: str, text: str) -> str:

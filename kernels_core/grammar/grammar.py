@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import asdict
 from functools import cache, cached_property, wraps
 from os import PathLike
@@ -82,13 +81,19 @@ class Grammar(Displayed):
         self._warnings: tuple[SchemaProblem | GrammarNote, ...] = ()
 
     @classmethod
-    def _made(cls, ir: GrammarIR, language: str, recipe: tuple[Callable[..., Grammar], tuple[Any, ...]]) -> Grammar:
-        """From a front-end's IR, which needs no check."""
+    def _made(
+        cls,
+        normal: GrammarIR,
+        source: str,
+        recipe: tuple[Callable[..., Grammar], tuple[Any, ...]],
+        warnings: tuple[SchemaProblem | GrammarNote, ...] = (),
+    ) -> Grammar:
+        """From the normal form of what a front end read, which needs no check."""
         self = cls.__new__(cls)
-        self._ir = analysis.normal_form(ir, language, trusted=True)
-        self._source = ir.source
+        self._ir = normal
+        self._source = source
         self._recipe = recipe
-        self._warnings = ()
+        self._warnings = warnings
         return self
 
     @classmethod
@@ -108,10 +113,10 @@ class Grammar(Displayed):
         """
         _require_text(ebnf_string, "from_ebnf")
         ir = parse_ebnf(ebnf_string, root_rule_name, marks(predicates))
-        made = cls._made(ir, "EBNF", (_from_ebnf, (ebnf_string, root_rule_name, dict(predicates or {}) or None)))
-        check_judged(made._ir, "EBNF")
-        made._warnings = notes_on_rules(ir, made._ir.rules)
-        return made
+        normal = analysis.normal_form(ir, "EBNF", trusted=True)
+        check_judged(normal, "EBNF")
+        recipe = (_from_ebnf, (ebnf_string, root_rule_name, dict(predicates or {}) or None))
+        return cls._made(normal, ir.source, recipe, notes_on_rules(ir, normal.rules))
 
     @classmethod
     @_limited
@@ -126,7 +131,8 @@ class Grammar(Displayed):
         """
         _require_text(regex_string, "from_regex")
         ir = parse_regex(regex_string, flags, match=match)
-        return cls._made(ir, "regex", (_from_regex, (regex_string, flags, match)))
+        normal = analysis.normal_form(ir, "regex", trusted=True)
+        return cls._made(normal, ir.source, (_from_regex, (regex_string, flags, match)))
 
     @classmethod
     @_limited
@@ -184,10 +190,9 @@ class Grammar(Displayed):
             read.imports or None,
             judges,
         )
-        made = cls._made(read.ir, "Lark", (_from_lark, arguments))
-        check_judged(made._ir, "Lark")
-        made._warnings += tuple(map(GrammarNote, read.remarks))
-        return made
+        normal = analysis.normal_form(read.ir, "Lark", trusted=True)
+        check_judged(normal, "Lark")
+        return cls._made(normal, read.ir.source, (_from_lark, arguments), tuple(map(GrammarNote, read.remarks)))
 
     @classmethod
     @_limited
@@ -278,31 +283,29 @@ class Grammar(Displayed):
         """
         from .structural_tag import read_structural_tag
 
-        return cls._from_written_tag(read_structural_tag(tag, triggers), tokenizer_info, lenient)
+        return cls.from_written_tag(read_structural_tag(tag, triggers), tokenizer_info, lenient)
 
     @classmethod
-    def _from_written_tag(cls, tag: CanonicalTag, tokenizer_info: Vocabulary | None, lenient: bool) -> Grammar:
+    def from_written_tag(cls, tag: CanonicalTag, tokenizer_info: Vocabulary | None, lenient: bool) -> Grammar:
+        """`from_structural_tag` of what `read_structural_tag` returned."""
         from .structural_tag import structural_tag_rules
 
         ir, warnings = structural_tag_rules(tag, tokenizer_info, lenient=lenient)
-        made = cls._made(ir, "structural tag", (_from_structural_tag, (tag.text, tokenizer_info, lenient)))
-        made._warnings = warnings
-        return made
+        normal = analysis.normal_form(ir, "structural tag", trusted=True)
+        return cls._made(normal, ir.source, (_from_structural_tag, (tag.text, tokenizer_info, lenient)), warnings)
 
-    def _noted(self, vocabulary: Vocabulary) -> Grammar:
+    def noted(self, vocabulary: Vocabulary) -> Grammar:
         """The same grammar with `warnings` of texts that spell control tokens; this one where there are none.
 
         JSON is text, and structural tags know their control tokens.
         """
         language = None if self._recipe is None else _language(self._recipe[0])
-        if language not in ("ebnf", "regex", "lark"):
+        if self._recipe is None or language not in ("ebnf", "regex", "lark"):
             return self
         notes = control_texts(self._ir, vocabulary, language)
         if not notes:
             return self
-        made = copy(self)
-        made._warnings = (*self._warnings, *notes)
-        return made
+        return self._made(self._ir, self._source, self._recipe, (*self._warnings, *notes))
 
     @staticmethod
     @_limited
@@ -450,7 +453,7 @@ class Grammar(Displayed):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grammar):
             return NotImplemented
-        return self._printed == other._printed and self.predicates == other.predicates
+        return self._printed == str(other) and self.predicates == other.predicates
 
     def __hash__(self) -> int:
         return hash(self._printed)

@@ -13,7 +13,7 @@ Read on: `watch.py` (the automaton), `forest.py` (the way), `grammar.ir.TagDispa
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -169,7 +169,8 @@ def may_switch(matcher: GrammarMatcher) -> bool:
     )
 
 
-class _At(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _At:
     """How one rule got to an item: what the bytes from column `since` on are being read as, and what was before.
 
     `place`: the free text that is being read or whose content is; `node` and `least`: its automaton's; `tag`: the
@@ -341,7 +342,7 @@ class _Reader:
             fired = self._ended(at)
             begun = [k for k in fired if (at.place, k) in before.contents and (at.place, k) in after.contents]
             if moved is not None and not begun:
-                on = at._replace(node=moved[0], least=moved[1])
+                on = replace(at, node=moved[0], least=moved[1])
                 # The state at the end of a pattern that no other goes on from is not one of free text.
                 if at.place in after.free or self._ended(on):
                     return on
@@ -354,7 +355,7 @@ class _Reader:
                     at = self.cut(at, link.column)  # the content had ended before this byte
                     return self._free(at, at.place, link, end)
                 at = self.cut(at, end)
-                return at._replace(mode="free", node=0, least=0)
+                return replace(at, mode="free", node=0, least=0)
             at = self.cut(at, link.column)
         for place in after.free:
             if place in before.free:
@@ -372,7 +373,7 @@ class _Reader:
         byte = self.forest.bytes_between(link.column, end)
         moved = self.places[place].watch.step(0, 0, byte[0]) if byte else None
         node, least = moved or (0, 0)
-        return at._replace(mode="free", place=place, node=node, least=least, tag=-1)
+        return replace(at, mode="free", place=place, node=node, least=least, tag=-1)
 
     def _called(self, at: _At, link: Link, item: ChartItem, end: int, before: _Where, after: _Where) -> _At:
         """A rule has ended: `link` leads over it."""
@@ -382,12 +383,12 @@ class _Reader:
             ended = self.forest.ends(link.rule, link.column, end)[0]
             inside = at.mode == "tag"
             done = _Done(at.done, link.column, end, at.mode, at.place if inside else -1, at.tag, ended)
-            at = at._replace(since=end, done=done)
+            at = replace(at, since=end, done=done)
         if at.mode == "tag":
             if (at.place, at.tag) in after.contents:
                 return at
             at = self.cut(at, end)
-            return at._replace(mode="free", node=0, least=0) if at.place in after.free else at
+            return replace(at, mode="free", node=0, least=0) if at.place in after.free else at
         return at
 
     def _calling(self, at: _At, rule: int, column: int, before: _Where) -> _At:
@@ -425,8 +426,8 @@ class _Reader:
         if column > at.since:
             done = _Done(done, at.since, column, at.mode, at.place, at.tag, None)
         if at.mode == "tag":
-            return at._replace(since=column, done=done)
-        return at._replace(mode="plain", since=column, node=0, least=0, done=done)
+            return replace(at, since=column, done=done)
+        return replace(at, mode="plain", since=column, node=0, least=0, done=done)
 
     # -- the stack --------------------------------------------------------------------------------------------------
 
@@ -445,7 +446,7 @@ class _Reader:
             elif at.mode == "free" and any(self.places[at.place].watch.kind(k) == "stop" for k in self._ended(at)):
                 at = self.cut(at, level.column)
             if begins and depth + 1 == len(stack) and at.mode == "plain":
-                at = self.cut(at, level.column)._replace(mode="free", place=self._where(level.item.state).free[0])
+                at = replace(self.cut(at, level.column), mode="free", place=self._where(level.item.state).free[0])
             around = tuple(tag.name for tag in open_tags)
             segments.add(at.done, around)
             if at.mode == "tag":

@@ -11,7 +11,7 @@ Read on: `layout.py` (which asks, and keeps what was printed).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from kernels_core.automata.compact_bodies import FIRST_STATE, prefix_at
 from kernels_core.automata.inlining import LoweredRule
@@ -93,7 +93,8 @@ def _cut(name: str, marked: Node) -> str:
     return f"{name} ::= {left}{DOT}{right}".rstrip()
 
 
-class _Room(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Room:
     """Characters that there is room for on each side of the dot."""
 
     left: int
@@ -116,14 +117,14 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
     if offset == AFTER:
         items = target.items if isinstance(target, Seq) else (target,)
         kept, left = _nearest(items, room.left, backwards=True)
-        here, room = (*kept, dot), room._replace(left=left)
+        here, room = (*kept, dot), replace(room, left=left)
     elif isinstance(target, Literal) and offset:
         before, after = target.value[:offset], target.value[offset:]
         here = (Literal(before[-_LONGEST:]), dot, Literal(after[:_LONGEST]))
         room = _Room(room.left - len(before) // 4, room.right - len(after) // 4)
     else:
         kept, right = _nearest((target,), room.right)
-        here, room = (dot, *kept), room._replace(right=right)
+        here, room = (dot, *kept), replace(room, right=right)
     # Going up, a sequence takes the marked pieces in between its items, anything else holds them as a sequence.
     once = next((depth for depth, parent in enumerate(chain) if isinstance(parent, Repeat)), len(chain))
     for depth, (parent, step) in reversed(list(enumerate(zip(chain, path, strict=True)))):

@@ -10,12 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeGuard, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from kernels_core.masks.apply import write_minus_infinity
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = [
     "allocate_token_bitmask",
@@ -28,6 +31,9 @@ __all__ = [
 
 bitmask_dtype = np.int32
 ALL_ALLOWED = -1
+
+Logits: TypeAlias = Union[npt.NDArray[np.floating], "torch.Tensor"]
+Bitmask: TypeAlias = Union[npt.NDArray[np.int32], "torch.Tensor"]
 
 
 def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
@@ -44,13 +50,13 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> npt.NDArray[np.i
     return bitmask
 
 
-def reset_token_bitmask(bitmask: Any) -> None:
+def reset_token_bitmask(bitmask: Bitmask) -> None:
     """Allow everything again, in place."""
     bitmask[...] = ALL_ALLOWED
 
 
 def apply_token_bitmask_inplace(
-    logits: Any, bitmask: Any, *, vocab_size: int | None = None, indices: Sequence[int] | None = None
+    logits: Logits, bitmask: Bitmask, *, vocab_size: int | None = None, indices: Sequence[int] | None = None
 ) -> None:
     """Set the logits of tokens that are not allowed to -inf, in place.
 
@@ -70,12 +76,12 @@ def apply_token_bitmask_inplace(
         raise TypeError(f"logits must be a numpy array or a torch tensor, not {type(logits).__name__}")
 
 
-def _is_torch(value: Any) -> bool:
+def _is_torch(value: object) -> TypeGuard[torch.Tensor]:
     torch = sys.modules.get("torch")  # whoever passes a tensor has imported it
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def _check(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> int:
+def _check(logits: Logits, bitmask: Bitmask, vocab_size: int | None, indices: Sequence[int] | None) -> int:
     """The number of logits to look at; `ValueError` where shapes do not fit."""
     if logits.ndim != 2 or bitmask.ndim != 2:
         raise ValueError(f"logits and bitmask must have 1 or 2 axes, got shapes {logits.shape} and {bitmask.shape}")
@@ -100,7 +106,9 @@ def _chosen(rows: int, indices: Sequence[int] | None) -> npt.NDArray[np.int64]:
     return chosen
 
 
-def _apply_numpy(logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
+def _apply_numpy(
+    logits: npt.NDArray[np.floating], bitmask: Bitmask, vocab_size: int | None, indices: Sequence[int] | None
+) -> None:
     rows = logits[None] if logits.ndim == 1 else logits
     layout = logits_layout(rows)
     words = np.asarray(bitmask)
@@ -111,7 +119,7 @@ def _apply_numpy(logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None,
     _write(layout, width, words, _chosen(min(len(rows), len(words)), indices))
 
 
-def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
+def _apply_torch(logits: torch.Tensor, bitmask: Bitmask, vocab_size: int | None, indices: Sequence[int] | None) -> None:
     import torch
 
     if not logits.is_floating_point():
@@ -163,12 +171,12 @@ class Layout(NamedTuple):
 
 
 @cache
-def _kind_of(dtype: Any) -> str | None:
+def _kind_of(dtype: torch.dtype) -> str | None:
     """A torch type's name among the native ones; to ask a type for its name takes longer than all the rest."""
     return _TORCH_KINDS.get(str(dtype))
 
 
-def logits_layout(logits: Any) -> Layout:
+def logits_layout(logits: Logits) -> Layout:
     """The layout of a floating numpy array or torch tensor in CPU memory, shape (rows, width); else `ValueError`."""
     if _is_torch(logits):
         kind = _kind_of(logits.dtype)

@@ -1,14 +1,7 @@
-"""Reads tokenizer objects of other libraries, recognised by what they can do; none of them is imported.
+"""Reads tokenizer objects of other libraries, recognised by what they can do (`foreign.py`), and the tokenizers of
+`transformers` that are built around one.
 
-| object | of | recognised by |
-| --- | --- | --- |
-| `Tokenizer` | tokenizers | `to_str`, `get_vocab` |
-| any fast tokenizer | transformers | `backend_tokenizer` |
-| `Encoding`, or a tokenizer around one | tiktoken | `decode_single_token_bytes` |
-| `SentencePieceProcessor`, or a tokenizer around one | sentencepiece | `id_to_piece`, `is_control` |
-| `MistralTokenizer`, `Tekkenizer` | mistral-common | `instruct_tokenizer`; `id_to_byte_piece` |
-
-The first two share one file format: `tokenizers_json.py`.
+Those of tokenizers are read through their file format: `tokenizers_json.py`.
 """
 
 from __future__ import annotations
@@ -18,28 +11,41 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import TokenizerError
+from .foreign import (
+    FastTokenizer,
+    MistralTokenizer,
+    SentencePieceProcessor,
+    Tekkenizer,
+    TiktokenEncoding,
+    is_around_fast,
+    is_fast,
+    is_mistral,
+    is_sentencepiece,
+    is_tekkenizer,
+    is_tiktoken,
+)
 from .spelling import SPACE_MARK, VocabType, Vocabulary, is_byte_spelling
 from .tokenizers_json import analyse_tokenizers_json
 
 __all__ = ["inner_tokenizer", "read_sentencepiece", "read_tekkenizer", "read_tiktoken", "read_tokenizer"]
 
 
-def read_tokenizer(tokenizer: Any) -> Vocabulary:
-    """Read any object of the table above; `TokenizerError` says what it is when it is none of them."""
-    if _can(tokenizer, "instruct_tokenizer"):
+def read_tokenizer(tokenizer: object) -> Vocabulary:
+    """Read any object that `foreign.py` lists, or one around it; `TokenizerError` says what another one is."""
+    if is_mistral(tokenizer):
         return read_tokenizer(tokenizer.instruct_tokenizer.tokenizer)
-    if _can(tokenizer, "id_to_byte_piece", "n_words"):
+    if is_tekkenizer(tokenizer):
         return read_tekkenizer(tokenizer)
-    if _can(tokenizer, "decode_single_token_bytes", "special_tokens_set"):
+    if is_tiktoken(tokenizer):
         return read_tiktoken(tokenizer)
-    if _can(tokenizer, "id_to_piece", "is_control"):
+    if is_sentencepiece(tokenizer):
         return read_sentencepiece(tokenizer)
-    if _can(tokenizer, "to_str", "get_vocab"):
+    if is_fast(tokenizer):
         return _read_tokenizers(tokenizer)
-    if _can(tokenizer, "backend_tokenizer"):
+    if is_around_fast(tokenizer):
         return _with_declared_tokens(_read_tokenizers(tokenizer.backend_tokenizer), tokenizer)
     inner = inner_tokenizer(tokenizer)
-    if _can(inner, "instruct_tokenizer"):  # says all itself; the methods of transformers are not there to be asked
+    if is_mistral(inner):  # says all itself; the methods of transformers are not there to be asked
         return read_tokenizer(inner)
     if inner is not None:
         return _with_declared_tokens(_read_wrapped(inner, tokenizer), tokenizer)
@@ -49,20 +55,16 @@ def read_tokenizer(tokenizer: Any) -> Vocabulary:
     )
 
 
-def inner_tokenizer(tokenizer: Any) -> Any | None:
+def inner_tokenizer(tokenizer: object) -> TiktokenEncoding | SentencePieceProcessor | MistralTokenizer | None:
     """The tiktoken, sentencepiece or mistral-common object inside a slow tokenizer of `transformers`, if any."""
     for name in ("sp_model", "tokenizer", "model"):
-        inner = getattr(tokenizer, name, None)
-        if (
-            _can(inner, "id_to_piece", "is_control")
-            or _can(inner, "decode_single_token_bytes", "special_tokens_set")
-            or _can(inner, "instruct_tokenizer")
-        ):
+        inner: object = getattr(tokenizer, name, None)
+        if is_sentencepiece(inner) or is_tiktoken(inner) or is_mistral(inner):
             return inner
     return None
 
 
-def read_tiktoken(encoding: Any) -> Vocabulary:
+def read_tiktoken(encoding: TiktokenEncoding) -> Vocabulary:
     """Read a `tiktoken.Encoding`.  Ids that the encoding does not use become empty, hence special."""
     spellings: list[str | bytes] = []
     for token_id in range(encoding.n_vocab):
@@ -74,13 +76,13 @@ def read_tiktoken(encoding: Any) -> Vocabulary:
     return Vocabulary(spellings, VocabType.RAW, special)
 
 
-def read_sentencepiece(processor: Any) -> Vocabulary:
+def read_sentencepiece(processor: SentencePieceProcessor) -> Vocabulary:
     """Read a `sentencepiece.SentencePieceProcessor`.
 
     Control pieces, the unknown piece and unused pieces are special: no text is ever cut into them.
     """
     ids = list(range(processor.get_piece_size()))
-    pieces: list[str] = processor.id_to_piece(ids)
+    pieces = processor.id_to_piece(ids)
     flags = zip(processor.is_control(ids), processor.is_unknown(ids), processor.is_unused(ids), strict=True)
     special = frozenset(token_id for token_id, kinds in zip(ids, flags, strict=True) if any(kinds))
     literal = frozenset(
@@ -93,10 +95,10 @@ def read_sentencepiece(processor: Any) -> Vocabulary:
     return Vocabulary(list(pieces), VocabType.BYTE_FALLBACK, special, literal, stop, add_prefix_space)
 
 
-def read_tekkenizer(tokenizer: Any) -> Vocabulary:
+def read_tekkenizer(tokenizer: Tekkenizer) -> Vocabulary:
     """Read a `Tekkenizer` of mistral-common, or its sentencepiece sibling."""
-    processor = getattr(tokenizer, "_model", None)
-    if _can(processor, "id_to_piece", "is_control"):
+    processor: object = getattr(tokenizer, "_model", None)
+    if is_sentencepiece(processor):
         return read_sentencepiece(processor)
     special = frozenset(tokenizer.special_ids)
     spellings: list[str | bytes] = [
@@ -105,7 +107,7 @@ def read_tekkenizer(tokenizer: Any) -> Vocabulary:
     return Vocabulary(spellings, VocabType.RAW, special, stop=(tokenizer.eos_id,))
 
 
-def _read_tokenizers(tokenizer: Any) -> Vocabulary:
+def _read_tokenizers(tokenizer: FastTokenizer) -> Vocabulary:
     """Read a `tokenizers.Tokenizer` through its JSON."""
     try:
         document = json.loads(tokenizer.to_str())
@@ -114,10 +116,10 @@ def _read_tokenizers(tokenizer: Any) -> Vocabulary:
     return analyse_tokenizers_json(document)
 
 
-def _read_wrapped(inner: Any, tokenizer: Any) -> Vocabulary:
+def _read_wrapped(inner: object, tokenizer: object) -> Vocabulary:
     """Read a slow tokenizer of `transformers` through the object inside, once its ids are known to be the same."""
     vocabulary = read_tokenizer(inner)
-    if not _can(inner, "id_to_piece", "is_control") or not _can(tokenizer, "convert_ids_to_tokens"):
+    if not is_sentencepiece(inner) or not hasattr(tokenizer, "convert_ids_to_tokens"):
         return vocabulary
     spellings = vocabulary.spellings
     outer = tokenizer.convert_ids_to_tokens(list(range(len(spellings))))
@@ -130,7 +132,7 @@ def _read_wrapped(inner: Any, tokenizer: Any) -> Vocabulary:
     return vocabulary
 
 
-def _with_declared_tokens(vocabulary: Vocabulary, tokenizer: Any) -> Vocabulary:
+def _with_declared_tokens(vocabulary: Vocabulary, tokenizer: object) -> Vocabulary:
     """Add what a `transformers` tokenizer says beside its backend: added tokens, control tokens, the stop token."""
     spellings = list(vocabulary.spellings)
     special = set(vocabulary.special) | {i for i in getattr(tokenizer, "all_special_ids", ()) if i is not None}
@@ -165,9 +167,5 @@ def _keeps_spelling(vocabulary: Vocabulary, tokenizer: Any, token_id: int, spell
     return spelling in written
 
 
-def _can(thing: Any, *names: str) -> bool:
-    return thing is not None and all(hasattr(thing, name) for name in names)
-
-
-def _type_name(thing: Any) -> str:
+def _type_name(thing: object) -> str:
     return f"{type(thing).__module__}.{type(thing).__qualname__}"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from hashlib import sha256
 from operator import index
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -118,7 +118,7 @@ class TokenizerInfo:
     @classmethod
     def from_huggingface(
         cls,
-        tokenizer: Any,
+        tokenizer: object,
         *,
         vocab_size: int | None = None,
         stop_token_ids: int | Iterable[int] | None = None,
@@ -271,8 +271,8 @@ class TokenizerInfo:
         if not isinstance(other, TokenizerInfo):
             return NotImplemented
         return self is other or (
-            self._vocab_type is other._vocab_type
-            and self._add_prefix_space == other._add_prefix_space
+            self._vocab_type is other.vocab_type
+            and self._add_prefix_space == other.add_prefix_space
             and self.fingerprint == other.fingerprint
         )
 
@@ -306,7 +306,7 @@ def _restore(cls: type[TokenizerInfo], *fields: Any) -> TokenizerInfo:
     return info
 
 
-def _integer(value: Any, name: str) -> int:
+def _integer(value: SupportsIndex, name: str) -> int:
     if isinstance(value, bool):
         raise TokenizerError(f"{name} must hold integers, not {value!r}")
     try:

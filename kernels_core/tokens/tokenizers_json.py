@@ -70,7 +70,7 @@ def analyse_tokenizers_json(document: Json) -> Vocabulary:
 
 def components(document: Json, part: str) -> Iterator[Json]:
     """The steps of a "normalizer", "pre_tokenizer" or "decoder", in order, sequences unfolded."""
-    waiting: list[Any] = [document.get(part)]
+    waiting: list[object] = [document.get(part)]
     while waiting:
         step = waiting.pop()
         if step is None:
@@ -176,7 +176,7 @@ def _adds_prefix_space(document: Json) -> bool:
     return False
 
 
-def _spellings(vocab: Any) -> list[str]:
+def _spellings(vocab: object) -> list[str]:
     """A model's vocabulary by id: a mapping from text to id (BPE, WordLevel), or scored pieces in order (Unigram)."""
     if isinstance(vocab, list):
         for place, piece in enumerate(vocab):
@@ -195,7 +195,7 @@ def _spellings(vocab: Any) -> list[str]:
     return spellings
 
 
-def _added(token: Any, where: str) -> tuple[int, str]:
+def _added(token: object, where: str) -> tuple[int, str]:
     """Id and text of an added token."""
     if not isinstance(token, Mapping) or not isinstance(token.get("content"), str):
         raise TokenizerError(f"{where} is {_shown(token)}, and no object with a content")
@@ -203,7 +203,7 @@ def _added(token: Any, where: str) -> tuple[int, str]:
     return token["id"], token["content"]
 
 
-def _check_id(found: Any, where: str) -> None:
+def _check_id(found: object, where: str) -> None:
     if not isinstance(found, int) or isinstance(found, bool) or found < 0:
         raise TokenizerError(f"{where} has the id {_shown(found)}, which is no number from 0 on")
 

@@ -27,5 +27,5 @@ def test_every_way_to_make_a_mask_has_words() -> None:
 
 
 def test_tokens_are_allowed_or_refused_and_texts_may_or_cannot_come() -> None:
-    words = [verdict({"subject": {"token": token}, "ok": ok}) for token in (None, 5) for ok in (True, False)]
+    words = [verdict(token=token, ok=ok) for token in (False, True) for ok in (True, False)]
     assert words == ["may come", "cannot come", "allowed", "refused"]

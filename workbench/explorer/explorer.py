@@ -254,9 +254,9 @@ class Explorer:
         screen = self.panels["screen"]
         return bool(self.session.steps) and not (isinstance(screen, ScreenPanel) and screen.is_recorded)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         twin = {"text/plain": repr(self), "text/html": self.static_html()}
         if get_mode() == "static":
             return twin
-        data, _ = self.widget.bundle(**kwargs)
+        data, _ = self.widget.bundle()
         return {**data, **twin}

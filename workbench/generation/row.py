@@ -131,7 +131,7 @@ class Row:
 
     def __post_init__(self) -> None:
         self.unread = list(self.prompt)
-        self._random = Random(self.seed)
+        self.random = Random(self.seed)
 
     # -- what may come ----------------------------------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ class Row:
     def luck(self, ahead: int = 0) -> float:
         """The number, from 0 to 1, of the draw after `ahead` others."""
         while len(self._lucks) <= ahead:
-            self._lucks.append(self._random.random())
+            self._lucks.append(self.random.random())
         return self._lucks[ahead]
 
     def penalty(self, guesses: Sequence[int] = ()) -> Penalty | None:

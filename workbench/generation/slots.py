@@ -114,7 +114,7 @@ class SlotRun:
     def read(self, slot: int, ids: Sequence[int]) -> None:
         """Read `ids` into `slot`, behind what it holds; their logits are not computed."""
         start, count = self.lengths[slot], len(ids)
-        self._reserve(slot + 1, start + count)
+        self.reserve(slot + 1, start + count)
         place = self._place
         place.first, place.past, place.position, place.positions = slot, slot + 1, start, None
         place.length = start + count
@@ -131,7 +131,7 @@ class SlotRun:
         """
         past, width = first + len(texts), max(map(len, texts))
         longest = max(self.lengths[first:past]) + width
-        self._reserve(past, longest)
+        self.reserve(past, longest)
         place = self._place
         place.first, place.past, place.length = first, past, longest
         before = torch.tensor(self.lengths[first:past], device=self.device).unsqueeze(-1)
@@ -159,7 +159,7 @@ class SlotRun:
         ends, where nobody looks."""
         assert self._record is not None
         count, rows = len(tokens), rows_recorded(len(tokens), self.slots)
-        self._reserve(rows, max(self.lengths[:rows]) + 1)
+        self.reserve(rows, max(self.lengths[:rows]) + 1)
         view = _grown(min(FIRST_LENGTH, self._room()), max(self.lengths[:count]) + 1, self._room())
         self._read_by_it[0, :count].copy_(tokens)
         lengths = torch.tensor(self.lengths[:rows])
@@ -197,7 +197,7 @@ class SlotRun:
         count, width = tokens.shape
         lengths = self.lengths[:count]
         longest = max(lengths) + width
-        self._reserve(count, longest)
+        self.reserve(count, longest)
         place = self._place
         place.first, place.past, place.length = 0, count, min(-(-longest // VIEW) * VIEW, self._room())
         before = torch.tensor(lengths, device=self.device).unsqueeze(-1)
@@ -217,7 +217,7 @@ class SlotRun:
         its depth, whatever else was read in between.  Returns what `decode` returns, for each of `ids`.
         """
         start, count = self.lengths[slot], len(ids)
-        self._reserve(slot + 1, start + count)
+        self.reserve(slot + 1, start + count)
         place = self._place
         place.first, place.past, place.position, place.positions = slot, slot + 1, start, None
         place.length = start + count
@@ -316,7 +316,7 @@ class SlotRun:
     def put(self, slot: int, copied: torch.Tensor) -> None:
         """Append to a slot what `taken` gave of another that began alike."""
         start, past = self.lengths[slot], self.lengths[slot] + copied.shape[3]
-        self._reserve(slot + 1, past)
+        self.reserve(slot + 1, past)
         for layer, (keys, values) in zip(self._cache.layers, copied, strict=True):
             layer.keys[slot, :, start:past], layer.values[slot, :, start:past] = keys, values
         self.lengths[slot] = past
@@ -331,7 +331,8 @@ class SlotRun:
     def _room(self) -> int:
         return int(self._cache.layers[0].room)
 
-    def _reserve(self, slots: int, length: int) -> None:
+    def reserve(self, slots: int, length: int) -> None:
+        """Make room for texts of `length` tokens in so many slots."""
         if length > self.max_length:
             raise ModelError(f"a text of {length:,} tokens: this run has room for {self.max_length:,}")
         self._resize(

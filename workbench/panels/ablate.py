@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
 from typing import Any, Final
 
 import traitlets as t
 
 from visualizers.live_base import LiveView, Traits, synced
 from workbench.comparing.ablating import FIRST, MECHANISMS, METRICS, NONE, Ablation, ablating
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.screen import NAMES, load
 from workbench.screen.recording import model_word
 from workbench.session import Change
@@ -124,7 +123,7 @@ class AblatePanel(Panel, name="ablate", title="Ablate", tab="first", rank=20, wi
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def run(self, asked: Mapping[str, Any]) -> None:
+    def run(self, asked: Message) -> None:
         """Measure in a thread, with the panel following; what was measured until a stop is kept."""
         session = self.session
         if self.thread is not None and self.thread.is_alive():

@@ -10,8 +10,8 @@ Read on: `workbench/explorer/dashboard.py` (the desk), `workbench/panels/chart.p
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, cast
 
 from visualizers.live_base import LiveView
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.session import Change, Session
     from workbench.session.result import Reading
 
-__all__ = ["TABS", "Desk", "Panel", "Selection", "Tab"]
+__all__ = ["TABS", "Desk", "Message", "Panel", "Selection", "Tab"]
 
 Tab = Literal["", "first", "hood"]
 TABS: tuple[Tab, ...] = ("", "first", "hood")
@@ -87,6 +87,46 @@ class Desk(Protocol):
         """Change some keys of `selection`; the others stay."""
 
 
+class Message(TypedDict, total=False):
+    """What the browser sends to panels: a `kind` of their `actions`, and what those read."""
+
+    kind: str
+    name: str
+    text: str
+    # examples, what next, why
+    number: int
+    position: int
+    must: bool
+    what: str
+    group: str
+    chip: int
+    # the screen
+    prompt: str
+    model: str
+    tokenizer: str
+    tool_choice: str
+    chat: bool
+    grammar: bool
+    limit: int
+    seed: int
+    temperature: float
+    # ablate
+    mechanisms: Sequence[str]
+    repeats: int
+    writer: str
+    prompts: str
+    vocabulary: str
+    # the model, the source
+    source: str
+    language: str
+    value: object
+    client: str
+    seq: int
+    offset: int
+    pointer: str | None
+    rule: str | None
+
+
 class Panel:
     """A view and the session's part in it.
 
@@ -107,7 +147,7 @@ class Panel:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self.actions: dict[str, Callable[[dict[str, Any]], object]] = {}
+        self.actions: dict[str, Callable[[Message], object]] = {}
         self.message = ""  # what went wrong with what was asked for here
         self.thread: threading.Thread | None = None
 
@@ -138,14 +178,14 @@ class Panel:
             return
         kind = content.get("kind")
         if kind in self.actions:
-            self.actions[kind](content)
+            self.actions[kind](cast("Message", content))
         elif isinstance(kind, str):
             self.desk.do(kind, **{str(name): value for name, value in content.items() if name != "kind"})
 
-    def attempt(self, action: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
+    def attempt(self, action: Callable[[Message], object]) -> Callable[[Message], None]:
         """`action` as one of `actions` whose errors are the panel's `message`."""
 
-        def attempted(content: dict[str, Any]) -> None:
+        def attempted(content: Message) -> None:
             self.message = ""
             try:
                 action(content)

@@ -13,7 +13,7 @@ import traitlets as t
 from visualizers.glyphs import box_text, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.tables import card, table
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.provenance import forbidding, sentence
 from workbench.session import Change, Session
 from workbench.session.examples import Example, Judged, as_test
@@ -85,12 +85,12 @@ class ExamplesPanel(Panel, name="examples", title="Examples", tab="first", rank=
             self.view.code = as_test(session.document, session.examples)
         self.view.draft = session.edits.draft is not None
 
-    def _keep(self, content: dict[str, Any]) -> None:
+    def _keep(self, content: Message) -> None:
         text = box_text(b"".join(step.data for step in self.session.steps))
         self.session.examples = (*self.session.examples, Example(text, bool(content.get("must", True))))
         self.desk.do("select")
 
-    def _change(self, content: dict[str, Any]) -> None:
+    def _change(self, content: Message) -> None:
         """Put an example in the place of another, or behind the last; or nothing in its place."""
         examples = list(self.session.examples)
         number = max(0, int(content.get("number", len(examples))))

@@ -13,7 +13,7 @@ from visualizers.next import NextView
 from visualizers.tokens import token_index
 from workbench.next import Callers, callers
 from workbench.next.probes import LONGEST, short_end
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.session import Change
 
 __all__ = ["NextPanel"]
@@ -65,7 +65,7 @@ class NextPanel(Panel, name="next", title="What next", rank=80):
                 self._callers = callers(self.session.inspect.token_sets(), self.session.inspect.rest_callers())
                 self.view.uncertain = self._callers.state()
 
-    def _take(self, content: Traits) -> None:
+    def _take(self, content: Message) -> None:
         with self.session.inspect.held():
             here = self.session.inspect.next(seconds=QUICK)
             if content.get("position") != here.position:

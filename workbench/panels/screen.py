@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from visualizers.glyphs import clip, glyph
 from visualizers.screen import ScreenView
 from workbench.languages import Source
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.triggers import step_modes
 from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
@@ -166,7 +166,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._shown: object = None  # what the text was drawn from
         self._here: tuple[object, Here, tuple[SourcePlace, ...]] | None = None
         self._recent = opened_last()
-        actions: dict[str, Callable[[dict[str, Any]], object]] = {
+        actions: dict[str, Callable[[Message], object]] = {
             "open": lambda message: self.open(str(message.get("name"))),
             "paste": lambda message: self._paste(str(message.get("text") or "")),
             "run": self._go_on,
@@ -448,12 +448,12 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._memo = memo = Memo(None, None, self._model, self._settings)
         self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=memo)
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _tell(self, message: Message) -> None:
         """Put the schema into the prompt: a model sees nothing of a grammar."""
         told = f"{message.get('prompt') or ''}\n\n{_schema_told(self.session.document)}".lstrip()
         self._settings = replace(self._settings, prompt=told)
 
-    def _read(self, message: dict[str, Any]) -> None:
+    def _read(self, message: Message) -> None:
         """Tell the prompt as the model reads it, with what its chat template adds."""
         if self.session.model.is_running or self._busy:
             raise ValueError("wait until the run has ended, or stop it")
@@ -471,7 +471,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     def _idle(self) -> None:
         self._busy = ""
 
-    def _choose(self, message: dict[str, Any]) -> None:
+    def _choose(self, message: Message) -> None:
         if message.get("model") in NAMES:
             self._model = str(message["model"])
             self._remember()
@@ -486,7 +486,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             options = {**source.options, "tool_choice": word if word in TOOL_CHOICES else one}
             self.desk.do("source", text=source.text, language=source.language, options=options)
 
-    def _go_on(self, message: dict[str, Any]) -> None:
+    def _go_on(self, message: Message) -> None:
         """Let the model write from the beginning, or from where a person's text ends."""
         refused = self.session.edits.refused
         if refused and message.get("grammar", True):
@@ -497,7 +497,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         else:
             self._run(message, begin=self._beginning())
 
-    def _branch(self, message: dict[str, Any]) -> None:
+    def _branch(self, message: Message) -> None:
         """Let the model go on with what it wanted here and was refused, free of the grammar."""
         (tokens, _), index = self._tokens(), self.session.index
         wish = next((one for one in tokens[index].options if not one.allowed), None) if index < len(tokens) else None
@@ -505,7 +505,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             raise ValueError("nothing was refused here")
         self._run(message, begin=index, then=wish.data, free=True)
 
-    def _continue(self, message: dict[str, Any]) -> None:
+    def _continue(self, message: Message) -> None:
         """Let the run that was cut go on from where it is, for as many tokens again."""
         ended = self._outcome()
         if ended is None or not ended.goes_on:
@@ -516,7 +516,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def _run(
         self,
-        message: dict[str, Any],
+        message: Message,
         *,
         begin: int | Sequence[Step] = 0,
         more: int | None = None,

@@ -16,7 +16,7 @@ from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.warnings import doubts, misspelt, open_objects, unread_ends
-from workbench.panels.base import Desk, Panel, Selection
+from workbench.panels.base import Desk, Message, Panel, Selection
 from workbench.provenance import SourcePlace, forbidding, place_at, provenance
 from workbench.provenance.rules import called, spans_of_rules, written
 from workbench.session import Change, Session
@@ -234,11 +234,11 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def _write(self, content: State) -> None:
+    def _write(self, content: Message) -> None:
         self._answer = {"client": content.get("client"), "seq": content.get("seq")}
         self.desk.do("source", text=str(content.get("text", "")))
 
-    def _take_offer(self, _content: State) -> None:
+    def _take_offer(self, _content: Message) -> None:
         if (offer := self._offer) is not None:
             self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
 
@@ -259,7 +259,7 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
             options[name] = value
         self.desk.do("source", text=source.text, language=source.language, options=options)
 
-    def _choose(self, content: State) -> None:
+    def _choose(self, content: Message) -> None:
         """Choose the rule or the pointer at a character, or the one that is named."""
         offset = content.get("offset")
         if not isinstance(offset, int):

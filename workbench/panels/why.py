@@ -5,13 +5,11 @@ Read on: `workbench/next/why.py`, `visualizers/why.py`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from visualizers.glyphs import parse
 from visualizers.live_base import Traits
 from visualizers.why import WhyView
 from workbench.next.why import Why, why, with_reasons
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.session import Change
 
 __all__ = ["WhyPanel"]
@@ -56,12 +54,12 @@ class WhyPanel(Panel, name="why", title="Why", rank=90):
         self._asked = ""
         self._explain(token)
 
-    def _ask(self, content: dict[str, Any]) -> None:
+    def _ask(self, content: Message) -> None:
         self._asked = str(content.get("text") or "")
         self._subject = parse(self._asked) or None
         self._explain(self._subject, self._asked)
 
-    def _type(self, content: dict[str, Any]) -> None:
+    def _type(self, content: Message) -> None:
         found = self._found
         if found is None or content.get("position") != found.reading.start:
             return  # of another place

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Table
+from visualizers.shapes import ObjectsState
 from workbench.languages.positions import child
 from workbench.provenance.elements import STYLES
 from workbench.provenance.prefix import path_of
@@ -137,7 +138,7 @@ class Members(Table):
     def rows(self) -> list[dict[str, Any]]:
         return [{"object": one.label, **asdict(member)} for one in self.objects for member in one.members]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> ObjectsState:
         """What the view shows: plain data."""
         return {
             "position": self.position,
@@ -154,7 +155,7 @@ class Members(Table):
                     "closes": one.may_close,
                     "blocked": one.blocked,
                     "members": [
-                        [member.name, member.state, member.required, member.pointer, member.why]
+                        (member.name, member.state, member.required, member.pointer, member.why)
                         for member in one.members[:MAX_MEMBERS]
                     ],
                     "more": max(0, len(one.members) - MAX_MEMBERS),

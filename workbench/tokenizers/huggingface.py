@@ -12,6 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from kernels_core.errors import TokenizerError
+from kernels_core.tokens.foreign import (
+    Encoder,
+    FastTokenizer,
+    is_around_fast,
+    is_fast,
+    is_mistral,
+    is_sentencepiece,
+    is_tiktoken,
+)
 from kernels_core.tokens.reading import inner_tokenizer, read_tokenizer
 from kernels_core.tokens.spelling import Vocabulary
 from kernels_core.tokens.tokenizers_json import analyse_tokenizers_json, components, is_space_mark_rule
@@ -36,12 +45,12 @@ __all__ = [
 class TokenizersCodec:
     """Cuts text with a `tokenizers.Tokenizer`; prompts with `library_object` where that knows better."""
 
-    def __init__(self, tokenizer: Any, library_object: Any = None) -> None:
+    def __init__(self, tokenizer: FastTokenizer, library_object: Encoder | None = None) -> None:
         self._tokenizer = tokenizer
         self._library_object = library_object
 
     @cached_property
-    def _exact(self) -> Any:
+    def _exact(self) -> FastTokenizer:
         """A private copy that leaves the text as it is: the caller's object is not to be changed."""
         document = json.loads(self._tokenizer.to_str())
         exact = type(self._tokenizer).from_str(json.dumps(without_rewriting(document)))
@@ -60,7 +69,7 @@ class TokenizersCodec:
 class _WrappedCodec:
     """Cuts text with the object inside a slow tokenizer, and prompts with the tokenizer itself."""
 
-    def __init__(self, inner: Codec, tokenizer: Any) -> None:
+    def __init__(self, inner: Codec, tokenizer: Encoder) -> None:
         self._inner = inner
         self._tokenizer = tokenizer
 
@@ -102,23 +111,25 @@ def wrap_huggingface(tokenizer: Any, name: str | None = None) -> VocabularySourc
     vocabulary = read_tokenizer(tokenizer)
     name = name or str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
     codec: Codec
-    if hasattr(tokenizer, "to_str"):
+    if is_fast(tokenizer):
         codec = TokenizersCodec(tokenizer)
-    elif hasattr(tokenizer, "backend_tokenizer"):
+    elif is_around_fast(tokenizer):
         codec = TokenizersCodec(tokenizer.backend_tokenizer, tokenizer)
     else:
         codec = _WrappedCodec(_inner_codec(inner_tokenizer(tokenizer)), tokenizer)
     return VocabularySource(name, vocabulary, codec, tokenizer)
 
 
-def _inner_codec(inner: Any) -> Codec:
-    if hasattr(inner, "id_to_piece"):
+def _inner_codec(inner: object) -> Codec:
+    """Of what `inner_tokenizer` found."""
+    if is_sentencepiece(inner):
         return SentencePieceCodec(inner)
-    if hasattr(inner, "instruct_tokenizer"):
-        codec = wrap_mistral(inner).codec
-        assert codec is not None
-        return codec
-    return TiktokenCodec(inner)
+    if is_tiktoken(inner):
+        return TiktokenCodec(inner)
+    assert is_mistral(inner)
+    codec = wrap_mistral(inner.instruct_tokenizer.tokenizer).codec
+    assert codec is not None
+    return codec
 
 
 def load_tokenizers_json(path: Path, document: dict[str, Any] | None = None) -> VocabularySource:

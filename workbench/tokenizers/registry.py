@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
+from kernels_core.tokens.foreign import is_mistral, is_sentencepiece, is_tekkenizer, is_tiktoken
 from kernels_core.tokens.reading import inner_tokenizer
 
 from .huggingface import (
@@ -176,11 +177,13 @@ def _is_rank_file(path: Path) -> bool:
 
 def _wrap(source: object) -> VocabularySource:
     """Objects of other libraries, by what they can do (the order is that of `kernels_core.tokens.reading`)."""
-    if hasattr(source, "instruct_tokenizer") or hasattr(source, "id_to_byte_piece"):
+    if is_mistral(source):
+        return wrap_mistral(source.instruct_tokenizer.tokenizer, source)
+    if is_tekkenizer(source):
         return wrap_mistral(source)
-    if hasattr(source, "decode_single_token_bytes"):
+    if is_tiktoken(source):
         return wrap_tiktoken(source)
-    if hasattr(source, "id_to_piece") and hasattr(source, "is_control"):
+    if is_sentencepiece(source):
         return wrap_sentencepiece(source)
     if hasattr(source, "get_vocab") or hasattr(source, "backend_tokenizer") or inner_tokenizer(source) is not None:
         return wrap_huggingface(source)

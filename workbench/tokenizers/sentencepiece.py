@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kernels_core.errors import TokenizerError
+from kernels_core.tokens.foreign import SentencePieceProcessor
 from kernels_core.tokens.reading import read_sentencepiece
 
 from .libraries import require
@@ -27,11 +28,11 @@ _EXACT: Final = bytes([3 << 3 | 2, 6, 2 << 3 | 2, 0, 3 << 3, 0, 4 << 3, 0])
 class SentencePieceCodec:
     """Cuts text with a SentencePiece model."""
 
-    def __init__(self, processor: Any) -> None:
+    def __init__(self, processor: SentencePieceProcessor) -> None:
         self._processor = processor
 
     @cached_property
-    def _exact(self) -> Any:
+    def _exact(self) -> SentencePieceProcessor:
         return type(self._processor)(model_proto=self._processor.serialized_model_proto() + _EXACT)
 
     def encode(self, text: str) -> list[int]:
@@ -52,7 +53,7 @@ def load_sentencepiece(path: Path) -> VocabularySource:
     return wrap_sentencepiece(processor, path.name)
 
 
-def wrap_sentencepiece(processor: Any, name: str = "sentencepiece") -> VocabularySource:
+def wrap_sentencepiece(processor: SentencePieceProcessor, name: str = "sentencepiece") -> VocabularySource:
     """Wrap a `SentencePieceProcessor`."""
     if processor.get_piece_size() == 0:
         raise TokenizerError("this SentencePieceProcessor has no model: load one first")

@@ -7,15 +7,16 @@ here directly: importing that package takes longer than reading the file.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import VocabType
+from kernels_core.tokens.foreign import MistralTokenizer, Tekkenizer, TiktokenEncoding, is_sentencepiece
 from kernels_core.tokens.reading import read_tekkenizer
 from kernels_core.tokens.spelling import Vocabulary
 
@@ -35,6 +36,14 @@ _UNNAMED_CONTROL_TOKENS: Final = (
 _BEGIN, _END = "<s>", "</s>"
 
 
+class Entry(TypedDict):
+    """A token in the file: ordinary ones have bytes, in base64, and control tokens a text."""
+
+    rank: int
+    token_bytes: str
+    token_str: str
+
+
 @dataclass(frozen=True, eq=False)
 class TekkenCodec:
     """Cuts text with Tekken's ranks; ids start after the control tokens.  Control tokens are never read from text."""
@@ -46,9 +55,12 @@ class TekkenCodec:
     begin_of_text: int | None
 
     @cached_property
-    def _encoding(self) -> Any:
+    def _encoding(self) -> TiktokenEncoding:
         library = require("tiktoken", "encoding with Tekken")
-        return library.Encoding(self.name, pat_str=self.pattern, mergeable_ranks=dict(self.ranks), special_tokens={})
+        encoding: TiktokenEncoding = library.Encoding(
+            self.name, pat_str=self.pattern, mergeable_ranks=dict(self.ranks), special_tokens={}
+        )
+        return encoding
 
     def encode(self, text: str) -> list[int]:
         return [rank + self.first_id for rank in cut(self._encoding.encode_ordinary, text)]
@@ -80,7 +92,7 @@ def load_tekken(path: Path) -> VocabularySource:
     return _load(path.resolve(), path.stat().st_mtime_ns)
 
 
-def is_tekken_document(document: Any) -> bool:
+def is_tekken_document(document: object) -> bool:
     """Whether parsed JSON is a Tekken file (as opposed to a `tokenizer.json`)."""
     return isinstance(document, dict) and "config" in document and isinstance(document.get("vocab"), list)
 
@@ -107,7 +119,7 @@ def _load(path: Path, modified: int) -> VocabularySource:
     return VocabularySource(path.stem, vocabulary, TekkenCodec(ranks, pattern, path.stem, slots, begin))
 
 
-def _ranks(entries: list[dict[str, Any]], count: int) -> dict[bytes, int]:
+def _ranks(entries: Sequence[Entry], count: int) -> dict[bytes, int]:
     """The first `count` tokens; a file may hold more than the vocabulary uses."""
     if len(entries) < count:
         raise TokenizerError(f"config asks for {count:,} ordinary tokens, vocab has {len(entries):,}")
@@ -121,7 +133,7 @@ def _ranks(entries: list[dict[str, Any]], count: int) -> dict[bytes, int]:
     return ranks
 
 
-def _control_tokens(entries: list[dict[str, Any]] | None, slots: int) -> list[str]:
+def _control_tokens(entries: Sequence[Entry] | None, slots: int) -> list[str]:
     """The names of ids 0 ... slots-1."""
     named = (
         dict(enumerate(_UNNAMED_CONTROL_TOKENS)) if entries is None else {e["rank"]: e["token_str"] for e in entries}
@@ -134,7 +146,7 @@ def _control_tokens(entries: list[dict[str, Any]] | None, slots: int) -> list[st
 class _MistralCodec:
     """Cuts text with a tokenizer object of mistral-common."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Tekkenizer) -> None:
         self._tokenizer = tokenizer
 
     def encode(self, text: str) -> list[int]:
@@ -144,13 +156,12 @@ class _MistralCodec:
         return list(self._tokenizer.encode(text, bos=True, eos=False))
 
 
-def wrap_mistral(tokenizer: Any) -> VocabularySource:
-    """Wrap a `MistralTokenizer`, or the `Tekkenizer` or `SentencePieceTokenizer` inside one."""
-    inner = tokenizer.instruct_tokenizer.tokenizer if hasattr(tokenizer, "instruct_tokenizer") else tokenizer
-    processor = getattr(inner, "_model", None)
-    codec: Codec = SentencePieceCodec(processor) if hasattr(processor, "id_to_piece") else _MistralCodec(inner)
+def wrap_mistral(inner: Tekkenizer, around: MistralTokenizer | None = None) -> VocabularySource:
+    """Wrap a `Tekkenizer` or `SentencePieceTokenizer`; `around`: the `MistralTokenizer` that it is inside of."""
+    processor: object = getattr(inner, "_model", None)
+    codec: Codec = SentencePieceCodec(processor) if is_sentencepiece(processor) else _MistralCodec(inner)
     try:
         name = inner.file_path.name.removesuffix(".json")
     except ValueError:  # built in memory
         name = type(inner).__name__
-    return VocabularySource(name, read_tekkenizer(inner), codec, tokenizer)
+    return VocabularySource(name, read_tekkenizer(inner), codec, around or inner)

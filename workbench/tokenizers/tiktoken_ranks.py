@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kernels_core.errors import TokenizerError
+from kernels_core.tokens.foreign import TiktokenEncoding
 from kernels_core.tokens.reading import read_tiktoken
 
 from .libraries import is_refusal, require
@@ -80,7 +81,7 @@ _KNOWN_FILES: Final = {"82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50
 class TiktokenCodec:
     """Cuts text with a `tiktoken.Encoding`; control tokens are recognised in prompts only."""
 
-    def __init__(self, encoding: Any, begin_of_text: int | None = None) -> None:
+    def __init__(self, encoding: TiktokenEncoding, begin_of_text: int | None = None) -> None:
         self._encoding = encoding
         self._begin_of_text = begin_of_text
 
@@ -106,7 +107,7 @@ def cut(encode: Callable[[str], list[int]], text: str) -> list[int]:
         ) from None
 
 
-def wrap_tiktoken(encoding: Any) -> VocabularySource:
+def wrap_tiktoken(encoding: TiktokenEncoding) -> VocabularySource:
     """Wrap a `tiktoken.Encoding`."""
     return VocabularySource(encoding.name, read_tiktoken(encoding), TiktokenCodec(encoding), encoding)
 

@@ -98,7 +98,7 @@ class FreeText:
         if end.others or end.may_be_empty:
             shorter = FreeText(self.tags, self.loop, (*self.excludes, *end.strings))
             rest = End(may_be_empty=end.may_be_empty, others=end.others)
-            found.append(rest.after(shorter._node((), None)))
+            found.append(rest.after(shorter.node(None)))
         return nodes.choice(found)
 
     def clash(self, end: End | None) -> tuple[str, str] | None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar import nodes
+from kernels_core.grammar.analysis import normal_form
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from kernels_core.grammar.printer import print_grammar
 from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules
@@ -156,7 +157,7 @@ def both(form: Format) -> list[str]:
     for request in (read, read._replace(written=None)):
         try:
             ir, _ = structural_tag_rules(request, INFO)
-            found.append(renamed(Grammar._made(ir, "structural tag", (Grammar, ())).ir))
+            found.append(renamed(Grammar._made(normal_form(ir, trusted=True), ir.source, (Grammar, ())).ir))
         except (GrammarError, UnsupportedSchemaError) as error:
             found.append(f"{type(error).__name__}: {error}")
     return found
