@@ -264,6 +264,11 @@ export async function render({ model, el, places, views, arrangers, sheet }) {
   const mark = model.get("mark") || "";
   const root = h("div", { class: "ms-host", "data-mark": mark, "data-testid": "host" });
   root.dataset.lmSuppressShortcuts = "true";
+  // Except for the one that saves the notebook: the page hears it as if it were pressed beside the screen.
+  root.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "s") return;
+    if (!root.parentElement.dispatchEvent(new KeyboardEvent("keydown", event))) event.preventDefault();
+  }, true);
   const style = h("style", {}, sheet);
   // The static twin of this widget is not seen while the widget is (visualizers/twin.py).
   const alone = h("style", {}, mark && `.ms-twin-${mark} { display: none; }`);

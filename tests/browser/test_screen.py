@@ -286,6 +286,11 @@ def test_the_notebook_keeps_the_screen_as_it_was_last(page: Page) -> None:
     # The picture is another output than the screen, which stays where it is.
     expect(screen).to_have_attribute("data-drawn", "once")
     expect(screen).to_be_focused()
+    # The key that saves the notebook is the notebook's, also where one types.
+    page.get_by_test_id("text").focus()
+    page.keyboard.press("Control+s")
+    page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+    screen.focus()
 
 
 def test_the_caches_are_a_picture_below_the_text(page: Page) -> None:
