@@ -69,7 +69,7 @@ def offered(session: Session) -> tuple[Source | None, str, str]:
     """
     draft, source = session.edits.draft, session.document
     if draft is not None:
-        return draft.offer, "" if draft.offer is None else "use the schema of this shape", draft.status
+        return draft.offer, draft.offered, draft.status
     opened = () if source.language != "json_schema" or source.option("strict_mode") else open_objects(source)
     if not opened:
         return None, "", ""
