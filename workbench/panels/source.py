@@ -210,17 +210,11 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
             self._offer, view.offer, view.status = offered(session)
         self._places = () if draft is not None else provenance(session.inspect)
         view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]
-        view.forbids = self._forbids()
+        view.forbids = [place_state(session.document, place) for place in self.desk.forbids if draft is None]
         view.selected = selected_span(session, self.desk.selection)
 
     def chosen(self) -> None:
         self.view.selected = selected_span(self.session, self.desk.selection)
-
-    def _forbids(self) -> list[State]:
-        """Why the rest of a text that was refused cannot come."""
-        if self.session.edits.draft is not None:
-            return []
-        return [place_state(self.session.document, place) for place in self.desk.forbids]
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
