@@ -12,10 +12,13 @@ export function ask(name: string) {
   const code = h("pre", { hidden: true, tabindex: "0", "data-testid": "ask-code" });
   let going: AbortController | null = null, written = "";
 
+  const json = (field: HTMLTextAreaElement) => {
+    try { return JSON.parse(field.value); } catch (error) { throw new Error(`${field.placeholder}, is wanted: ${(error as Error).message}`); }
+  };
   const body = () => ({
     model: name, stream: true, max_tokens: Number(most.value), messages: [{ role: "user", content: prompt.value }],
-    ...tools.value.trim() && { tools: JSON.parse(tools.value), tool_choice: "required" },
-    ...schema.value.trim() && { response_format: { type: "json_schema", json_schema: { name: "answer", schema: JSON.parse(schema.value) } } },
+    ...tools.value.trim() && { tools: json(tools), tool_choice: "required" },
+    ...schema.value.trim() && { response_format: { type: "json_schema", json_schema: { name: "answer", schema: json(schema) } } },
   });
 
   async function send() {

@@ -68,7 +68,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
       return line;
     }));
     const { call } = model.get("about") || {};
-    if (!strips.children.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, ...(call ? ["No model has written here.  In any cell: ", code(`\`${call}\``)] : ["No generation is shown."])));
+    if (!strips.children.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, ...(call ? ["No model has written here.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : ["No generation is shown."])));
   }
 
   function stepPage() {

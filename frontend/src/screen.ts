@@ -236,7 +236,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     else if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
     wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), h("span", { class: "ms-share" }, percent(row.before ?? 0)), h("span", { class: "ms-cross" }, "✗"),
       h("span", { class: "ms-keyword" }, code(row.keyword || row.why)),
-      ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; }),
+      ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); }),
         button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"))]))));
     for (const one of wanted.querySelectorAll("[data-testid=branch-here]") as any) one.disabled = offline();
     if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, here().note || told_(tokens, at)));

@@ -156,6 +156,7 @@ def test_keys_step_and_a_click_in_the_text_goes_there(page: Page) -> None:
     expect(page.locator(".ms-first .ms-lit-forbids").first).to_have_text('"enum"')
     page.get_by_test_id("why").click()
     expect(page.get_by_test_id("why-line")).to_contain_text("k cannot come")
+    expect(page.get_by_test_id("why-line")).to_be_in_viewport()
 
 
 def test_what_is_typed_is_read(page: Page) -> None:

@@ -102,7 +102,9 @@ def test_the_page_asks_the_model_itself(served: tuple[Client, str], page: Page, 
     page.get_by_test_id("ask-prompt").fill("is it so?")
     page.get_by_test_id("ask-schema").fill("{")
     page.get_by_test_id("ask-send").click()
-    page.wait_for_function("() => document.querySelector('[data-testid=ask-said]').textContent.includes('JSON')")
+    page.wait_for_function(
+        "() => document.querySelector('[data-testid=ask-said]').textContent.startsWith('a JSON Schema, is wanted: ')"
+    )
     page.get_by_test_id("ask-schema").fill(
         '{"type": "array", "items": {"type": "boolean"}, "minItems": 9, "maxItems": 9}'
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from kernels_core import GrammarWarning
+from workbench.languages import Draft
 from workbench.languages.sample import example_given, schema_of
 from workbench.panels.source import SourcePanel
 
@@ -115,3 +116,28 @@ def test_a_schema_with_several_types_can_be_pasted() -> None:
     source = wb.Source.of('{"type": ["string", "null"]}')
     assert source.language == "json_schema"
     assert wb.Session(source, BYTES).read("null").ok
+
+
+@pytest.mark.parametrize(
+    "text", ['e ::= "x" | e "+" e', '?e: "x" | e "+" e\nt: "y"', '# root is meant\ne ::= "x" t\nt ::= ("+" "x")*']
+)
+def test_a_grammar_without_a_root_is_begun_at_its_first_rule_by_a_click(text: str) -> None:
+    with wb.explore('root ::= "a"', BYTES) as explorer:
+        session, panel = explorer.session, explorer.panels["source"]
+        assert isinstance(panel, SourcePanel)
+        explorer.panels["screen"].received({"kind": "paste", "text": text})
+        assert panel.view.offer == "begin at e"
+        assert "The last good grammar stays in use." in explorer.views["screen"].bar["note"]  # type: ignore[attr-defined]
+        panel.received({"kind": "offer"})
+        assert (session.edits.draft, panel.view.offer) == (None, "")
+        assert session.read("x+x").ok
+        panel.received({"kind": "source", "text": text.replace("x", "z")})
+        assert session.read("z+z").ok
+
+
+def test_another_mistake_of_a_grammar_offers_no_root() -> None:
+    with wb.explore('root ::= "a"', BYTES) as explorer:
+        for text in ('e ::= "x', "root ::= other", ""):
+            draft = explorer.session.edits.source(text, language="ebnf")
+            assert isinstance(draft, Draft)
+            assert draft.offer is None

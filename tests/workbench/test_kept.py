@@ -99,6 +99,21 @@ def test_nothing_is_offered_to_another_source_or_of_an_empty_text(state: Path) -
     assert len(list(state.glob("*.json"))) == 1
 
 
+def test_a_source_that_is_pasted_again_offers_what_was_there() -> None:
+    paste = {"kind": "paste", "text": json.dumps(SCHEMA)}
+    with wb.explore() as before, wb.explore() as after:
+        before.panels["screen"].received(paste)
+        before.desk.do("prefix", text=TEXT)
+        before.renew_pictures()
+        assert offer(after) == {}
+        after.panels["screen"].received(paste)
+        assert offer(after)["text"]
+        press(after, "restore")
+        assert after.session.text == before.session.text != b""
+        after.panels["screen"].received({"kind": "paste", "text": 'root ::= "a"'})
+        assert offer(after) == {}
+
+
 def test_a_recorded_run_is_nobodys_own(state: Path) -> None:
     with wb.explore() as explorer:
         explorer.desk.do("goto", index=4)

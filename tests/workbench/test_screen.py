@@ -381,6 +381,15 @@ def test_a_model_goes_on_from_what_a_person_typed() -> None:
         assert state_of(explorer) == midst
 
 
+def test_what_was_typed_and_is_refused_has_its_reason() -> None:
+    schema = {"type": "object", "properties": {"days": {"type": "integer", "maximum": 9}}}
+    with wb.explore(schema, BYTES) as explorer:
+        do(screen_of(explorer), "prefix", text='{"days": 12')
+        view: Any = explorer.views["screen"]
+        assert view.here["died"].endswith(": `days` is at most 9 (`maximum`)")
+        assert explorer.views["source"].forbids[0]["pointer"] == "#/properties/days/maximum"  # type: ignore[attr-defined]
+
+
 def test_going_elsewhere_keeps_what_was_refused() -> None:
     with wb.explore('root ::= "ab" [0-9]+ "."', BYTES) as explorer:
         panel, session = screen_of(explorer), explorer.session

@@ -159,6 +159,7 @@ def test_a_run_without_the_grammar_is_judged_by_the_source_in_use() -> None:
     session.goto(0)
     here, _ = here_state(session, free(b"{"), judged=False)
     assert [row.shown for row in here.wanted] == ["k", "c"]
+    assert [row.shown for row in here.next] == ["{"]  # of what it thought of nothing may come
 
 
 def test_the_colours_of_a_run_are_those_of_its_own_source(explorer: Explorer) -> None:

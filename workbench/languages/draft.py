@@ -5,14 +5,22 @@ Read on: `workbench/session/session.py` (`Session.edits.source`, `Session.opened
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn
 
 from kernels_core.errors import MaskscopeError
 from workbench.languages.mistakes import Mistake
 from workbench.languages.source import Source
 
-__all__ = ["NOTHING", "Draft", "DraftError"]
+__all__ = ["NOTHING", "Draft", "DraftError", "begun_at_its_first_rule"]
+
+_ROOTS: Final = {
+    "ebnf": ("root_rule_name", re.compile(r"^\s*([\w.-]+)\s*::=", re.M)),
+    "lark": ("start", re.compile(r"^[?!]?([a-z_]\w*)[ \t]*(?:\.-?\d+[ \t]*)?:", re.M)),
+}
+"""The option that names the rule of a whole text, and how a rule begins."""
 
 NOTHING: Final = Source("ebnf", 'root ::= ""', name="no grammar yet", why="the source that was opened has a mistake")
 """In use while there has been no good source yet: of all texts only the empty one is allowed."""
@@ -34,6 +42,15 @@ class Draft:
     offer: Source | None = None
 
     @property
+    def offered(self) -> str:
+        """What taking the offer does, in words; "" where there is none."""
+        if self.offer is None:
+            return ""
+        if self.offer.text != self.source.text:
+            return "use the schema of this shape"
+        return f"begin at {self.offer.option(_ROOTS[self.offer.language][0])}"
+
+    @property
     def status(self) -> str:
         """What is in use instead, in one sentence."""
         if self.in_use == NOTHING:
@@ -47,3 +64,12 @@ class Draft:
 
     def __str__(self) -> str:
         return "\n".join([*(str(mistake) for mistake in self.mistakes), self.status])
+
+
+def begun_at_its_first_rule(source: Source, mistakes: Sequence[Mistake]) -> Source | None:
+    """A grammar that has no root, as one that begins at its first rule; None where its mistake is another one."""
+    if source.language not in _ROOTS or len(mistakes) != 1 or not mistakes[0].cure.startswith("name the root rule"):
+        return None
+    option, head = _ROOTS[source.language]
+    first = head.search(source.text)
+    return None if first is None else replace(source, options={**source.options, option: first[1]})

@@ -51,19 +51,21 @@ class KeptView(LiveView[Mapping[str, Any]]):
 
 
 class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
-    """The offer: it is made once, when the explorer opens, and stays until it is taken or sent away."""
+    """The offer: it is made when the explorer opens, and when another source is opened in it, and stays until it is
+    taken or sent away."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: KeptView = KeptView()
         self.explorer = uuid.uuid4().hex
-        self._asked = False
+        self._asked: object = None  # the source for which was asked what is kept
         self._state: State | None = None
 
     def update(self, change: Change | None) -> None:
-        if self._asked:
+        source = self.session.document.key
+        if source == self._asked or (self._asked is not None and self.session.steps):
             return
-        self._asked = True
+        self._asked, self._state, self.view.offer = source, None, {}
         session = cast("SavedSession", self.session.to_json())
         found = kept(session, self.explorer)
         if found is None or found["session"]["steps"] == session["steps"]:

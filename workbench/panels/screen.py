@@ -282,7 +282,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def _bar(self) -> dict[str, Any]:
         session, trace, run = self.session, self.session.trace, self.session.model.current
-        look = ""
+        draft, look = session.edits.draft, ""
         if run is not None or (trace is not None and matched(session.steps, self._convert(trace.generation.steps))):
             speaker = (
                 f"{NAMES.get(self._model, self._model)} speaks"
@@ -310,11 +310,11 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "running": session.model.is_running,
             "busy": self._busy,
             "message": self.message or self.desk.trouble,
-            "note": self._note or self._untold,
+            "note": f"{draft.status} {self._note}" if draft is not None and self._note else self._note or self._untold,
             "offer": "" if self._offer is None else "read it as a regular expression",
-            **self._tool_choices(),
+            **(self._tool_choices() if draft is None else {}),
             "plays": self._plays,
-            "edited": session.edits.draft is not None,
+            "edited": draft is not None,
             "outcome": None if (ended := self._outcome()) is None else ended.plain(),
             "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings.prompt,
         }

@@ -17,7 +17,7 @@ from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, M
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.warnings import doubts, misspelt, open_objects, unread_ends
 from workbench.panels.base import Desk, Message, Panel, Selection
-from workbench.provenance import SourcePlace, forbidding, place_at, provenance
+from workbench.provenance import SourcePlace, place_at, provenance
 from workbench.provenance.rules import called, spans_of_rules, written
 from workbench.session import Change, Session
 from workbench.session.result import describe_bytes
@@ -25,7 +25,6 @@ from workbench.session.result import describe_bytes
 __all__ = ["SourcePanel", "document_state", "hover_lines", "mistake_state", "place_state", "selected_span"]
 
 MAX_PLACES = 300
-FORBIDS_MS = 60.0
 State = dict[str, Any]
 
 
@@ -69,7 +68,7 @@ def offered(session: Session) -> tuple[Source | None, str, str]:
     """
     draft, source = session.edits.draft, session.document
     if draft is not None:
-        return draft.offer, "" if draft.offer is None else "use the schema of this shape", draft.status
+        return draft.offer, draft.offered, draft.status
     opened = () if source.language != "json_schema" or source.option("strict_mode") else open_objects(source)
     if not opened:
         return None, "", ""
@@ -186,7 +185,6 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
         self._kept: dict[Language, Source] = {}
         self._shown: tuple[object, ...] | None = None
         self._places: tuple[SourcePlace, ...] = ()
-        self._refused: tuple[object, State] | None = None
         self._offer: Source | None = None
         self.actions = {
             "source": self._write,
@@ -212,25 +210,11 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
             self._offer, view.offer, view.status = offered(session)
         self._places = () if draft is not None else provenance(session.inspect)
         view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]
-        view.forbids = self._forbids()
+        view.forbids = [place_state(session.document, place) for place in self.desk.forbids if draft is None]
         view.selected = selected_span(session, self.desk.selection)
 
     def chosen(self) -> None:
         self.view.selected = selected_span(self.session, self.desk.selection)
-
-    def _forbids(self) -> list[State]:
-        """Why the rest of a text that was refused cannot come."""
-        reading, session = self.desk.reading, self.session
-        if session.edits.draft is not None:
-            return []
-        if reading is None or reading.ok:
-            return [place_state(session.document, place) for place in self.desk.forbids]
-        rest = reading.text[reading.read :]
-        key = (session.document, session.text, rest)
-        if self._refused is None or self._refused[0] != key:
-            found = forbidding(session.inspect, rest, budget_ms=FORBIDS_MS)
-            self._refused = key, {"list": [place_state(session.document, place) for place in found]}
-        return list(self._refused[1]["list"])
 
     # -- what a person does ------------------------------------------------------------------------------------------
 

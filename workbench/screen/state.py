@@ -253,6 +253,8 @@ def here_state(
         token = _judged(session, token)
     if token is not None and not token.given:
         rows = _likely(token)
+        if not rows:  # a model that was free thought of nothing that may come
+            rows, more = _outlook(session)
         refused = [option for option in token.options if not option.allowed][:2]
         blamed = [
             forbidding(session.inspect, option.data, budget_ms=FORBIDS_MS) if asked and option.data else ()
@@ -262,10 +264,14 @@ def here_state(
         wanted = tuple(_refused(session, *both) for both in zip(refused, blamed, strict=True))
     else:
         rows, more = _outlook(session)
+    if asked and reading is not None and not reading.ok:
+        forbids = forbidding(session.inspect, reading.text[reading.read :], budget_ms=FORBIDS_MS)
     if asked and token is not None and token.data and index == len(session.steps):
         reading = session.inspect.explain(token.data)  # what a model that was free went on with
         forbids = forbids or forbidding(session.inspect, token.data, budget_ms=FORBIDS_MS)
     died = "" if reading is None or reading.ok else reading.verdict
+    if died and forbids and forbids[0].keyword:
+        died += f": {sentence(session.document, forbids[0])}"
     note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
     steps = len(session.steps)
     where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
