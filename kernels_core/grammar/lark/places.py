@@ -33,6 +33,7 @@ __all__ = ["Place", "Places", "TooManyPairs"]
 
 _MOST_PAIRS = 20_000
 _DEAD = -1
+# Texts that begin as a JSON value may: with a quote, a minus, a digit, [, {, or the f, n or t of a constant.
 _JSON = concat(character(tuple((ord(letter), ord(letter)) for letter in '"-')), ALL)
 _JSON = union(_JSON, concat(character(((0x30, 0x39), (0x5B, 0x5B), (0x66, 0x66), (0x6E, 0x6E), (0x74, 0x74))), ALL))
 _JSON = union(_JSON, concat(character(((0x7B, 0x7B),)), ALL))
