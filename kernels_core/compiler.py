@@ -192,7 +192,7 @@ class GrammarCompiler:
                 return known
             read = read_structural_tag(tag, triggers)
             key = (read.text, kind)
-            made = self._by_text(key, lambda: Grammar.from_written_tag(read, self.tokenizer_info, lenient))
+            made = self._by_text(key, lambda: Grammar.of_written_tag(read, self.tokenizer_info, lenient))
             if known_as is not None:
                 self._cache.alias(known_as, key)
             return made

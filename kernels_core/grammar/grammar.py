@@ -283,10 +283,10 @@ class Grammar(Displayed):
         """
         from .structural_tag import read_structural_tag
 
-        return cls.from_written_tag(read_structural_tag(tag, triggers), tokenizer_info, lenient)
+        return cls.of_written_tag(read_structural_tag(tag, triggers), tokenizer_info, lenient)
 
     @classmethod
-    def from_written_tag(cls, tag: CanonicalTag, tokenizer_info: Vocabulary | None, lenient: bool) -> Grammar:
+    def of_written_tag(cls, tag: CanonicalTag, tokenizer_info: Vocabulary | None, lenient: bool) -> Grammar:
         """`from_structural_tag` of what `read_structural_tag` returned."""
         from .structural_tag import structural_tag_rules
 

@@ -527,7 +527,7 @@ def test_what_an_mcp_client_was_told_is_a_source() -> None:
 def test_every_tag_that_calls_one_tool_is_named_by_it(choice: Any) -> None:
     schemas = [{"type": "object", "properties": {"type": {"const": "tag"}, f"a{i}": {"enum": [i]}}} for i in range(3)]
     tools = [{"type": "function", "function": {"name": f"f{i}", "parameters": one}} for i, one in enumerate(schemas)]
-    for model in model_templates():
+    for model in set(model_templates()) - {"shouting"}:  # that another test registers
         made = Source.of(tools, model=model, tool_choice=choice).tool_tag
         called = range(3) if isinstance(choice, str) else [1]
         assert set(made.names.values()) == {f"f{i}" for i in called}, model

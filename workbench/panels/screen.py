@@ -488,7 +488,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def _go_on(self, message: Message) -> None:
         """Let the model write from the beginning, or from where a person's text ends."""
-        refused = self.session.edits.refused
+        refused = b"" if self._wrote_refused() else self.session.edits.refused
         if refused and message.get("grammar", True):
             shown = clip(glyph(refused), 24)
             raise ValueError(f"the grammar refuses {shown}: take it away, or let the model write without the grammar")
@@ -496,6 +496,14 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             self._run(message, begin=len(self.session.steps), then=refused)
         else:
             self._run(message, begin=self._beginning())
+
+    def _wrote_refused(self) -> bool:
+        """Whether a model wrote what is refused at the end of the text, under another grammar: nobody will miss it."""
+        trace, text = self.session.trace, self.session.text + self.session.edits.refused
+        written = [] if trace is None else [trace.generation.text_bytes]
+        if self._recording is not None:
+            written.append(b"".join(token.data for token in self._recording.tokens))
+        return any(one.startswith(text) for one in written)
 
     def _branch(self, message: Message) -> None:
         """Let the model go on with what it wanted here and was refused, free of the grammar."""
