@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from importlib import metadata
 from typing import Any, ClassVar, Literal, get_args
 
@@ -83,9 +84,10 @@ class Engine(ABC):
         if not self.stop_token_ids:
             raise NotRunError(f"{tokenizer.name} has no stop token: the end of texts cannot be checked")
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Of the engine."""
+        # Once: reading metadata drives the engine out of the machine's caches, and trials ask between two compiles.
         return metadata.version(self.package)
 
     def compile_schema(self, schema: str) -> Constraint:
