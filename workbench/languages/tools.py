@@ -4,8 +4,8 @@ A source is a tool, a list of tools, or an object with `tools` and, beside them,
 `parallel_tool_calls`: what stands in the text wins over the options of the `Source`.  Tools are written as in OpenAI's
 chats and responses, or as Anthropic, MCP (what a server answers to `tools/list`, too), Bedrock and Gemini have them; of
 a whole request the tools and the choice among them are read, which Mistral, Anthropic, Bedrock and Gemini write in
-other words.  With `arguments_alone` the text is the JSON of the
-arguments of the one tool that must be called, with nothing around it.
+other words.  With `arguments_alone` the text is the JSON of the arguments of the one tool that must be called, with
+nothing around it.
 
 The templates put the very schema objects of the request into the tag they make, so the way back from a pointer in
 the tag to one in the tools is found by identity, whatever a template does around them.
