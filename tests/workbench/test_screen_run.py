@@ -232,6 +232,25 @@ def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None
     assert "nobody" in bar(explorer)["message"] or explorer.session.edits.draft is not None
 
 
+def test_what_a_recorded_run_wrote_under_another_choice_is_nobody_s_text(explorer: Explorer) -> None:
+    panel(explorer).open("tool_call")
+    explorer.session.goto(5)  # it plays
+    assert explorer.session.text.startswith(b" Let me")
+    panel(explorer).received({"kind": "choose", "tool_choice": "only send_mail"})
+    assert explorer.session.edits.refused
+    ask(explorer, "run", limit=80)
+    assert explorer.session.trace is not None, bar(explorer)["message"]
+
+
+def test_what_a_person_typed_and_is_refused_is_not_run_past(explorer: Explorer) -> None:
+    panel(explorer).open("tool_call")
+    panel(explorer).received({"kind": "choose", "tool_choice": "only send_mail"})
+    explorer.desk.do("prefix", text="Nobody wrote this")
+    ask(explorer, "run", limit=5)
+    assert explorer.session.trace is None
+    assert "the grammar refuses Nobody" in bar(explorer)["message"].replace("␣", " ")
+
+
 def test_a_word_that_names_no_file_may_be_read_as_a_pattern(explorer: Explorer) -> None:
     panel(explorer).received({"kind": "paste", "text": "celsius"})
     now = bar(explorer)
