@@ -7,17 +7,18 @@ Code map, in reading order:
 
 - `glyphs`      bytes as readable text, and escaping
 - `tokens`      the token sets of one step as an index: kinds, counts, search, rows
-- `fold`        a rule's byte automaton as a person writes it (with `utf8`); `folds` keeps those of an automaton
+- `fold`        the rules of an automaton as a person writes them (with `utf8`)
 - `scene`       which part of an automaton is drawn; `labels` what stands on its edges
 - `way`, `marks`  where the text went and what is lit
 - `dot`         a scene as DOT, which Graphviz draws: in the browser, and for files the program `dot`
 - `svg`         a scene as an SVG or a PDF with an element id for every state
 - `png`         a mask as a 1-bit PNG
-- `html`        static displays of every snapshot
-- `formatters`  makes snapshots display themselves in notebooks
+- `tables`      what static displays are made of
 - `assets`      the front end's bundle, which `make build` makes of `frontend/`
 - `standalone`  the same ES modules in one HTML file
-- `live`        the anywidget views; `live_automaton` is the automaton's
+- `host`        the one widget that carries views; `live_base` is what all views share
+- `live`        the views of snapshots; `live_automaton` is the automaton's
+- `formatters`  makes snapshots display themselves in notebooks
 """
 
 from __future__ import annotations

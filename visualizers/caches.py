@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,13 +73,7 @@ HELD: Final = (("arena_bytes", "parser states"), ("mask_bytes", "masks"), ("toke
 COUNTERS: Final = (
     ("masks", "mask_hits", "found", "asked for where the parser state was visited before", "count"),
     ("masks", "mask_misses", "put together or made", "asked for on first visits", "count"),
-    (
-        "masks",
-        "walks",
-        "with a walk",
-        "first visits that walked the trie: the timeline's “a walk” alone, or with token sets beside",
-        "count",
-    ),
+    ("masks", "walks", "with a walk", "first visits that walked the trie, alone or with token sets beside", "count"),
     ("token sets", "token_set_hits", "known", "found in this grammar, while masks were put together or made", "count"),
     ("token sets", "pool_hits", "from the pool", "found in the cross-grammar cache and used as they are", "count"),
     ("token sets", "partial_hits", "from the pool, filtered", "found there and filtered for what can follow", "count"),
@@ -90,13 +84,7 @@ COUNTERS: Final = (
     ("parser", "frames", "return contexts", "of predicted rules, interned, alive", "alive"),
     ("parser", "states", "automaton states", "made so far", "alive"),
     ("parser", "step_hits", "steps found", "byte transitions between parser states that were known", "count"),
-    (
-        "parser",
-        "step_misses",
-        "steps made",
-        "byte transitions made, those of walks included",
-        "count",
-    ),
+    ("parser", "step_misses", "steps made", "byte transitions made, those of walks included", "count"),
     ("parser", "renewals", "renewals", "times that all of this was made anew to stay within the budget", "count"),
     ("held", "masks", "masks", "parser states with a mask", "alive"),
     ("held", "distinct_masks", "different masks", "among them; equal masks are one", "alive"),
@@ -118,6 +106,7 @@ class CacheShot:
     the source's tools: what belongs to one goes by its name, however its rules are called.  `present[k]` is the mask of
     the text on screen after k steps: others of the record belong to texts that were there before (None: to this one).
     `current`: which of the sharing's grammars is on screen (None: all are alike); the others were there before.
+    `written` turns the engine's names of rules into those of the source.
     """
 
     record: CacheRecord
@@ -129,6 +118,7 @@ class CacheShot:
     tools: Sequence[str] = ()
     present: Sequence[FillEvent | None] | None = None
     current: int | None = None
+    written: Callable[[str], str] = str
 
     @property
     def headline(self) -> str:
@@ -258,7 +248,7 @@ def _visits(shot: CacheShot) -> Traits:
         "token": tokens,
         "other": [not one for one in mine],
         "place": [
-            (shot.places.get(visit.event.step, "") if told[k] else "") or _place(visit.where)
+            (shot.places.get(visit.event.step, "") if told[k] else "") or _place(shot, visit.where)
             for k, visit in enumerate(shown)
         ],
         "held": [[label, [round(getattr(visit.held, name)) for visit in shown]] for name, label in HELD],
@@ -266,9 +256,9 @@ def _visits(shot: CacheShot) -> Traits:
     }
 
 
-def _place(where: Sequence[str]) -> str:
+def _place(shot: CacheShot, where: Sequence[str]) -> str:
     """The rules under way, each by the name that it was written with, and once."""
-    names = [written_name(name) for name in where]
+    names = [shot.written(written_name(name)) for name in where]
     return " › ".join(clip(name, 32) for k, name in enumerate(names) if not k or name != names[k - 1])
 
 
@@ -293,7 +283,7 @@ def _sharing(shot: CacheShot) -> Traits:
         "said": shot.shared,
         "parts": parts,
         "more_parts": len(count) - len(parts),
-        "sets": [_set_row(one, parts, users[one.number]) for one in shot.sets[:MAX_SETS]],
+        "sets": [_set_row(shot, one, parts, users[one.number]) for one in shot.sets[:MAX_SETS]],
         "more_sets": max(0, len(shot.sets) - MAX_SETS),
         "grammars": [
             f"grammar {share.number}: {share.about or share.root} · {many(share.token_sets, 'token set')}, "
@@ -311,22 +301,23 @@ def _users(shot: CacheShot, one: SharedSet) -> dict[str, Use]:
     several = shot.sharing is not None and len(shot.sharing.grammars) > 1
     names: dict[str, Use] = {}
     for use in one.uses:
-        part = clip(_part(use.part, shot.tools), 24)
+        part = clip(shot.written(_part(use.part, shot.tools)), 24)
         other = f" · {use.grammar}" if shot.current is None else " · before" if use.grammar != shot.current else ""
         names.setdefault(part + other if several else part, use)
     return names
 
 
-def _set_row(one: SharedSet, parts: Sequence[str], used: Mapping[str, Use]) -> list[Any]:
+def _set_row(shot: CacheShot, one: SharedSet, parts: Sequence[str], used: Mapping[str, Use]) -> list[Any]:
     """[name, bytes, microseconds to make or None, in a sentence, the relation by part, uses without a column]"""
     first = one.uses[0]
-    told = f"state {first.state:,} of {first.rule}, for {_followed(first)}; {one.storage}; {SOURCES[one.origin]}"
+    rule = shot.written(first.rule)
+    told = f"state {first.state:,} of {rule}, for {_followed(first)}; {one.storage}; {SOURCES[one.origin]}"
     us = None if one.nanoseconds is None else round(one.nanoseconds / 1e3, 1)
     relations = [
         f"{use.relation} at {many(use.places, 'parser state')}" if (use := used.get(part)) else "" for part in parts
     ]
     return [
-        clip(written_name(first.rule), 24),
+        clip(written_name(rule), 24),
         one.nbytes,
         us,
         told,
@@ -382,7 +373,7 @@ def _static_visits(shot: CacheShot) -> str:
             ", ".join(visit.event.strategies),
             f"{visit.event.nanoseconds / 1e3:,.1f}",
             f"{visit.event.nbytes:,}",
-            html_escape(_place(visit.where)),
+            html_escape(_place(shot, visit.where)),
         ]
         for visit in visits
     ]
@@ -418,7 +409,7 @@ def figure(shot: CacheShot, *, note: str = "") -> go.Figure:
             drawn.add_bar(
                 x=[k for k, _ in some],
                 y=[max(visit.event.nanoseconds, 1) / 1e3 for _, visit in some],
-                customdata=[(visit.event.step, visit.event.nbytes, _place(visit.where)) for _, visit in some],
+                customdata=[(visit.event.step, visit.event.nbytes, _place(shot, visit.where)) for _, visit in some],
                 hovertemplate="%{y:.1f} µs, %{customdata[1]:,} B<br>after step %{customdata[0]}, %{customdata[2]}",
                 name=f"{word} ({len(some):,})",
                 marker={"color": colour, "line": {"width": 0}},

@@ -17,7 +17,7 @@ from typing import Final
 import traitlets as t
 
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
-from visualizers.live_base import LiveView, Traits, synced
+from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.tables import card, chip, details, many, table
 
 __all__ = [
@@ -151,16 +151,8 @@ class CockpitView(LiveView[CockpitShot]):
 
     def traits_of(self, snapshot: CockpitShot) -> Traits:
         return {
-            "about": {
-                "vocab": snapshot.vocab_size,
-                "running": snapshot.running,
-                "again": snapshot.again,
-                "message": snapshot.message,
-                "apart": snapshot.apart,
-                "cut": snapshot.cut,
-                "call": snapshot.call,
-                "clocks": [[name, told] for name, told in CLOCKS.items()],
-            },
+            "about": picked(snapshot, "running", "again", "message", "apart", "cut", "call")
+            | {"vocab": snapshot.vocab_size, "clocks": [[name, told] for name, told in CLOCKS.items()]},
             "runs": [_run(run, snapshot.runs[0]) for run in snapshot.runs],
             "detail": _detail_at(snapshot),
             "place": snapshot.place,
@@ -186,11 +178,7 @@ def _run(run: CockpitRun, first: CockpitRun) -> Traits:
     """A run in columns; `parts` is the index of the first token that differs from the first run's."""
     shown = run.steps[-MAX_STRIP:]
     flags = [step.forced | step.given << 1 | step.stop << 2 | step.refused << 3 | _wish(step) << 4 for step in shown]
-    return {
-        "name": run.name,
-        "constrained": run.constrained,
-        "verdict": run.verdict,
-        "about": run.about,
+    return picked(run, "name", "constrained", "verdict", "about") | {
         "from": len(run.steps) - len(shown),
         "parts": None if run is first else _parting(first, run),
         "text": [_text(step) for step in shown],

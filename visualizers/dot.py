@@ -17,7 +17,7 @@ from typing import Final
 from graphviz.backend import dot_command
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
-from visualizers.folds import Folds
+from visualizers.fold import Folds
 from visualizers.glyphs import DOT, clip, dot_quote
 from visualizers.labels import Cell, Label, full_text
 from visualizers.marks import Marks
@@ -52,6 +52,7 @@ MISSING: Final = "no `dot` program on PATH (Debian: apt-get install graphviz)"
 MAX_DOTS: Final = 8
 MAX_TIP: Final = 600
 TITLE: Final = 40
+Written = Callable[[str], str]
 
 
 class DotError(RuntimeError):
@@ -90,20 +91,17 @@ def to_dot(automaton: Automaton) -> str:
     return scene_dot(Scene(tuple(whole_panel(folds, start) for start in folds.rules), True))
 
 
-def scene_dot(scene: Scene, lit: Marks | None = None) -> str:
-    """A picture as one graph: its rules stand below each other."""
+def scene_dot(scene: Scene, lit: Marks | None = None, written: Written = str) -> str:
+    """A picture as one graph, its rules below each other; `written` turns their names into those of the source."""
     if scene.rules is not None:
         return map_dot(scene.rules, scene.names, lit)
-    body = "".join(line for panel in scene.panels for line in _panel(panel, _Lit(lit or Marks()), tips=True))
+    body = "".join(line for panel in scene.panels for line in _panel(panel, _Lit(lit or Marks()), written))
     return graph_dot(body, sum(panel.shown for panel in scene.panels))
 
 
-def panel_dot(panel: Panel, lit: Marks | None = None) -> str:
-    """One rule: for a file with what is lit and with tooltips.
-
-    The browser lights it by itself, and knows by `arrow_data` what its arrows say.
-    """
-    return graph_dot("".join(_panel(panel, _Lit(lit or Marks()), tips=lit is not None)), panel.shown)
+def panel_dot(panel: Panel) -> str:
+    """One rule for the browser, which lights it by itself, and knows by `arrow_data` what its arrows say."""
+    return graph_dot("".join(_panel(panel, _Lit(Marks()), None)), panel.shown)
 
 
 def map_dot(rules: Graph, names: Mapping[str, str], lit: Marks | None = None) -> str:
@@ -117,7 +115,7 @@ def map_dot(rules: Graph, names: Mapping[str, str], lit: Marks | None = None) ->
     return graph_dot("".join(body), len(rules.nodes))
 
 
-def arrow_data(panel: Panel, written: Callable[[str], str] = str) -> list[dict[str, object]]:
+def arrow_data(panel: Panel, written: Written = str) -> list[dict[str, object]]:
     """Of each arrow in order, `a0` and so on: its ends, what it reads uncut, and its label's rows as pieces.
 
     A label is the rows of one edge, [kind, text, rule] for each piece; `cuts` are the places between its pieces, as
@@ -127,8 +125,8 @@ def arrow_data(panel: Panel, written: Callable[[str], str] = str) -> list[dict[s
     found = []
     for arrow in panel.graph.arrows:
         one: dict[str, object] = {"from": arrow.source, "to": arrow.target}
-        if full := "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20]):
-            one["full"] = written(full) if arrow.kind == "call" else full
+        if full := _full(panel, arrow, written):
+            one["full"] = full
         labels = []
         for k in arrow.edges:
             if (label := panel.labels.get(k)) is None:
@@ -143,7 +141,13 @@ def arrow_data(panel: Panel, written: Callable[[str], str] = str) -> list[dict[s
     return found
 
 
-def _said(cell: Cell, written: Callable[[str], str]) -> str:
+def _full(panel: Panel, arrow: Arrow, written: Written) -> str:
+    """What an arrow reads, uncut but for what nobody would read, an edge a line."""
+    full = "\n".join(clip(full_text(panel.folded.edges[k]), MAX_TIP) for k in arrow.edges[:20])
+    return written(full) if arrow.kind == "call" else full
+
+
+def _said(cell: Cell, written: Written) -> str:
     return written(cell.text) if cell.kind == "call" else cell.text
 
 
@@ -171,10 +175,11 @@ class _Lit:
         return "".join(f" {mark}" for mark in found)
 
 
-def _panel(panel: Panel, lit: _Lit, *, tips: bool) -> Iterator[str]:
+def _panel(panel: Panel, lit: _Lit, tips: Written | None) -> Iterator[str]:
+    """One rule; for a file with tooltips, and names as `tips` has them."""
+    written = tips or str
     folded, graph = panel.folded, panel.graph
-    rule = folded.rule
-    heading = dot_quote("  ".join(filter(None, panel_title(panel))))
+    heading = dot_quote("  ".join(filter(None, panel_title(panel, written))))
     yield f"subgraph cluster_{panel.rule}{{id=rule{panel.rule} class=panel margin=10 style=rounded labeljust=l "
     yield f"label={heading}\n"
     if graph.start is not None:
@@ -183,7 +188,7 @@ def _panel(panel: Panel, lit: _Lit, *, tips: bool) -> Iterator[str]:
         yield line_dot(f"{start}->{graph.start}", {"class": "reads"})
     for state in folded.states:
         if f"s{state.id}" in graph.nodes:
-            yield _state(state, lit, rule.rule if tips else None)
+            yield _state(state, lit, tips)
     for name in graph.nodes:
         if name.startswith(("out", "begun")):
             kind = "stub" if name.startswith("out") else "begun"
@@ -191,19 +196,19 @@ def _panel(panel: Panel, lit: _Lit, *, tips: bool) -> Iterator[str]:
     for number, arrow in enumerate(graph.arrows):
         names = [edge_id(folded.edges[k], k, folded) for k in arrow.edges]
         given = {"id": f"a{number}", "class": f"{arrow.kind}{lit.of(*names)}"}
-        if lines := list(_lines(panel, arrow, lit)):
+        if lines := list(_lines(panel, arrow, lit, written)):
             given["label"] = "\n".join(lines)
         if arrow.kind in ("call", "stub", "else"):
             given["style"] = "dashed" if arrow.kind != "else" else "dotted"
         if arrow.kind == "else":
             given["constraint"] = "false"
-        if tips and (full := "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20])):
+        if tips and (full := _full(panel, arrow, written)):
             given |= {"tooltip": full, "labeltooltip": full}
         yield line_dot(f"{arrow.source}->{arrow.target}", given)
     yield "}\n"
 
 
-def _state(state: AutomatonState, lit: _Lit, rule: str | None) -> str:
+def _state(state: AutomatonState, lit: _Lit, tips: Written | None) -> str:
     name = f"s{state.id}"
     marks = lit.of(name)
     classes = "state" + " accepting" * state.accepting + " scannable" * state.scannable + " unmade" * (not state.made)
@@ -214,19 +219,19 @@ def _state(state: AutomatonState, lit: _Lit, rule: str | None) -> str:
         given |= {"shape": "doublecircle", "width": "0.33"}
     if "active" in marks:
         given |= LIT
-    if rule is not None:
+    if tips is not None:
         more = [f"+{len(state.dots) - MAX_DOTS} more"] if len(state.dots) > MAX_DOTS else []
-        given["tooltip"] = "\n".join((f"state {state.id} of {rule}", *state.dots[:MAX_DOTS], *more))
+        given["tooltip"] = "\n".join(map(tips, (f"state {state.id} of {state.rule}", *state.dots[:MAX_DOTS], *more)))
     return line_dot(name, given)
 
 
-def _lines(panel: Panel, arrow: Arrow, lit: _Lit) -> Iterator[str]:
+def _lines(panel: Panel, arrow: Arrow, lit: _Lit, written: Written) -> Iterator[str]:
     """What is written on an arrow, with a dot at each place where the parser stands."""
     folded, told = panel.folded, 0
     for k in arrow.edges:
         if (label := panel.labels.get(k)) is None:
             continue
-        lines = list(label.lines)
+        lines = ["".join(_said(cell, written) for cell in row) for row in label.rows]
         for row, at in sorted(_dots(label, lit.on.get(edge_id(folded.edges[k], k, folded), ())), reverse=True):
             lines[row] = lines[row][:at] + DOT + lines[row][at:]
         if folded.edges[k].otherwise is not None:
@@ -251,12 +256,12 @@ def _value(key: str, text: str) -> str:
     return quoted.replace("&amp;", "&") if key.endswith("tooltip") else quoted
 
 
-def panel_title(panel: Panel) -> tuple[str, str, str]:
+def panel_title(panel: Panel, written: Written = str) -> tuple[str, str, str]:
     """A rule's name, its iterations or lengths, and how much of it is drawn, if that is not all."""
     name, iterations = rule_title(panel.folded.rule)
     drawn = sum(f"s{state.id}" in panel.graph.nodes for state in panel.folded.states)
     part = f"{drawn:,} of {len(panel.folded.states):,} states" if drawn < len(panel.folded.states) else ""
-    return clip(name, TITLE), iterations, part
+    return clip(written(name), TITLE), iterations, part
 
 
 def repeat_label(repeat: tuple[int, int | None] | None) -> str:

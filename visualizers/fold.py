@@ -18,20 +18,22 @@ Read on: `visualizers/utf8.py` (the first folding), `visualizers/scene.py` (whic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
-from kernels_core.inspect.snapshots import AutomatonState, RuleAutomaton
-from visualizers.utf8 import Ranges, characters
+from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
+from visualizers.utf8 import Ranges, characters, merged
 
-__all__ = ["FoldedEdge", "FoldedRule", "Piece", "Place", "fold_rule", "unfolded_rule"]
+__all__ = ["FoldedEdge", "FoldedRule", "Folds", "Mode", "Piece", "Place", "fold_rule", "same_rule", "unfolded_rule"]
 
 LOOP_BYTES: Final = 128  # a state that stays where it is on so many bytes is one that others fall back to
 MAX_ENDINGS: Final = 8  # an ending is written out on at most so many edges
 MAX_ENDING: Final = 2  # and is at most so many characters long
 MAX_UNLIKE: Final = 32  # bytes in which a state may differ from the one it falls back to
 
+Mode = Literal["characters", "bytes"]
 PieceKind = Literal["chars", "bytes", "call", "token"]
 
 
@@ -208,13 +210,8 @@ def _byte_edges(source: int, reads: dict[int, int]) -> list[FoldedEdge]:
         by_target.setdefault((target, byte < 0x80), []).append(byte)
     made = []
     for (target, ascii_), members in by_target.items():
-        ranges: list[tuple[int, int]] = []
-        for byte in members:
-            if ranges and ranges[-1][1] == byte - 1:
-                ranges[-1] = (ranges[-1][0], byte)
-            else:
-                ranges.append((byte, byte))
-        made.append(FoldedEdge(source, target, (Piece("chars" if ascii_ else "bytes", tuple(ranges)),)))
+        ranges = merged((byte, byte) for byte in members)
+        made.append(FoldedEdge(source, target, (Piece("chars" if ascii_ else "bytes", ranges),)))
     return made
 
 
@@ -350,3 +347,78 @@ def _joins(edge: FoldedEdge) -> bool:
     """Calls and whole tokens stand alone, unless they may be left out (white space between two signs)."""
     piece = edge.pieces[0]
     return piece.optional or piece.kind in ("chars", "bytes")
+
+
+class Folds:
+    """An automaton with its rules folded when they are asked for, and kept while they stay what they were.
+
+    A rule goes by its start state, which is its own and never changes; rules that are made later may come in between.
+    """
+
+    def __init__(self, automaton: Automaton, mode: Mode = "characters") -> None:
+        self.automaton = automaton
+        self.mode: Mode = mode
+        self.rules: Mapping[int, RuleAutomaton] = {rule.start: rule for rule in automaton.rules}
+        self._folded: dict[int, FoldedRule] = {}
+
+    @cached_property
+    def owner(self) -> Mapping[int, int]:
+        """The rule of each state."""
+        return {state.id: rule.start for rule in self.automaton.rules for state in rule.states}
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Rules by name."""
+        return {rule.rule: rule.start for rule in self.automaton.rules}
+
+    @property
+    def root(self) -> int | None:
+        """The rule where texts begin."""
+        return self.index.get(self.automaton.root, next(iter(self.rules), None))
+
+    def rule(self, start: int) -> FoldedRule:
+        """A rule, folded (or byte by byte in the mode "bytes")."""
+        if start not in self._folded:
+            make = fold_rule if self.mode == "characters" else unfolded_rule
+            self._folded[start] = make(self.rules[start])
+        return self._folded[start]
+
+    def grown(self, automaton: Automaton) -> Folds:
+        """The same for a later state of the automaton; rules that did not change stay folded."""
+        other = Folds(automaton, self.mode)
+        for start, folded in self._folded.items():
+            if start in other.rules and same_rule(folded.rule, other.rules[start]):
+                other._folded[start] = folded
+        return other
+
+    def seeds(self, states: Iterable[int]) -> dict[int, dict[int, bool]]:
+        """By rule: the states of the folded picture that stand for `states`, and whether ways on begin there.
+
+        A state on an edge stands for both its ends, and ways on begin at the far one.
+        """
+        found: dict[int, dict[int, bool]] = {}
+        for state in states:
+            start = self.owner.get(state)
+            if start is None:
+                continue
+            folded = self.rule(start)
+            seeds = found.setdefault(start, {})
+            if state not in folded.places:
+                seeds[state] = True
+            for place in folded.places.get(state, ())[:4]:
+                seeds.setdefault(folded.edges[place.edge].source, False)
+                seeds[folded.edges[place.edge].target] = True
+            for source, begun in folded.begun.items():
+                if state in begun.states:
+                    seeds[source] = True
+        return found
+
+
+def same_rule(old: RuleAutomaton, new: RuleAutomaton) -> bool:
+    """Whether a rule's automaton is still the same: it only ever grows, so its size tells."""
+    return old is new or (
+        old.rule == new.rule
+        and len(old.states) == len(new.states)
+        and len(old.edges) == len(new.edges)
+        and [state.made for state in old.states] == [state.made for state in new.states]
+    )

@@ -25,14 +25,28 @@ from typing import Any, Final
 import anywidget
 import traitlets as t
 
+from kernels_core.locks import new_lock
 from visualizers.assets import PARTS, part, script, version
-from visualizers.carrying import LINKED, Buffers, Carried, Traits, synced
 
-__all__ = ["Host", "Library"]
+__all__ = ["LINKED", "Buffers", "Host", "Library", "Traits", "synced"]
+
+Traits = dict[str, Any]
+Buffers = Sequence[bytes | memoryview]
+Renew = Callable[[str, Mapping[str, object]], None]
+
+LINKED = ("index", "selected_token", "selection")
+"""Traits that all views of one host share: the step of a recorded run, the chosen token, and what else is chosen."""
 
 SHARED: Final = "shared"
 SETTABLE: Final = ("asleep",)
 """Traits of the host itself that the browser may set."""
+LATE_SECONDS: Final = 3
+"""A static twin waits so long for the widget to appear, so that it does not flash up before it."""
+
+
+def synced(trait: Any) -> Any:
+    """`trait`, kept equal in the browser and in Python."""
+    return trait.tag(sync=True)
 
 
 class Library(anywidget.AnyWidget):  # type: ignore[misc]
@@ -49,7 +63,7 @@ class Library(anywidget.AnyWidget):  # type: ignore[misc]
 
 
 _library: Library | None = None
-_making = threading.Lock()
+_making = new_lock()
 
 
 def library() -> Traits:
@@ -62,7 +76,7 @@ def library() -> Traits:
 
 
 class Host(anywidget.AnyWidget):  # type: ignore[misc]
-    """One widget for all of `views` (name -> view); names must be identifiers and not "shared".
+    """One widget for all of `views` (name -> `LiveView`); names must be identifiers and not "shared".
 
     `arranger` names what lays them out (default: one below the other), and `panels` is what it needs for that.  `place`
     says where in a text the views stand, `troubles` what went wrong with whom.
@@ -77,19 +91,19 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
     ack = synced(t.List())
     # Nobody sees this host: scrolled away, or in a tab that is not in front.
     asleep = synced(t.Bool())
-    # Tells this host from others in the same document (see `visualizers/twin.py`).
+    # Tells this host from others in the same document (see `with_twin`).
     mark = synced(t.Unicode())
     uid = synced(t.Unicode())
 
     def __init__(
         self,
-        views: Mapping[str, Carried],
+        views: Mapping[str, Any],
         *,
         arranger: str = "",
         panels: Sequence[Traits] = (),
         selection: Mapping[str, object] | None = None,
     ) -> None:
-        self._views: dict[str, Carried] = {}
+        self._views: dict[str, Any] = {}
         self._names: dict[int, str] = {}
         self._leave: list[Callable[[], None]] = []
         self._wires: dict[str, tuple[str, str]] = {}
@@ -120,7 +134,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         self.on_msg(self._received)
 
     @property
-    def views(self) -> Mapping[str, Carried]:
+    def views(self) -> Mapping[str, Any]:
         """The views by name."""
         return self._views
 
@@ -131,7 +145,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         self._wires[chosen] = (SHARED, "selection")
         for name, view in self._views.items():
             for trait in view.keys:
-                wire = f"{SHARED if trait in LINKED else name}__{trait}"
+                wire = self._wire(name, trait)
                 if wire in mirrors:
                     setattr(view, trait, mirrors[wire].default_value)
                     continue
@@ -158,7 +172,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
-    def deliver(self, view: Carried, content: object, buffers: Buffers | None = None) -> None:
+    def deliver(self, view: Any, content: object, buffers: Buffers | None = None) -> None:
         """Send `content` to `view` in the browser."""
         if not self._closed:
             self.send({"to": self._names[id(view)], "content": content}, buffers)
@@ -233,12 +247,55 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         names.add(key)
         return False
 
+    # -- displays ----------------------------------------------------------------------------------------------------
+
     def bundle(self) -> tuple[Traits, Traits]:
         """What displays this widget: data by MIME type, and metadata."""
         found = self._repr_mimebundle_()
         if found is None:
             raise RuntimeError("this widget was told not to display itself")
         return found
+
+    def with_twin(self, static: str, text: str) -> tuple[Traits, Traits]:
+        """Two outputs: the widget, and its twin (`static` is sanitiser-proof HTML, `text` what a terminal shows), so
+        that one of them is seen wherever the notebook is opened.
+
+        JupyterLab shows a widget or, where it does not trust the notebook, what else the same output holds.  A notebook
+        that is trusted but whose kernel is gone shows neither: the widget's renderer says "model not found".  So the
+        twin is an output of its own, after the widget's.  While the widget is in the document its style sheet hides the
+        twin (`frontend/src/host.js`), which is seen wherever there is no widget.  A rule of the twin's that looked for
+        the widget (`body:has(...)`) would have the browser search the document whenever a node comes or goes.
+        """
+        twin, child = f".ms-twin-{self.mark}", ".jp-OutputArea-child"
+        style = (
+            f"{twin}{{animation:ms-late 1ms {LATE_SECONDS}s both}}"
+            "@keyframes ms-late{from{max-height:0;overflow:hidden;opacity:0}to{max-height:none;opacity:1}}"
+            # The renderer's error is a line of text without any element.
+            f"{child}:has(+ {child} {twin}) .jp-OutputArea-output.jupyter-widgets:not(:has(*)){{display:none}}"
+        )
+        data, _ = self.bundle()
+        # The empty HTML keeps an untrusted notebook from showing `text` above the twin.
+        live = {**data, "text/plain": text, "text/html": "<span></span>"}
+        page = f'<style>{style}</style><div class="ms-twin-{self.mark}">{static}</div>'
+        return live, {"text/plain": text, "text/html": page}
+
+    def display(self, static: str, text: str, metadata: Mapping[str, object] | None = None) -> Renew:
+        """Display this widget with its twin in the running cell; returns what puts another picture in the twin's place.
+
+        `metadata`, here and there, is what the notebook keeps with the twin.
+        """
+        from IPython.display import display
+
+        live, twin = self.with_twin(static, text)
+        display(live, raw=True)  # type: ignore[no-untyped-call]
+        told = dict(metadata or {})
+        handle = display(twin, raw=True, display_id=True, metadata=told)  # type: ignore[no-untyped-call]
+
+        def renew(now: str, told: Mapping[str, object]) -> None:
+            if handle is not None:
+                handle.update(self.with_twin(now, text)[1], raw=True, metadata=dict(told))
+
+        return renew
 
     def close(self) -> None:
         """Let go of the views and of the browser; the views live on."""

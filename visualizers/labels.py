@@ -67,11 +67,11 @@ def _cell(piece: Piece, index: int) -> Cell:
         case "call":
             return Cell("call", rule_label(piece.name) + mark, index, piece.name)
         case "token":
-            return Cell("token", clip(piece.name, CLASS) + mark, index)
+            return Cell("token", clip(_text(piece), CLASS) + mark, index)
         case "bytes":
-            return Cell("bytes", clip(byte_class(piece.ranges), CLASS) + mark, index)
+            return Cell("bytes", clip(_text(piece), CLASS) + mark, index)
         case "chars":
-            text = character_class(piece.ranges)
+            text = _text(piece)
             single = len(piece.ranges) == 1 and piece.ranges[0][0] == piece.ranges[0][1]
             return Cell("sign" if single else "class", _short_class(text) + mark, index)
 
@@ -155,14 +155,10 @@ def _cuts(rows: Sequence[Sequence[Cell]], pieces: int) -> Iterable[tuple[int, in
 
 def full_text(edge: FoldedEdge) -> str:
     """Everything an edge reads, uncut, for a tooltip."""
-    parts = []
-    for piece in edge.pieces:
-        match piece.kind:
-            case "call" | "token":
-                text = piece.name
-            case "bytes":
-                text = byte_class(piece.ranges)
-            case "chars":
-                text = character_class(piece.ranges)
-        parts.append(text + "?" * piece.optional)
-    return "".join(parts)
+    return "".join(_text(piece) + "?" * piece.optional for piece in edge.pieces)
+
+
+def _text(piece: Piece) -> str:
+    if piece.kind in ("call", "token"):
+        return piece.name
+    return byte_class(piece.ranges) if piece.kind == "bytes" else character_class(piece.ranges)

@@ -6,36 +6,28 @@ or again after the notebook was closed shows the same.  What a person clicks is 
 then steps through by `index` without a kernel; `to_html()` and `save()` write a page that needs nothing else.
 
 Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.py` (`TokenTable`, `MaskMap`),
-`frontend/src/*.js` (the browser's side), `visualizers/html.py` (the static twins).
+`frontend/src/*.js` (the browser's side).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import traitlets as t
 
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
-from visualizers import html
-from visualizers.glyphs import clip, split_dot, split_rules
+from visualizers.glyphs import clip, html_escape, split_dot, split_rules
 from visualizers.live_automaton import AutomatonView
-from visualizers.live_base import LiveView, StepBar, Traits, synced, to_page
+from visualizers.live_base import LiveView, StepBar, Traits, picked, synced, to_page
 from visualizers.live_tokens import MaskMap, TokenTable
 from visualizers.operations import OperationView
+from visualizers.tables import badge, card, dotted_rules, many, more, table
 
-__all__ = [
-    "AutomatonView",
-    "FrontierView",
-    "LiveView",
-    "MaskMap",
-    "OperationView",
-    "StepBar",
-    "TokenTable",
-    "to_page",
-]
+__all__ = ["AutomatonView", "FrontierView", "LiveView", "MaskMap", "OperationView", "StepBar", "TokenTable", "to_page"]
 
 MAX_ITEMS: Final = 500
+STATIC_ITEMS: Final = 100
 MAX_DOTS: Final = 12
 DOT_WIDTH: Final = 240
 
@@ -64,18 +56,22 @@ class FrontierView(LiveView[Frontier]):
         super().show(snapshot)
 
     def traits_of(self, snapshot: Frontier) -> Traits:
-        about = {
-            "position": snapshot.position,
-            "set_id": snapshot.set_id,
-            "completed": snapshot.completed,
-            "total": len(snapshot.items),
-        }
-        items = [_item(item, self.written) for item in snapshot.items[:MAX_ITEMS]]
+        about = picked(snapshot, "position", "set_id", "completed") | {"total": len(snapshot.items)}
+        items = [self._item(item) for item in snapshot.items[:MAX_ITEMS]]
         for item, pointer in zip(items, self._pointers, strict=False):
             item |= {} if pointer is None else {"pointer": pointer}
         for item, count in zip(items, self._ways, strict=False):
             item |= {"ways": count} if count > 1 else {}
         return {"about": about, "items": items, "selected_item": None}
+
+    def _item(self, item: EarleyItem) -> Traits:
+        rules = split_rules(self.written(item.dot))
+        return picked(item, "origin", "members", "state", "rule", "scannable", "accepting") | {
+            # [before, after] the dot; a rule without one is [text].
+            "dots": [[clip(side, DOT_WIDTH) for side in split_dot(rule) or (rule,)] for rule in rules[:MAX_DOTS]],
+            "more": max(0, len(rules) - MAX_DOTS),
+            "counter": item.count,
+        }
 
     @property
     def frontier(self) -> Frontier | None:
@@ -83,21 +79,13 @@ class FrontierView(LiveView[Frontier]):
         return self._shown
 
     def tables_of(self, snapshot: Frontier) -> str:
-        return html.frontier(snapshot)
-
-
-def _item(item: EarleyItem, written: Callable[[str], str]) -> Traits:
-    rules = split_rules(written(item.dot))
-    dots = [split_dot(rule) or (rule,) for rule in rules[:MAX_DOTS]]
-    return {
-        # [before, after] the dot; a rule without one is [text].
-        "dots": [[clip(side, DOT_WIDTH) for side in sides] for sides in dots],
-        "more": max(0, len(rules) - MAX_DOTS),
-        "origin": item.origin,
-        "counter": item.count,
-        "members": item.members,
-        "state": item.state,
-        "rule": item.rule,
-        "scannable": item.scannable,
-        "accepting": item.accepting,
-    }
+        facts = [f"after {many(snapshot.position, 'byte')}", f"set {snapshot.set_id}", many(len(snapshot), "item")]
+        end = badge("may end here", "accepted") if snapshot.completed else badge("must go on", "rejected")
+        rows = []
+        for item in snapshot.items[:STATIC_ITEMS]:
+            flags = badge("scans", "active") * item.scannable + badge("completes", "accepted") * item.accepting
+            rules = dotted_rules(self.written(item.dot)) + (f"<br>{html_escape(item.members)}" if item.members else "")
+            count = f"{item.count:,}" if item.count else ""
+            rows.append([rules, f"{item.origin:,}", count, str(item.state), flags])
+        body = table(["dotted rule", "origin", "count", "state", ""], rows, align="lrrrl", mono=(0, 1, 2, 3))
+        return card("Frontier", facts, body + more(len(snapshot.items) - STATIC_ITEMS, "items"), end)

@@ -9,7 +9,6 @@ Read on: `visualizers/scene.py` (what is drawn), `visualizers/marks.py` (what is
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,17 +19,16 @@ from typing import Final
 import traitlets as t
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
-from visualizers import html
+from kernels_core.locks import new_reentrant_lock
 from visualizers.dot import DotError, arrow_data, drawn, map_dot, panel_dot, panel_title, rule_title
-from visualizers.fold import FoldedEdge
-from visualizers.folds import Folds, Mode
+from visualizers.fold import FoldedEdge, Folds, Mode
 from visualizers.glyphs import clip, split_dot
 from visualizers.labels import full_text
-from visualizers.live_base import LiveView, Theme, Traits, synced
+from visualizers.live_base import LiveView, Theme, Traits, picked, synced
 from visualizers.marks import marks
 from visualizers.scene import Panel, Request, Scene, covers, scene
 from visualizers.standalone import Part
-from visualizers.svg import Looks, automaton_pdf, to_svg
+from visualizers.svg import Looks, automaton_html, automaton_pdf, to_svg
 from visualizers.way import Travelled
 
 __all__ = ["AutomatonView"]
@@ -77,7 +75,7 @@ class AutomatonView(LiveView[Frontier]):
     pictures = synced(t.Dict())
 
     def __init__(self, automaton: Automaton, written: Callable[[str], str] = str) -> None:
-        self._lock = threading.RLock()
+        self._lock = new_reentrant_lock()
         self._drawn: OrderedDict[str, Traits] = OrderedDict()
         self._panels: OrderedDict[str, Traits] = OrderedDict()
         self._known: dict[object, tuple[Scene, str]] = {}
@@ -184,12 +182,12 @@ class AutomatonView(LiveView[Frontier]):
                 one["dot"] for picture in (self.picture, *pictures.values()) for one in picture.get("panels", ())
             )
         except DotError:
-            return replace(part, state={**part.state, "pictures": pictures}, needs=("graphviz",))
+            return {**part, "state": {**part["state"], "pictures": pictures}, "needs": ("graphviz",)}
         pictures = {name: _with(known, picture) for name, picture in pictures.items()}
-        return replace(part, state={**part.state, "picture": _with(known, self.picture), "pictures": pictures})
+        return {**part, "state": {**part["state"], "picture": _with(known, self.picture), "pictures": pictures}}
 
     def page_state(self) -> Traits:
-        return {trait: getattr(self, trait) for trait in self._placed}  # pictures are in the part, for all places
+        return picked(self, *self._placed)  # pictures are in the part, for all places
 
     def save(self, path: str | Path, *, title: str | None = None, theme: Theme | None = None) -> Path:
         """Write what is shown: a page (`.html`), or a picture (`.svg`, `.pdf`), which the program `dot` draws."""
@@ -203,9 +201,9 @@ class AutomatonView(LiveView[Frontier]):
         }
         match path.suffix.lower():
             case ".svg":
-                path.write_text(to_svg(self._automaton, **options), encoding="utf-8")
+                path.write_text(to_svg(self._automaton, written=self.written, **options), encoding="utf-8")
             case ".pdf":
-                path.write_bytes(automaton_pdf(self._automaton, **options))
+                path.write_bytes(automaton_pdf(self._automaton, written=self.written, **options))
             case _:
                 return super().save(path, title=title)
         return path
@@ -279,11 +277,11 @@ class AutomatonView(LiveView[Frontier]):
         """One rule: how it is drawn, and what Graphviz does not know of it.  Most come again in the next picture."""
         key = _panel_key(panel)
         if key not in self._panels:
-            name, *told = panel_title(panel)
+            title = panel_title(panel, self.written)
             self._panels[key] = {
                 "rule": panel.rule,
                 "name": panel.folded.rule.rule,
-                "title": [self.written(name), *told],
+                "title": list(title),
                 "dot": panel_dot(panel),
                 "arrows": arrow_data(panel, self.written),
                 "ways": {str(state): count for state, count in panel.hidden_in.items()},
@@ -439,7 +437,7 @@ class AutomatonView(LiveView[Frontier]):
         return found
 
     def static_html(self) -> str:
-        return html.automaton(self._automaton, active=self.active, travelled=self._travelled)
+        return automaton_html(self._automaton, active=self.active, travelled=self._travelled, written=self.written)
 
     def __repr__(self) -> str:
         rules, states = len(self._automaton.rules), self._automaton.state_count()

@@ -10,24 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import traitlets as t
 
-from visualizers.carrying import LINKED, Buffers, Carrier, Traits, synced
-from visualizers.host import Host
+from visualizers.host import LINKED, Buffers, Host, Traits, synced
 from visualizers.mode import get_mode
-from visualizers.standalone import Part, iframe, page
-from visualizers.twin import display_with_twin
+from visualizers.standalone import Part, iframe, page, save_html
 
-__all__ = ["LINKED", "Carrier", "LiveView", "StepBar", "Theme", "Traits", "synced", "to_page"]
+__all__ = ["LINKED", "LiveView", "StepBar", "Theme", "Traits", "picked", "synced", "to_page"]
 
 Snapshot = TypeVar("Snapshot")
 Theme = Literal["light", "dark"]
 Handler = Callable[["LiveView[Any]", Any, Buffers], None]
 Answer = Callable[[Traits], Traits]
+
+
+def picked(one: object, *names: str) -> Traits:
+    """Some fields of `one`, by their names."""
+    return {name: getattr(one, name) for name in names}
 
 
 class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
@@ -55,7 +57,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
         self._shown: Snapshot | None = None
-        self._carriers: list[Carrier] = []
+        self._carriers: list[Host] = []
         self._handlers: list[Handler] = []
         self._widget: Host | None = None
         self._answers: dict[str, Answer] = {}
@@ -94,7 +96,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
             self._widget.close()
             self._widget = None
 
-    def carried(self, carrier: Carrier) -> Callable[[], None]:
+    def carried(self, carrier: Host) -> Callable[[], None]:
         """Called by a host that carries this view from now on; returns the function that ends it."""
         self._carriers.append(carrier)
         return lambda: self._carriers.remove(carrier) if carrier in self._carriers else None
@@ -163,11 +165,11 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
     def part(self) -> Part:
         """This view as part of a page without Python (see `visualizers.standalone.page`)."""
-        return Part(self._module, {name: getattr(self, name) for name in self.keys}, needs=self._needs)
+        return {"module": self._module, "state": picked(self, *self.keys), "needs": self._needs}
 
     def page_state(self) -> Traits:
         """What a page keeps of the view at one of its places."""
-        return dict(self.part().state)
+        return dict(self.part()["state"])
 
     def take_given(self, other: LiveView[Any]) -> None:
         """Set what a person has set in `other`, a view of the same kind."""
@@ -188,9 +190,9 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         """The part of a page that is called `name`: what belongs to the place is as here, all else as in `shown`."""
         there = self.part()
         part = there if self._placed else shown.part()
-        state = {**part.state, **{trait: there.state[trait] for trait in self._paged}}
+        state = {**part["state"], **{trait: there["state"][trait] for trait in self._paged}}
         placed = (*self._placed, *self._paged)
-        return replace(part, state=state, name=name, placed=placed, given=self._given, follows=self._follows)
+        return {**part, "state": state, "name": name, "placed": placed, "given": self._given, "follows": self._follows}
 
     def to_html(self, *, title: str | None = None, theme: Theme | None = None) -> str:
         """The view as one HTML document; with a step bar when a run was recorded."""
@@ -198,11 +200,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
     def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
-        path = Path(path)
-        if path.suffix.lower() not in (".html", ".htm"):
-            raise ValueError(f"cannot save a view as {path.suffix or 'a file without suffix'!r}: use .html")
-        path.write_text(self.to_html(title=title), encoding="utf-8")
-        return path
+        return save_html(path, self.to_html(title=title))
 
     def static_html(self) -> str:
         """What is shown now as sanitiser-proof HTML: tables and pictures only."""
@@ -219,7 +217,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         if get_mode() == "static":
             raise NotImplementedError("static displays are made by _repr_mimebundle_")
         data, _ = self._repr_mimebundle_()
-        display_with_twin(self.widget, data["text/html"], repr(self))
+        self.widget.display(data["text/html"], repr(self))
 
     def _repr_mimebundle_(self, **kwargs: object) -> tuple[Traits, Traits]:
         static = self.static_html()
@@ -229,7 +227,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         # For exports without widgets: the live page in a frame, and where frames are dropped still the tables.  A page
         # that would have to carry Graphviz is too large to lie in every output.
         twin = static
-        if "graphviz" not in self.part().needs:
+        if "graphviz" not in self.part()["needs"]:
             frame = iframe(to_page([self], title=type(self).__name__, heading=False), height=self._height)
             twin = f"{frame}<details><summary>as a table</summary>{static}</details>"
         return {**data, "text/plain": repr(self), "text/html": twin}, metadata
@@ -269,7 +267,7 @@ def to_page(
     When a run was recorded (`play`) the page begins with a step bar; `labels` names its steps.
     """
     parts = [view.part() for view in views]
-    count = max((len(part.state["steps"]) for part in parts), default=0)
+    count = max((len(part["state"]["steps"]) for part in parts), default=0)
     if count and not any(isinstance(view, StepBar) for view in views):
         named = list(labels) if labels is not None else [f"step {index}" for index in range(count)]
         if len(named) != count:

@@ -11,7 +11,6 @@ Read on: `visualizers/tokens.py` (the index behind them), `frontend/src/tokens.j
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -19,12 +18,12 @@ import numpy.typing as npt
 import traitlets as t
 
 from kernels_core.inspect.snapshots import TokenSets
-from visualizers import html
-from visualizers.glyphs import clip
+from visualizers.glyphs import clip, html_escape, size
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.png import data_uri, mask_width
 from visualizers.standalone import Part
-from visualizers.tokens import TABS, TokenIndex, as_tab, token_index
+from visualizers.tables import LINE, badge, card, chip, details, dotted_rules, many, more, table
+from visualizers.tokens import TABS, Tab, TokenIndex, as_tab, token_index
 
 __all__ = ["MaskMap", "TokenTable"]
 
@@ -32,6 +31,9 @@ Members = Callable[[], npt.NDArray[np.bool_]]
 """The tokens of a group, when they are asked for: bool, shape (vocab_size,)."""
 DOT_WIDTH: Final = 240
 PAGE: Final = 40
+STATIC_STATES: Final = 200
+STATIC_CHIPS: Final = 60
+STATIC_GLYPH: Final = 40
 MAX_PAGE: Final = 500
 MAX_QUERY: Final = 200
 EXPORTED_ROWS: Final = 200
@@ -61,7 +63,46 @@ class _TokenView(LiveView[TokenSets]):
         return self._shown
 
     def tables_of(self, snapshot: TokenSets) -> str:
-        return html.token_sets(snapshot)
+        """Counts, the scannable states, the first tokens of each kind as chips, and the mask as a picture."""
+        index = token_index(snapshot)
+        counts = index.counts
+        facts = [f"after {many(snapshot.position, 'byte')}", f"mask allows {counts['allowed']:,} of {counts['all']:,}"]
+        states = [
+            [
+                str(entry.state),
+                dotted_rules(self.written(entry.dot), 90),
+                f"{len(entry.accepted):,}",
+                f"{int(entry.uncertain.allowed.sum()):,} of {len(entry.uncertain):,}",
+                f"{index.rejected_by(entry):,}",
+                html_escape(entry.made_by) or "not made",
+                f"{html_escape(entry.storage)}, {size(entry.nbytes)}" if entry.storage else "",
+            ]
+            for entry in snapshot.states[:STATIC_STATES]
+        ]
+        heads = ["state", "dotted rule", "accepted", "uncertain taken", "rejected", "made by", "stored as"]
+        body = table(heads, states, align="rlrrrll", mono=(0, 1, 2, 3, 4))
+        body += more(len(snapshot.states) - STATIC_STATES, "states")
+        tabs: tuple[Tab, ...] = ("accepted", "uncertain", "stop", "rejected")
+        body += "".join(self._chips(index, tab) for tab in tabs if counts[tab])
+        picture = (
+            f'<img alt="token mask" src="{data_uri(index.picture)}" '
+            f'style="width:512px;max-width:100%;margin:4px 0;border:1px solid {LINE}">'
+        )
+        return card("Token sets", facts, body + details("mask, one pixel a token id", picture, shown=True))
+
+    def _chips(self, index: TokenIndex, tab: Tab) -> str:
+        chips = []
+        for row in index.rows(index.ids(tab)[:STATIC_CHIPS]):
+            title, refused = f"id {row['id']}", False
+            if row["kind"] == "uncertain":
+                rest, refused = clip(row["suffix"], STATIC_GLYPH) or "nothing", not row["allowed"]
+                verdict = "refused" if refused else "taken"
+                title += f": leaves {self.written(row['rule'])}, rest {rest}, {verdict}"
+            chips.append(chip(clip(row["glyph"], STATIC_GLYPH) or "∅", row["kind"], title, struck=refused))
+        count = index.counts[tab]
+        first = f" · first {len(chips):,}" if len(chips) < count else ""
+        line = f'<div style="padding:4px 0 6px;line-height:22px">{" ".join(chips)}</div>'
+        return details(f"{badge(tab, tab)} <b>{count:,}</b>{first}", line, tab != "rejected")
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -119,7 +160,7 @@ class TokenTable(_TokenView):
 
     def _tell(self, index: TokenIndex) -> None:
         self.counts = index.counts
-        self.states = _state_list(index)
+        self.states = self._states(index)
         self.version += 1
         ids = index.ids(as_tab(self.tab), self.query, self._within(self.group))
         self.page = {
@@ -160,16 +201,29 @@ class TokenTable(_TokenView):
     def _exported(self, index: TokenIndex, rows: int) -> Traits:
         return {
             "counts": index.counts,
-            "states": _state_list(index),
+            "states": self._states(index),
             "page_by_tab": {tab: index.rows(index.ids(tab)[:rows]) for tab in TABS},
         }
 
+    def _states(self, index: TokenIndex) -> list[Traits]:
+        return [
+            {
+                "state": entry.state,
+                "rule": self.written(entry.rule),
+                "dot": clip(self.written(entry.dot), DOT_WIDTH),
+                "accepted": len(entry.accepted),
+                "uncertain": len(entry.uncertain),
+                "rejected": index.rejected_by(entry),
+            }
+            for entry in index.sets.states
+        ]
+
     def part(self) -> Part:
         part = super().part()
-        state = {**part.state, "page": {}, "state": None, "group": "", "groups": []}
+        state = {**part["state"], "page": {}, "state": None, "group": "", "groups": []}
         if self._shown is not None:
             state |= self._exported(token_index(self._shown), EXPORTED_ROWS)
-        return replace(part, state=state)
+        return {**part, "state": state}
 
     def _answer_page(self, content: Traits) -> Traits:
         tab, query = as_tab(content.get("tab")), str(content.get("query") or "")[:MAX_QUERY]
@@ -180,20 +234,6 @@ class TokenTable(_TokenView):
             return {"total": 0, "rows": []}
         ids = self._index.ids(tab, query, self._within(str(content.get("group") or "")))
         return {"total": len(ids), "rows": self._index.rows(ids[start : start + count])}
-
-
-def _state_list(index: TokenIndex) -> list[Traits]:
-    return [
-        {
-            "state": entry.state,
-            "rule": entry.rule,
-            "dot": clip(entry.dot, DOT_WIDTH),
-            "accepted": len(entry.accepted),
-            "uncertain": len(entry.uncertain),
-            "rejected": index.rejected_by(entry),
-        }
-        for entry in index.sets.states
-    ]
 
 
 class MaskMap(_TokenView):

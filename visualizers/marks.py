@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from visualizers.fold import FoldedRule
-from visualizers.folds import Folds
+from visualizers.fold import FoldedRule, Folds
 from visualizers.scene import Scene, edge_id
 from visualizers.way import Travelled
 
@@ -55,11 +54,7 @@ class Marks:
 
 
 def marks(
-    folds: Folds,
-    scene: Scene,
-    active: Collection[int],
-    travelled: Travelled | None = None,
-    fresh: Collection[int] = (),
+    folds: Folds, scene: Scene, active: Collection[int], travelled: Travelled | None = None, fresh: Collection[int] = ()
 ) -> Marks:
     """The marks of the elements that `scene` draws."""
     lit, visited, waiting, new = [], [], [], []

@@ -9,18 +9,16 @@ Read on: `frontend/src/next.js`, `workbench/panels/next.py`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import traitlets as t
 
 from visualizers.glyphs import clip, html_escape
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.shapes import ObjectsState, ObjectState, Outlook, RefusedState
 from visualizers.standalone import Part
 from visualizers.tables import card, chip, details, dim, table
 
-__all__ = ["NextView", "outlook_html"]
+__all__ = ["NextView"]
 
 SHOWN: Final = 60
 ABOUT: Final = ("label", "pointer", "counts", "closes", "blocked")
@@ -36,7 +34,7 @@ STATES: Final = {
 """What the states of members are called."""
 
 
-class NextView(LiveView[Outlook]):
+class NextView(LiveView[Traits]):
     """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
     each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
 
@@ -59,13 +57,13 @@ class NextView(LiveView[Outlook]):
     selection = synced(t.Dict())
 
     def __init__(self) -> None:
-        self._members: ObjectsState = {}
+        self._members: Traits = {}
         super().__init__()
 
-    def traits_of(self, snapshot: Outlook) -> Traits:
+    def traits_of(self, snapshot: Traits) -> Traits:
         return {"outlook": dict(snapshot)}
 
-    def show_members(self, members: ObjectsState) -> None:
+    def show_members(self, members: Traits) -> None:
         """Show the objects that are being written; their members travel while somebody looks at them."""
         self._members = members
         with self.hold_sync():
@@ -80,7 +78,7 @@ class NextView(LiveView[Outlook]):
 
     def part(self) -> Part:
         part = super().part()
-        return replace(part, state={**part.state, "members": self._members})
+        return {**part, "state": {**part["state"], "members": self._members}}
 
     def static_html(self) -> str:
         html = outlook_html(self._shown) if self._shown else "<i>nothing shown yet</i>"
@@ -96,12 +94,12 @@ class NextView(LiveView[Outlook]):
         return f"NextView({groups or 'nothing'})"
 
 
-def outlook_html(state: Outlook, *, limit: int = SHOWN) -> str:
-    """What may come next as a table that survives every sanitiser; at most `limit` chips a group."""
+def outlook_html(state: Traits) -> str:
+    """What may come next as a table that survives every sanitiser; at most `SHOWN` chips a group."""
     rows = []
     for group in state["groups"]:
-        labels = ("".join((one["lead"], one["label"], one["then"])) for one in group["chips"][:limit])
-        left = max(0, len(group["chips"]) - limit) + group["more"]
+        labels = ("".join((one["lead"], one["label"], one["then"])) for one in group["chips"][:SHOWN])
+        left = max(0, len(group["chips"]) - SHOWN) + group["more"]
         chips = " ".join(chip(label, "accepted", "") for label in labels) + (f" and {left:,} more" if left else "")
         rows.append([f"<b>{html_escape(group['name'])}</b>", chips, f"{group['tokens']:,}"])
     facts = [f"after {state['position']:,} bytes", f"{state['allowed']:,} of {state['size']:,} tokens allowed"]
@@ -110,7 +108,7 @@ def outlook_html(state: Outlook, *, limit: int = SHOWN) -> str:
     return card("What next", facts, table(["meaning", "what may come next", "tokens"], rows, align="llr"))
 
 
-def members_html(state: ObjectsState) -> str:
+def members_html(state: Traits) -> str:
     """The objects that are being written, the innermost first; "" where none is."""
     parts = []
     for one in state.get("objects", ()):
@@ -124,20 +122,20 @@ def members_html(state: ObjectsState) -> str:
     return "".join(parts)
 
 
-def rule_of(one: ObjectState) -> str:
+def rule_of(one: Traits) -> str:
     """In which order members come, and which others may."""
     order = "members come in the schema's order" if one["ordered"] else "members come in any order"
     return f"* required; {order}; {'others: ' + one['others'] if one['others'] else 'no other names'}"
 
 
-def refused_html(state: RefusedState, *, limit: int = SHOWN) -> str:
+def refused_html(state: Traits) -> str:
     """The refused tokens by reason, as a table."""
     rows = [
         [
             f"{row['count']:,}",
             *(html_escape(clip(said, 120)) for said in (row["read"], row["fatal"], row["expected"], row["by"])),
         ]
-        for row in state["rows"][:limit]
+        for row in state["rows"][:SHOWN]
     ]
     heads = ["tokens", "after reading", "refused bytes", "expected", "reason"]
     return details(f"{state['total']:,} tokens refused", table(heads, rows, align="rllll", mono=(1, 2, 3)))

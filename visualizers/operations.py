@@ -12,18 +12,29 @@ import traitlets as t
 from kernels_core.inspect.derivation import Chain, ChainStep
 from kernels_core.inspect.snapshots import EarleyItem
 from kernels_core.inspect.trace import Operations
-from visualizers import html
 from visualizers.glyphs import clip, html_escape, split_rules
-from visualizers.live_base import LiveView, Traits, synced
+from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.stack import dots, tail
-from visualizers.tables import badge, card, table
+from visualizers.tables import badge, card, dotted_rules, many, more, table
 
-__all__ = ["OperationView", "chain_html"]
+__all__ = ["OperationView"]
 
 TEXT: Final = 36
 MAX_ROWS: Final = 500
+STATIC_ROWS: Final = 100
+STATIC_STEPS: Final = 60
 CAUSE: Final = 240
-_TINTS: Final = {**html.OPERATION_KINDS, "start": "active", "omitted": "rejected"}
+_TINTS: Final = {
+    "scan": "active",
+    "token": "active",
+    "predict": "rejected",
+    "dispatch": "uncertain",
+    "complete": "accepted",
+    "iteration": "uncertain",
+    "start": "active",
+    "omitted": "rejected",
+}
+"""The colour of each operation: what is read, what begins, what ends."""
 
 
 class OperationView(LiveView[Operations | Chain]):
@@ -49,8 +60,7 @@ class OperationView(LiveView[Operations | Chain]):
             self._row(event.kind, event.position, event.cause, event.item.dot) | _of_item(event.item)
             for event in snapshot.events[:MAX_ROWS]
         ]
-        about = {"begin": snapshot.begin, "position": snapshot.position, "total": len(snapshot)}
-        return {"about": about, "rows": rows}
+        return {"about": picked(snapshot, "begin", "position") | {"total": len(snapshot)}, "rows": rows}
 
     def _row(self, kind: str, position: int, cause: str, dot: str) -> dict[str, Any]:
         return {
@@ -66,23 +76,33 @@ class OperationView(LiveView[Operations | Chain]):
         return self._row(step.kind, step.end, step.cause, step.dot) | {"text": read, "others": step.others}
 
     def tables_of(self, snapshot: Operations | Chain) -> str:
-        return chain_html(snapshot) if isinstance(snapshot, Chain) else html.operations(snapshot)
+        if isinstance(snapshot, Chain):
+            rows = [
+                [
+                    f"{step.end:,}",
+                    badge(step.kind, _TINTS[step.kind]),
+                    html_escape(self.written(step.cause) or tail(snapshot.text[step.begin : step.end], TEXT)),
+                    html_escape(self.written(step.dot).split("   ")[0]),
+                ]
+                for step in snapshot.steps[-STATIC_STEPS:]
+            ]
+            body = table(["byte", "operation", "by", "brings"], rows, align="rlll", mono=(0, 2, 3))
+            return card("Chain", [f"{len(snapshot)} operations"], body)
+        span = f"bytes {snapshot.begin:,} to {snapshot.position:,}" if snapshot.position else "before the first byte"
+        rows = [
+            [
+                f"{event.position:,}",
+                badge(event.kind, _TINTS[event.kind]),
+                html_escape(clip(self.written(event.cause), 40)),
+                dotted_rules(self.written(event.item.dot)),
+                f"{event.item.origin:,}",
+            ]
+            for event in snapshot.events[:STATIC_ROWS]
+        ]
+        body = table(["byte", "operation", "by", "brings", "origin"], rows, align="rlllr", mono=(0, 2, 3, 4))
+        facts = [span, many(len(snapshot), "operation")]
+        return card("Operations", facts, body + more(len(snapshot) - STATIC_ROWS, "operations"))
 
 
 def _of_item(item: EarleyItem) -> dict[str, Any]:
     return {"more": len(split_rules(item.dot)) - 1, "origin": item.origin}
-
-
-def chain_html(snapshot: Chain, *, limit: int = 60) -> str:
-    """The operations behind an item as a table."""
-    rows = [
-        [
-            f"{step.end:,}",
-            badge(step.kind, _TINTS[step.kind]),
-            html_escape(step.cause or tail(snapshot.text[step.begin : step.end], TEXT)),
-            html_escape(step.dot.split("   ")[0]),
-        ]
-        for step in snapshot.steps[-limit:]
-    ]
-    body = table(["byte", "operation", "by", "brings"], rows, align="rlll", mono=(0, 2, 3))
-    return card("Chain", [f"{len(snapshot)} operations"], body)

@@ -16,8 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from visualizers.fold import FoldedEdge, FoldedRule
-from visualizers.folds import Folds
+from visualizers.fold import FoldedEdge, FoldedRule, Folds
 from visualizers.glyphs import character_class, clip
 from visualizers.labels import Label, edge_label
 
@@ -302,32 +301,20 @@ def _around(
     queue = deque((state, 0, on, True) for state, on in known.items())
     while queue and len(chosen) < MAX_OPEN:
         state, far, onward, backward = queue.popleft()
-        full = len(chosen) >= RULE_NODES
+        looks = far < request.steps and len(chosen) < RULE_NODES
         ways = list(dict.fromkeys(edges[k].target for k in leaving[state]))
         back = list(dict.fromkeys(edges[k].source for k in entering[state]))
-        if f"out{state}" in request.opened:
-            found = ways
-        elif onward and far < request.steps and not full:
+        if f"out{state}" not in request.opened:
             ways.sort(key=lambda target: (target not in chosen, target not in visited))
-            found = ways if len(ways) <= FAN + 1 else ways[:FAN]
-        else:
-            found = []
-        for other in found:
-            if other not in chosen:
-                chosen[other] = None
-                queue.append((other, far + 1, True, False))
-        if f"in{state}" in request.opened:
-            found = back
-        elif backward and far < request.steps and not full:
+            ways = ways[: FAN if len(ways) > FAN + 1 else None] if onward and looks else []
+        if f"in{state}" not in request.opened:
             # Where one came from is worth more than where one might have come from.
             travelled = [source for source in back if source in visited]
-            found = (travelled or back)[:FAN_IN]
-        else:
-            found = []
-        for other in found:
+            back = (travelled or back)[:FAN_IN] if backward and looks else []
+        for other, on in (*((target, True) for target in ways), *((source, False) for source in back)):
             if other not in chosen:
                 chosen[other] = None
-                queue.append((other, far + 1, False, True))
+                queue.append((other, far + 1, on, not on))
     order = {state.id: place for place, state in enumerate(folded.states)}
     return dict.fromkeys(sorted(chosen, key=lambda state: order[state]))
 

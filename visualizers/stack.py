@@ -6,7 +6,7 @@ Read on: `kernels_core/inspect/derivation.py` (`call_stack`), `frontend/src/stac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -14,13 +14,14 @@ import traitlets as t
 
 from kernels_core.inspect.derivation import CallStack, StackLevel
 from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
-from visualizers.live_base import LiveView, Traits, synced
+from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.tables import card, table
 
-__all__ = ["StackView", "stack_html"]
+__all__ = ["StackView"]
 
 Named: TypeAlias = tuple[tuple[str, ...], str]
 MAX_LEVELS: Final = 160
+STATIC_LEVELS: Final = 60
 TEXT: Final = 32  # characters of a level's text
 DOT_WIDTH: Final = 150
 
@@ -53,12 +54,7 @@ class StackView(LiveView[CallStack]):
         super().show(snapshot)
 
     def traits_of(self, snapshot: CallStack) -> Traits:
-        about = {
-            "position": snapshot.position,
-            "total": snapshot.total,
-            "exact": snapshot.exact,
-            "levels": len(snapshot.levels),
-        }
+        about = picked(snapshot, "position", "total", "exact") | {"levels": len(snapshot.levels)}
         levels = pointed([self._level(level, snapshot.text) for level in snapshot.levels[:MAX_LEVELS]], self._pointers)
         for level in levels:
             if level.get("pointer") in self._named:
@@ -67,23 +63,54 @@ class StackView(LiveView[CallStack]):
         return {"about": about, "levels": levels, "stacks": stacks}
 
     def _level(self, level: StackLevel, text: bytes) -> dict[str, Any]:
-        return {
-            "parent": level.parent,
-            "depth": level.depth,
-            "rule": level.rule,
+        return picked(level, "parent", "depth", "rule", "begin", "predicted", "waits", "omitted") | {
             "name": self.written(level.rule),
             "label": clip(level.label, TEXT),
             "dots": dots(self.written(level.dot)),
-            "begin": level.begin,
             "text": tail(text[level.begin : level.end]),
-            "predicted": level.predicted,
-            "waits": level.waits,
-            "omitted": level.omitted,
             "span": list(level.span) if level.span is not None else None,
         }
 
     def tables_of(self, snapshot: CallStack) -> str:
-        return stack_html(snapshot, pointers=self._pointers, named=self._named)
+        """The first stack as crumbs, and all levels as a table; with their places in the source, if there are any."""
+        rows = []
+        some = any(self._pointers)
+        for level, pointer in zip(snapshot.levels[:STATIC_LEVELS], chain(self._pointers, repeat(None)), strict=False):
+            rule = html_escape(self.written(level.rule))
+            label = f"{html_escape(level.label)}: " if level.label and not pointer else ""
+            waits = split_rules(self.written(level.dot))[0] if level.dot else ""
+            rows.append(
+                [
+                    "&nbsp;" * (2 * level.depth) + label + (html_escape(pointer) if pointer else rule),
+                    f"{level.begin:,}",
+                    html_escape(tail(snapshot.text[level.begin : level.end])),
+                    html_escape(clip(waits, DOT_WIDTH)),
+                    *([rule] if some else []),
+                ]
+            )
+        count = f"{'' if snapshot.exact else 'at least '}{snapshot.total:,} stack{'' if snapshot.total == 1 else 's'}"
+        facts = [f"after {snapshot.position:,} bytes", count, f"{len(snapshot.stacks)} listed"]
+        crumbs = f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(self._crumbs(snapshot))}</div>'
+        heads = ["level", "began at", "read", "waits at", *(["rule"] if some else [])]
+        body = table(heads, rows, align="lrlll"[: len(heads)], mono=(0, 1, 2, 3, 4)[: len(heads)])
+        return card("Call stack", facts, crumbs + body)
+
+    def _crumbs(self, snapshot: CallStack) -> str:
+        """The first stack in a line: places in the source by their names, where there are any, each once."""
+        pointers = self._pointers
+        if not snapshot.stacks or not any(pointers):
+            return self.written(snapshot.crumbs())
+        line: list[str] = []
+        above: tuple[str, ...] = ()
+        kind = ""
+        for level in snapshot.stacks[0]:
+            place = pointers[level] if level < len(pointers) else None
+            rule = self.written(snapshot.levels[level].rule)
+            names, kind = self._named.get(place or "", ((place or rule,), ""))
+            new = names[len(above) :] if names[: len(above)] == above else names
+            line += [name for name in new if line[-1:] != [name]]
+            above = names
+        return " > ".join([*line, *([kind] if kind else [])])
 
 
 def pointed(rows: list[dict[str, Any]], pointers: Sequence[str | None]) -> list[dict[str, Any]]:
@@ -108,52 +135,3 @@ def dots(dotted: str, most: int = 3) -> list[list[str]]:
     sides = [split_dot(rule) or (rule,) for rule in split_rules(dotted)]
     sides.sort(key=lambda found: len(found) == 2 and not found[1])
     return [[clip(side, DOT_WIDTH) for side in found] for found in sides[:most]]
-
-
-def _crumbs(snapshot: CallStack, pointers: Sequence[str | None], named: Mapping[str, Named]) -> str:
-    """The first stack in a line: places in the source by their names, where there are any, each once."""
-    if not snapshot.stacks or not any(pointers):
-        return snapshot.crumbs()
-    line: list[str] = []
-    above: tuple[str, ...] = ()
-    kind = ""
-    for level in snapshot.stacks[0]:
-        place = pointers[level] if level < len(pointers) else None
-        names, kind = named.get(place or "", ((place or snapshot.levels[level].rule,), ""))
-        new = names[len(above) :] if names[: len(above)] == above else names
-        line += [name for name in new if line[-1:] != [name]]
-        above = names
-    return " > ".join([*line, *([kind] if kind else [])])
-
-
-def stack_html(
-    snapshot: CallStack,
-    *,
-    pointers: Sequence[str | None] = (),
-    named: Mapping[str, Named] | None = None,
-    limit: int = 60,
-) -> str:
-    """The first stack as crumbs, and all levels as a table; with their places in the source, if there are any."""
-    rows = []
-    some = any(pointers)
-    for level, pointer in zip_longest(snapshot.levels[:limit], pointers[:limit]):
-        if level is None:
-            break
-        label = f"{html_escape(level.label)}: " if level.label and not pointer else ""
-        rows.append(
-            [
-                "&nbsp;" * (2 * level.depth) + label + html_escape(pointer or level.rule),
-                f"{level.begin:,}",
-                html_escape(tail(snapshot.text[level.begin : level.end])),
-                html_escape(clip(split_rules(level.dot)[0] if level.dot else "", DOT_WIDTH)),
-                *([html_escape(level.rule)] if some else []),
-            ]
-        )
-    count = f"{'' if snapshot.exact else 'at least '}{snapshot.total:,} stack{'' if snapshot.total == 1 else 's'}"
-    facts = [f"after {snapshot.position:,} bytes", count, f"{len(snapshot.stacks)} listed"]
-    crumbs = (
-        f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(_crumbs(snapshot, pointers, named or {}))}</div>'
-    )
-    heads = ["level", "began at", "read", "waits at", *(["the engine's rule"] if some else [])]
-    body = table(heads, rows, align="lrlll"[: len(heads)], mono=(0, 1, 2, 3, 4)[: len(heads)])
-    return card("Call stack", facts, crumbs + body)

@@ -13,36 +13,25 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from visualizers import assets
 from visualizers.glyphs import html_escape
 
-__all__ = ["Part", "iframe", "page"]
+__all__ = ["Part", "iframe", "page", "save_html"]
 
 POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; style-src 'unsafe-inline'; img-src data:"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One view of a page: the name of its ES module, and the traits it starts from.
+Part = dict[str, Any]
+"""One view of a page: its ES `module`, and the `state`, JSON values of traits, that it starts from.
 
-    `state` holds JSON values.  `needs` are the parts of the
-    bundle beside the views that a page has to carry for it.  `name`, `title`, `placed`, `given` and `follows` are for
-    pages with an arranger (see `visualizers.host.Host`).
-    """
-
-    module: str
-    state: Mapping[str, Any]
-    name: str = ""
-    title: str = ""
-    placed: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    follows: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+`needs` are the parts of the bundle beside the views that a page has to carry for it.  `name`, `placed`, `given` and
+`follows` are for pages with an arranger (see `LiveView.contract`).
+"""
 
 
 def page(
@@ -62,16 +51,7 @@ def page(
     frame.  `panels` are for the arranger.  `place` and `places` are where a panel stands and what it
     shows at other places, by key (see `frontend/src/host.js`, `fill`).
     """
-    described = [
-        {
-            "module": part.module,
-            "state": {**part.state, "offline": True},
-            **({"name": part.name, "title": part.title} if part.name else {}),
-            **({"placed": list(part.placed), "given": list(part.given)} if part.placed else {}),
-            **({"follows": list(part.follows)} if part.follows else {}),
-        }
-        for part in parts
-    ]
+    described = [{**part, "state": {**part["state"], "offline": True}} for part in parts]
     packed = {
         "parts": described,
         "arranger": arranger,
@@ -79,7 +59,7 @@ def page(
         "place": place or {},
         "places": places or {},
     }
-    carried = dict.fromkeys(("main", *(name for part in parts for name in part.needs)))
+    carried = dict.fromkeys(("main", *(name for part in parts for name in part["needs"])))
     code = {name: base64.b64encode(assets.part(name)).decode() for name in carried}
     script = f"const PACKED = {json.dumps({'state': _packed(packed), 'parts': code})};\n{assets.script('page')}"
     mode = f' data-theme="{theme}"' if theme else ""
@@ -97,6 +77,15 @@ def page(
             "</body>\n</html>\n",
         )
     )
+
+
+def save_html(path: str | Path, document: str) -> Path:
+    """Write a page and return its path; `ValueError` for a name that does not end in `.html`."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"cannot save as {path.suffix or 'a file without suffix'!r}: use .html")
+    path.write_text(document, encoding="utf-8")
+    return path
 
 
 def iframe(document: str, *, height: int = 420) -> str:

@@ -1,6 +1,10 @@
-"""What static displays are made of: cards, tables, badges and chips that a notebook keeps without trust.
+"""What static displays are made of: cards, tables, badges and chips that a notebook keeps without kernel and trust.
 
-Read on: `visualizers/html.py` (what an untrusted notebook leaves standing).
+An untrusted notebook drops scripts, style sheets, inline SVG, iframes and every inline style that is not a plain
+value (`var(...)` too).  So these are tables, inline styles with literal colours, `<details>` and `<img src="data:">`
+only, and the colours are half transparent so that they read on white and on black.
+
+Read on: `visualizers/formatters.py` (who displays itself), `visualizers/live_base.py` (`tables_of`).
 """
 
 from __future__ import annotations
@@ -8,12 +12,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from visualizers.glyphs import html_escape, split_dot
+from visualizers.glyphs import clip, html_escape, split_dot, split_rules
 
-__all__ = ["LINE", "MONO", "badge", "card", "chip", "details", "dim", "dotted", "many", "more", "pre", "table", "tint"]
+__all__ = [
+    "LINE",
+    "MONO",
+    "badge",
+    "card",
+    "chip",
+    "details",
+    "dim",
+    "dotted_rules",
+    "many",
+    "more",
+    "pre",
+    "table",
+    "tint",
+]
 
 MONO: Final = "font-family:monospace"
 LINE: Final = "rgba(128,136,146,0.35)"
+MAX_DOTS: Final = 6
 TINTS: Final = {
     "accepted": (31, 157, 99),
     "uncertain": (214, 148, 20),
@@ -110,8 +129,13 @@ def many(count: int, what: str) -> str:
     return f"{count:,} {what}" + "s" * (count != 1)
 
 
-def dotted(rule: str) -> str:
-    """One dotted rule with its dot marked."""
+def dotted_rules(dot: str, width: int | None = None) -> str:
+    """The first dotted rules of a state or an item, one a line, each with its dot marked and cut to `width`."""
+    rules = split_rules(dot)[:MAX_DOTS]
+    return "<br>".join(_dotted(rule if width is None else clip(rule, width)) for rule in rules)
+
+
+def _dotted(rule: str) -> str:
     parts = split_dot(rule)
     if parts is None:
         return html_escape(rule)

@@ -6,7 +6,7 @@ caller, else a *stop* token where the mask allows it although no state reads it,
 partition the vocabulary.  So do *allowed* and *refused*, which are the mask: refused are the rejected tokens and those
 uncertain ones that their callers refuse.
 
-Read on: `visualizers/html.py` (static display), `visualizers/live.py` (`TokenTable`, `MaskMap`).
+Read on: `visualizers/live_tokens.py` (`TokenTable`, `MaskMap`).
 """
 
 from __future__ import annotations
@@ -69,12 +69,11 @@ class Vocabulary:
 
 def vocabulary(tokens: tuple[bytes, ...]) -> Vocabulary:
     """The shared `Vocabulary` of `tokens`; those of the last four tuples are kept, found by the tuple itself."""
-    known = _vocabularies.get(id(tokens))
-    if known is None or known[0] is not tokens:
-        known = _vocabularies[id(tokens)] = tokens, Vocabulary(tokens)
+    if id(tokens) not in _vocabularies:  # what is kept is alive, so no other tuple has its id
+        _vocabularies[id(tokens)] = tokens, Vocabulary(tokens)
         if len(_vocabularies) > _KEPT:
             _vocabularies.popitem(last=False)
-    return known[1]
+    return _vocabularies[id(tokens)][1]
 
 
 _vocabularies: OrderedDict[int, tuple[tuple[bytes, ...], Vocabulary]] = OrderedDict()
@@ -192,12 +191,7 @@ class TokenIndex:
         }
         if kind == "uncertain":
             entry, verdict = self._verdict(token_id)
-            row |= {
-                "suffix": glyph(verdict.suffix),
-                "escape": verdict.escape,
-                "state": entry.state,
-                "rule": entry.rule,
-            }
+            row |= {"suffix": glyph(verdict.suffix), "escape": verdict.escape, "state": entry.state, "rule": entry.rule}
         return row
 
     def rows(self, ids: Ids) -> list[dict[str, Any]]:
@@ -216,19 +210,16 @@ def token_index(sets: TokenSets) -> TokenIndex:
 
     Token sets of one parser state at different places of a text have one index: they hold the same entries.
     """
-    key = id(sets.states), id(sets.allowed)
-    known = _indices.get(key)
-    if known is None or any(
-        getattr(known.sets, part) is not getattr(sets, part) for part in ("states", "allowed", "vocab")
-    ):
-        known = _indices[key] = TokenIndex(sets)
+    key = id(sets.states), id(sets.allowed), id(sets.vocab)  # of what is kept, and alive
+    if key not in _indices:
+        _indices[key] = TokenIndex(sets)
     _indices.move_to_end(key)
     if len(_indices) > _KEPT_INDICES:
         _indices.popitem(last=False)
-    return known
+    return _indices[key]
 
 
-_indices: OrderedDict[tuple[int, int], TokenIndex] = OrderedDict()
+_indices: OrderedDict[tuple[int, int, int], TokenIndex] = OrderedDict()
 
 
 def as_tab(value: object) -> Tab:

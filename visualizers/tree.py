@@ -6,7 +6,7 @@ Read on: `kernels_core/inspect/derivation.py` (`derivation`), `frontend/src/tree
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import traitlets as t
@@ -14,13 +14,14 @@ import traitlets as t
 from kernels_core.inspect.derivation import Derivation, TreeNode
 from kernels_core.inspect.forest import ENDLESS, MAX_WAYS
 from visualizers.glyphs import html_escape
-from visualizers.live_base import LiveView, Traits, synced
+from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.stack import dots, pointed, tail
 from visualizers.tables import card, table
 
-__all__ = ["TreeView", "tree_html"]
+__all__ = ["TreeView"]
 
 TEXT: Final = 56
+STATIC_NODES: Final = 120
 NOT_APART: Final = "where a rule reads nothing is not told apart"
 
 
@@ -50,21 +51,65 @@ class TreeView(LiveView[Derivation]):
         super().show(snapshot)
 
     def traits_of(self, snapshot: Derivation) -> Traits:
-        about = {
-            "position": snapshot.position,
-            "tree": snapshot.tree,
-            "trees": snapshot.trees,
-            "exact": snapshot.exact,
-            "complete": snapshot.complete,
+        about = picked(snapshot, "position", "tree", "trees", "exact", "complete", "apart") | {
             "ambiguous": len(snapshot.ambiguous),
             "readings": said_readings(snapshot.whole, apart=snapshot.apart),
-            "apart": snapshot.apart,
         }
-        nodes = pointed([_node(node, snapshot.text, self.written) for node in snapshot.nodes], self._pointers)
+        nodes = pointed([self._node(node, snapshot.text) for node in snapshot.nodes], self._pointers)
         return {"about": about, "nodes": nodes}
 
+    def _node(self, node: TreeNode, text: bytes) -> dict[str, object]:
+        """What differs from the usual only: a tree has hundreds of nodes."""
+        found: dict[str, object] = picked(node, "parent", "depth", "kind", "label", "begin", "end", "key") | {
+            "name": self._name(node),
+            "text": tail(text[node.begin : node.end], TEXT),
+        }
+        if node.open:
+            written = dots(self.written(node.dot), 1)
+            found["open"] = [[*sides[:1], *map(_balanced, sides[1:])] for sides in written]
+        if node.readings > 1:
+            found |= picked(node, "readings", "reading")
+        if node.levels > 1:
+            found["levels"] = node.levels
+        return found | {name: value for name, value in picked(node, "count", "folded", "leaf").items() if value}
+
+    def _name(self, node: TreeNode) -> str:
+        return node.label if node.kind == "text" else self.written(node.label)
+
     def tables_of(self, snapshot: Derivation) -> str:
-        return tree_html(snapshot)
+        """The tree as an indented table."""
+        rows = []
+        for node in snapshot.nodes[:STATIC_NODES]:
+            sign = {"fold": "… ", "again": "↻ "}.get(node.kind, "◦ " if node.open else "")
+            facts = []
+            if node.readings > 1:
+                least = "" if snapshot.apart else "at least "
+                facts.append(f"ambiguous: parse {node.reading + 1:,} of {least}{node.readings:,}")
+            if node.levels > 1:
+                facts.append(f"{node.levels:,} levels drawn flat")
+            if node.open:
+                facts.append("open")
+            shown = html_escape(tail(snapshot.text[node.begin : node.end], TEXT))
+            label = html_escape(sign + self._name(node))
+            rows.append(["&nbsp;" * (2 * node.depth) + label, shown, f"{node.begin:,}–{node.end:,}", ", ".join(facts)])
+        state = "complete" if snapshot.complete and snapshot.tree == 0 else "unfinished"
+        facts = [f"after {snapshot.position:,} bytes", state]
+        readings = said_readings(snapshot.whole, apart=snapshot.apart)
+        if readings:
+            facts.append(readings)
+        if not snapshot.apart and (readings or snapshot.ambiguous):
+            facts.append(NOT_APART)
+        first = int(snapshot.complete)
+        count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"
+        if state == "unfinished":
+            facts.append(f"tree {snapshot.tree - first + 1} of {count}")
+            if not snapshot.complete:
+                facts.append("no complete reading yet")
+        elif snapshot.trees > first:
+            facts.append(f"if it goes on: {count} unfinished")
+        if len(snapshot.nodes) > STATIC_NODES:
+            facts.append(f"the first {STATIC_NODES} of {len(snapshot.nodes)} nodes")
+        return card("Derivation", facts, table(["rule", "text", "bytes", ""], rows, align="llrl", mono=(0, 1, 2)))
 
 
 def said_readings(count: int | None, *, apart: bool = True) -> str:
@@ -88,63 +133,3 @@ def _balanced(after: str) -> str:
         depth += (sign == "(") - (sign == ")")
         least = min(least, depth)
     return "(" * -least + "… " * (least < 0) + after
-
-
-def _node(node: TreeNode, text: bytes, written: Callable[[str], str]) -> dict[str, object]:
-    """What differs from the usual only: a tree has hundreds of nodes."""
-    found: dict[str, object] = {
-        "parent": node.parent,
-        "depth": node.depth,
-        "kind": node.kind,
-        "label": node.label,
-        "name": node.label if node.kind == "text" else written(node.label),
-        "text": tail(text[node.begin : node.end], TEXT),
-        "begin": node.begin,
-        "end": node.end,
-        "key": node.key,
-    }
-    if node.open:
-        found["open"] = [[*sides[:1], *map(_balanced, sides[1:])] for sides in dots(written(node.dot), 1)]
-    if node.readings > 1:
-        found |= {"readings": node.readings, "reading": node.reading}
-    if node.levels > 1:
-        found["levels"] = node.levels
-    if node.count:
-        found["count"] = node.count
-    return {**found, **({"folded": True} if node.folded else {}), **({"leaf": True} if node.leaf else {})}
-
-
-def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
-    """The tree as an indented table."""
-    rows = []
-    for node in snapshot.nodes[:limit]:
-        sign = {"fold": "… ", "again": "↻ "}.get(node.kind, "◦ " if node.open else "")
-        facts = []
-        if node.readings > 1:
-            least = "" if snapshot.apart else "at least "
-            facts.append(f"ambiguous: parse {node.reading + 1:,} of {least}{node.readings:,}")
-        if node.levels > 1:
-            facts.append(f"{node.levels:,} levels drawn flat")
-        if node.open:
-            facts.append("open")
-        shown = html_escape(tail(snapshot.text[node.begin : node.end], TEXT))
-        label = html_escape(sign + node.label)
-        rows.append(["&nbsp;" * (2 * node.depth) + label, shown, f"{node.begin:,}–{node.end:,}", ", ".join(facts)])
-    state = "complete" if snapshot.complete and snapshot.tree == 0 else "unfinished"
-    facts = [f"after {snapshot.position:,} bytes", state]
-    readings = said_readings(snapshot.whole, apart=snapshot.apart)
-    if readings:
-        facts.append(readings)
-    if not snapshot.apart and (readings or snapshot.ambiguous):
-        facts.append(NOT_APART)
-    first = int(snapshot.complete)
-    count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"
-    if state == "unfinished":
-        facts.append(f"tree {snapshot.tree - first + 1} of {count}")
-        if not snapshot.complete:
-            facts.append("no complete reading yet")
-    elif snapshot.trees > first:
-        facts.append(f"if it goes on: {count} unfinished")
-    if len(snapshot.nodes) > limit:
-        facts.append(f"the first {limit} of {len(snapshot.nodes)} nodes")
-    return card("Derivation", facts, table(["rule", "text", "bytes", ""], rows, align="llrl", mono=(0, 1, 2)))

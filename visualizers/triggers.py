@@ -6,7 +6,6 @@ Read on: `kernels_core/inspect/dispatch.py` (`modes`), `frontend/src/triggers.js
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import traitlets as t
@@ -14,31 +13,28 @@ import traitlets as t
 from kernels_core.inspect.dispatch import Modes, Pattern, Segment, TrieNode
 from visualizers.dot import BOX, DotError, drawn, graph_dot, line_dot
 from visualizers.glyphs import clip, glyph, html_escape
-from visualizers.live_base import LiveView, Traits, synced
-from visualizers.shapes import DrawnTag, KnownTags
+from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.stack import tail
 from visualizers.standalone import Part
 from visualizers.tables import badge, card, table
 
-__all__ = ["TriggerView", "hue", "modes_html"]
+__all__ = ["TriggerView", "hue"]
 
 MAX_PATTERNS: Final = 120
+STATIC_ROWS: Final = 40
 DRAWN: Final = 16  # tags in the diagram
 NAME: Final = 32
 WIDE: Final = 30  # letters of a line on an arrow
 HUES: Final = 5  # `.ms-hue-tag-0` to `-4` in base.css
-KINDS: Final = {
-    "tag": "then its content",
-    "stop": "ends free text",
-    "exclude": "cannot come",
-}
+KINDS: Final = {"tag": "then its content", "stop": "ends free text", "exclude": "cannot come"}
 _TINTS: Final = {"free": "rejected", "trigger": "uncertain", "tag": "active", "stop": "uncertain", "plain": "rejected"}
 
 
 class TriggerView(LiveView[Modes]):
     """`show(modes(matcher))` shows the tags that are open, and the trie with its progress.
 
-    `tags` is what the source knows (`KnownTags`); `known` are all its tags: without them the diagram has the grammar's.
+    `tags` is what the source knows (`workbench/provenance/tags.py`): the tags `ahead`, and what `ends` the open ones;
+    `known` are all its tags: without them the diagram has the grammar's.
     """
 
     _module = "triggers"
@@ -54,7 +50,7 @@ class TriggerView(LiveView[Modes]):
     selection = synced(t.Dict())
 
     def __init__(self) -> None:
-        self.known: Sequence[DrawnTag] = []
+        self.known: Sequence[Traits] = []
         super().__init__()
 
     def part(self) -> Part:
@@ -63,29 +59,20 @@ class TriggerView(LiveView[Modes]):
         try:
             svg = drawn([graph] if graph else [])
         except DotError:
-            return replace(part, needs=("graphviz",))
-        return replace(part, state={**part.state, "diagram": {**self.diagram, "svg": svg.get(graph, "")}})
+            return {**part, "needs": ("graphviz",)}
+        return {**part, "state": {**part["state"], "diagram": {**self.diagram, "svg": svg.get(graph, "")}}}
 
     def page_state(self) -> Traits:
-        return {trait: getattr(self, trait) for trait in self._placed}
+        return picked(self, *self._placed)
 
     def traits_of(self, snapshot: Modes) -> Traits:
         automaton = snapshot.automaton
-        about: dict[str, object] = {
-            "position": snapshot.position,
-            "mode": snapshot.mode,
+        about = picked(snapshot, "position", "mode", "active", "has_dispatch") | {
             "sentence": snapshot.sentence(),
-            "active": snapshot.active,
-            "has_dispatch": snapshot.has_dispatch,
             "hue": hue(snapshot.segments[-1]) if snapshot.segments else "",
         }
         if automaton is not None:
-            about |= {
-                "rule": automaton.rule,
-                "node": automaton.node,
-                "free": automaton.free,
-                "loop": automaton.loop,
-                "omitted": automaton.omitted,
+            about |= picked(automaton, "rule", "node", "free", "loop", "omitted") | {
                 "patterns": len(automaton.patterns),
                 "refused": [glyph(bytes([byte])) for byte in automaton.refused()],
                 "otherwise": otherwise(snapshot),
@@ -95,10 +82,7 @@ class TriggerView(LiveView[Modes]):
         kept = sorted(order, key=lambda k: (-(order[k].read or 0), k))[:MAX_PATTERNS]
         return {
             "about": about,
-            "stack": [
-                {"name": tag.name, "begin": tag.begin, "content": tag.content, "rule": tag.rule, "returns": tag.returns}
-                for tag in snapshot.stack
-            ],
+            "stack": [picked(tag, "name", "begin", "content", "rule", "returns") for tag in snapshot.stack],
             "trie": [] if automaton is None else [_trie(node) for node in automaton.nodes],
             "patterns": [_pattern(order[k], k) for k in kept],
             "diagram": diagram(
@@ -107,10 +91,38 @@ class TriggerView(LiveView[Modes]):
         }
 
     def tables_of(self, snapshot: Modes) -> str:
-        return modes_html(snapshot, tags=self.tags)
+        """The text by modes, the tags ahead and what ends the open ones, and the patterns with what each lacks."""
+        if not snapshot.has_dispatch:
+            return card("Triggers", [], '<i style="font-size:12px">this grammar has no free text with tags</i>')
+        parts = [
+            [
+                f"{one.begin:,}–{one.end:,}",
+                badge(one.mode, _TINTS[one.mode]),
+                html_escape(self.written(one.label)),
+                html_escape(tail(snapshot.matched(one), 60)),
+            ]
+            for one in snapshot.segments[-STATIC_ROWS:]
+        ]
+        body = table(["bytes", "mode", "", "text"], parts, align="rlll", mono=(0, 2, 3))
+        body += "".join(f'<div style="font-size:12px">{html_escape(line)}</div>' for line in told(self.tags))
+        if snapshot.automaton is not None:
+            rows = [
+                [
+                    html_escape(glyph(pattern.text)),
+                    KINDS[pattern.kind]
+                    + (f": {html_escape(self.written(pattern.content))}" if pattern.content else ""),
+                    "cannot come here" if pattern.read is None else f"{pattern.read} of {len(pattern.text)}",
+                    html_escape(glyph(pattern.rest)),
+                ]
+                for pattern in snapshot.automaton.patterns[:STATIC_ROWS]
+            ]
+            if said := otherwise(snapshot):
+                body += f'<div style="font-size:12px">{html_escape(said)}</div>'
+            body += table(["watched for", "", "read", "missing"], rows, align="lllr", mono=(0, 3))
+        return card("Triggers", [html_escape(snapshot.sentence())], body)
 
 
-def _grammar_tags(snapshot: Modes) -> list[DrawnTag]:
+def _grammar_tags(snapshot: Modes) -> list[Traits]:
     automaton = snapshot.automaton
     some = () if automaton is None else automaton.patterns
     return [
@@ -120,7 +132,7 @@ def _grammar_tags(snapshot: Modes) -> list[DrawnTag]:
     ]
 
 
-def diagram(tags: Sequence[DrawnTag], around: str = "free text") -> Traits:
+def diagram(tags: Sequence[Traits], around: str = "free text") -> Traits:
     """What is `around` tags, an arrow for each trigger to its tag, and the way back: as DOT.
 
     The elements are `free`, `t<k>` for tag number `k`, and `b<k>` for the arrow that leads there.
@@ -192,51 +204,16 @@ def _trie(node: TrieNode) -> list[object]:
 
 
 def _pattern(pattern: Pattern, number: int) -> dict[str, object]:
-    return {
+    return picked(pattern, "kind", "content", "read", "fired") | {
         "number": number,
         "text": glyph(pattern.text),
         "size": len(pattern.text),
-        "kind": pattern.kind,
-        "content": pattern.content,
-        "read": pattern.read,
         "begun": glyph(pattern.text[: pattern.read or 0]),
         "rest": glyph(pattern.rest),
-        "fired": pattern.fired,
     }
 
 
-def modes_html(snapshot: Modes, *, limit: int = 40, tags: KnownTags | None = None) -> str:
-    """The text by modes, the tags ahead and what ends the open ones, and the patterns with what is missing of each."""
-    if not snapshot.has_dispatch:
-        return card("Triggers", [], '<i style="font-size:12px">this grammar has no free text with tags</i>')
-    parts = [
-        [
-            f"{one.begin:,}–{one.end:,}",
-            badge(one.mode, _TINTS[one.mode]),
-            html_escape(one.label),
-            html_escape(tail(snapshot.matched(one), 60)),
-        ]
-        for one in snapshot.segments[-limit:]
-    ]
-    body = table(["bytes", "mode", "", "text"], parts, align="rlll", mono=(0, 2, 3))
-    body += "".join(f'<div style="font-size:12px">{html_escape(line)}</div>' for line in told(tags or {}))
-    if snapshot.automaton is not None:
-        rows = [
-            [
-                html_escape(glyph(pattern.text)),
-                KINDS[pattern.kind] + (f": {html_escape(pattern.content)}" if pattern.content else ""),
-                "cannot come here" if pattern.read is None else f"{pattern.read} of {len(pattern.text)}",
-                html_escape(glyph(pattern.rest)),
-            ]
-            for pattern in snapshot.automaton.patterns[:limit]
-        ]
-        if said := otherwise(snapshot):
-            body += f'<div style="font-size:12px">{html_escape(said)}</div>'
-        body += table(["watched for", "", "read", "missing"], rows, align="lllr", mono=(0, 3))
-    return card("Triggers", [html_escape(snapshot.sentence())], body)
-
-
-def told(tags: KnownTags) -> Iterator[str]:
+def told(tags: Traits) -> Iterator[str]:
     """The tags ahead and the ends of open ones, a line each."""
     if tags.get("ahead"):
         some = ", ".join(f"{one['name']} (missing {one['rest']})" for one in tags["ahead"][:MAX_PATTERNS])

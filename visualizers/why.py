@@ -8,19 +8,17 @@ Read on: `frontend/src/why.js`, `workbench/panels/why.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Never
+from typing import Final
 
 import traitlets as t
 
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.shapes import WhyState
 
-__all__ = ["WhyView", "why_html"]
+__all__ = ["WhyView"]
 
 
-class WhyView(LiveView[WhyState | Mapping[str, Never]]):
+class WhyView(LiveView[Traits]):
     """`show(why.state())` explains; an empty mapping shows how to ask.  `asked` is the text in the view's own box.
 
     `selection` is what all views share, of which this one sets `rule` and `pointer`.
@@ -33,11 +31,11 @@ class WhyView(LiveView[WhyState | Mapping[str, Never]]):
     asked = synced(t.Unicode(""))
     selection = synced(t.Dict())
 
-    def traits_of(self, snapshot: WhyState | Mapping[str, Never]) -> Traits:
+    def traits_of(self, snapshot: Traits) -> Traits:
         return {"why": dict(snapshot)}
 
     def static_html(self) -> str:
-        return why_html(self.why) if self.why else ""
+        return _why(self.why) if self.why else ""
 
     def __repr__(self) -> str:
         return f"WhyView({self.why['message']!r})" if self.why else "WhyView(empty)"
@@ -47,7 +45,7 @@ _MONO: Final = "font-family:monospace"
 _BAD: Final = "background-color:rgba(214,60,60,0.25);font-weight:bold"
 
 
-def why_html(state: WhyState) -> str:
+def _why(state: Traits) -> str:
     """An explanation as HTML that survives every sanitiser."""
     said = verdict(token=state["subject"]["token"] is not None, ok=state["ok"])
     lines = [f"<div><b>{said}</b>: {html_escape(state['message'])}</div>"]

@@ -270,7 +270,7 @@ export async function render({ model, el, places, views, arrangers, sheet }) {
     if (!root.parentElement.dispatchEvent(new KeyboardEvent("keydown", event))) event.preventDefault();
   }, true);
   const style = h("style", {}, sheet);
-  // The static twin of this widget is not seen while the widget is (visualizers/twin.py).
+  // The static twin of this widget is not seen while the widget is (`with_twin` in visualizers/host.py).
   const alone = h("style", {}, mark && `.ms-twin-${mark} { display: none; }`);
   undo.push(() => host.close(), watchKernel(model, host), watchSight(model, host, root));
   keepTyping(root);

@@ -6,9 +6,10 @@ holds one.  `visualizers` knows these types and nothing else of the engine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -175,8 +176,23 @@ class EarleyItem:
         return f"[{self.origin}, {self.dot}{counter}]"
 
 
+NAMING: Final = ("rule", "dot", "cause")
+"""Columns that name rules of the engine."""
+
+
 class Table:
-    """Shared by the snapshots that are lists of rows: a pandas view on demand."""
+    """Shared by the snapshots that are lists of rows: a pandas view on demand.
+
+    Displays and frames call rules as `written` does: as the engine, or as the source (`renamed`).
+    """
+
+    written: Callable[[str], str] = staticmethod(str)
+
+    def renamed(self, written: Callable[[str], str]) -> Self:
+        """The same, with `written` for the names of rules and dotted rules."""
+        other = copy(self)
+        object.__setattr__(other, "written", written)  # most are frozen
+        return other
 
     def rows(self) -> list[dict[str, Any]]:
         raise NotImplementedError
@@ -185,7 +201,11 @@ class Table:
         """The rows as a `pandas.DataFrame` (pandas is imported here, not by the engine)."""
         import pandas as pd
 
-        return pd.DataFrame(self.rows())
+        frame = pd.DataFrame(self.rows())
+        if self.written is not str:
+            for name in frame.columns.intersection(NAMING):
+                frame[name] = [self.written(one) if isinstance(one, str) else one for one in frame[name]]
+        return frame
 
 
 @dataclass(frozen=True, repr=False)

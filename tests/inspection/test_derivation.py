@@ -33,7 +33,7 @@ from tests.engine.driver import compiled
 from tests.reference import Recogniser
 from tests.strategies import grammars, productive, texts
 from tests.work import calls
-from visualizers.tree import tree_html
+from visualizers.tree import TreeView
 
 BYTES = [bytes([byte]) for byte in range(256)]
 JSON = r"""
@@ -351,10 +351,10 @@ class TestTree:
     def test_it_says_where_a_rule_that_reads_nothing_is_not_told_apart(self) -> None:
         assert not derivation(matcher_of('root ::= A\nA ::= A | A A | "x" | ""', b"xx")).apart
         assert not derivation(matcher_of('root ::= A A\nA ::= "x"*', b"xx")).apart
-        told = tree_html(derivation(matcher_of('root ::= A\nA ::= A | A A | "x" | ""', b"xx")))
+        told = TreeView(derivation(matcher_of('root ::= A\nA ::= A | A A | "x" | ""', b"xx"))).static_html()
         assert "parse 1 of at least 2" in told
         assert "where a rule reads nothing is not told apart" in told
-        told = tree_html(derivation(matcher_of('root ::= A A\nA ::= "x"*', b"xx")))
+        told = TreeView(derivation(matcher_of('root ::= A A\nA ::= "x"*', b"xx"))).static_html()
         assert "2 or more complete parses" in told
         for grammar in (SUMS, 'root ::= A{0,3} A\nA ::= "1" "2"?', 'root ::= "1"*'):
             assert derivation(matcher_of(grammar, b"1")).apart

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from playwright.sync_api import expect
 
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
+from kernels_core.inspect.trace import Operation
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge, until
-from visualizers import html
 from visualizers.host import Host
 from visualizers.live import (
     AutomatonView,
@@ -406,7 +406,7 @@ class TestOperations:
         bridge = bridged(OperationView(fixtures.operations(1)))
         page = bridge.page
         rows = page.get_by_test_id("operation")
-        assert [row.get_attribute("data-kind") for row in rows.all()] == list(html.OPERATION_KINDS)
+        assert [row.get_attribute("data-kind") for row in rows.all()] == list(get_args(Operation))
         assert page.get_by_test_id("operation-span").inner_text() == "bytes 0 to 1"
         assert rows.first.locator(".dot").inner_text() == "•"
         assert rows.nth(1).locator("td").first.inner_text() == ""  # the byte is told once

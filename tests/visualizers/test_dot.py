@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
 from tests.visualizers import fixtures
-from visualizers import dot, html
+from visualizers import dot
 from visualizers.dot import arrow_data, map_dot, panel_dot, repeat_label, rule_title, to_dot
-from visualizers.folds import Folds
+from visualizers.fold import Folds
 from visualizers.live import AutomatonView
 from visualizers.marks import Inside, marks
 from visualizers.scene import Request, Scene, rules_graph, scene
-from visualizers.svg import automaton_pdf, to_svg
+from visualizers.svg import automaton_html, automaton_pdf, to_svg
 
 needs_dot = pytest.mark.usefixtures("dot")
 
@@ -61,7 +61,7 @@ class TestFiles:
     def test_without_graphviz_there_is_the_table_and_it_says_so(self, no_dot: None) -> None:
         with pytest.raises(dot.DotError, match="no `dot` program on PATH"):
             to_svg(fixtures.automaton())
-        said = html.automaton(fixtures.automaton())
+        said = automaton_html(fixtures.automaton())
         assert "not drawn: no `dot` program on PATH (Debian: apt-get install graphviz)" in said
         assert "<img" not in said
         assert "<details open>" in said
@@ -93,12 +93,12 @@ class TestFiles:
         view = AutomatonView(fixtures.automaton())
         view.play(fixtures.frontiers())
         drawn = view.part()
-        assert not drawn.needs
-        pictures = [drawn.state["picture"], *drawn.state["pictures"].values()]
+        assert not drawn["needs"]
+        pictures = [drawn["state"]["picture"], *drawn["state"]["pictures"].values()]
         assert all(panel["svg"].startswith("<svg") for picture in pictures for panel in picture["panels"])
         small = len(view.to_html())
         monkeypatch.setenv("PATH", "")
-        assert view.part().needs == ("graphviz",)
+        assert view.part()["needs"] == ("graphviz",)
         assert len(view.to_html()) > small + 500_000
         assert "<iframe" not in view._repr_mimebundle_()[0]["text/html"]
 

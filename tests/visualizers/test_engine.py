@@ -14,11 +14,10 @@ from kernels_core.inspect.snapshots import Automaton, Frontier, TokenSets
 from kernels_core.inspect.trace import Operations
 from tests.visualizers.test_browser import active
 from tests.visualizers.test_static import survives
-from visualizers import html
 from visualizers.fold import fold_rule
 from visualizers.glyphs import split_dot, split_rules
 from visualizers.live import AutomatonView, FrontierView, MaskMap, TokenTable, to_page
-from visualizers.svg import to_svg
+from visualizers.svg import automaton_html, to_svg
 from visualizers.tokens import KINDS, TokenIndex
 
 if TYPE_CHECKING:
@@ -82,14 +81,14 @@ def test_every_dotted_rule_has_its_dot(run: Run) -> None:
 
 def test_static_displays(run: Run) -> None:
     for frontier in run.frontiers:
-        survives(html.frontier(frontier))
+        survives(frontier._repr_html_())
     for operations in run.operations:
-        survives(html.operations(operations))
+        survives(operations._repr_html_())
     for sets in run.token_sets:
-        page = html.token_sets(sets)
+        page = sets._repr_html_()
         survives(page)
         assert len(page) < 80_000
-    survives(html.automaton(run.automaton, active=run.frontiers[2].active_states()))
+    survives(automaton_html(run.automaton, active=run.frontiers[2].active_states()))
     svg = to_svg(run.automaton, around=None)
     assert len(svg) < 90_000
     for rule in run.automaton.rules:

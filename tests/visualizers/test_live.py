@@ -29,7 +29,6 @@ from visualizers.live import (
     TokenTable,
     to_page,
 )
-from visualizers.twin import bundles
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -374,7 +373,7 @@ class TestExports:
 
     def test_no_style_of_a_twin_searches_the_document(self) -> None:
         """`:has` with a descendant is looked at again whenever a node comes or goes: 2 to 10 ms of each step."""
-        _, twin = bundles(StepBar(["a"]).widget, "<p>seen</p>", "said")
+        _, twin = StepBar(["a"]).widget.with_twin("<p>seen</p>", "said")
         rules = re.findall(r"([^{}]+)\{", twin["text/html"].partition("</style>")[0])
         assert len(rules) >= 3
         for rule in rules:

@@ -29,11 +29,10 @@ from tests.visualizers import strangers
 from tests.visualizers.bridge import Bridge, until
 from tests.visualizers.strangers import CASES, EVIL, SCRIPT
 from tests.visualizers.test_static import ATTRIBUTES, TAGS
-from visualizers import html
 from visualizers.glyphs import box_text
 from visualizers.live import OperationView, StepBar
 from visualizers.live_base import LiveView
-from visualizers.svg import to_svg
+from visualizers.svg import automaton_html, to_svg
 from workbench.explorer.dashboard import Dashboard
 from workbench.panels import panel_types
 from workbench.panels.base import Panel
@@ -183,7 +182,7 @@ def test_pictures(case: str) -> None:
     assert tags <= {"svg", "style", "rect", "g", "a", "ellipse", "path", "polygon", "text"}
     assert not {name for node in picture.iter() for name in node.attrib if name.startswith("on") or "href" in name}
     assert shows("".join(picture.itertext()))
-    seen(html.automaton(session.inspect.automaton()))
+    seen(automaton_html(session.inspect.automaton()))
 
 
 # -- in a browser -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.inspect.forest import engine
 from kernels_core.inspect.snapshots import Automaton
-from visualizers.folds import Folds
+from visualizers.fold import Folds
 from visualizers.marks import Marks, marks
 from visualizers.scene import Request, scene
 from visualizers.way import Column, Travelled, Way

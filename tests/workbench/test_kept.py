@@ -88,7 +88,7 @@ def test_a_page_for_others_says_nothing_of_what_was_typed_before(tmp_path: Path)
     with used(), wb.explore(SCHEMA) as after:
         assert offer(after)
         part = after.views["kept"].part()
-        assert part.state["offer"] == {}
+        assert part["state"]["offer"] == {}
         assert after.views["kept"].static_html() == ""
 
 

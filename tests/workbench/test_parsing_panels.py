@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
 from workbench.explorer import Explorer, explore
+from workbench.languages import Source
 from workbench.panels.chart import ChartPanel
 from workbench.panels.stack import StackPanel
 from workbench.panels.tree import TreePanel
@@ -222,3 +224,17 @@ def test_a_group_with_the_dot_in_it_is_printed_whole(tokenizer: Tokenizer) -> No
         opened.desk.update_all()
         shown = [after for node in opened.panels["tree"].view.nodes for _, after in node.get("open", ())]
     assert shown == ['(… ")")+']
+
+
+def test_without_a_front_end_rules_are_called_as_in_the_source(tokenizer: Tokenizer) -> None:
+    """With `%ignore` the engine makes `atom.first` and `atom.text` of one rule of Lark's."""
+    text = 'start: atom ("+" atom)*\n?atom: NUMBER | "(" start ")"\nNUMBER: /[0-9]+/\n%ignore " "\n'
+    made = re.compile(r"\b\w+\.(first|text)\b")
+    with explore(Session(Source("lark", text), tokenizer)) as explorer:
+        explorer.session.step("(1 + (2")
+        inspect = explorer.session.inspect
+        assert any(made.search(level.rule) for level in inspect.call_stack().levels)
+        for found in (inspect.frontier(), inspect.call_stack(), inspect.operations(), inspect.derivation()):
+            assert not made.search(found.to_frame().drop(columns=["label", "key", "item"], errors="ignore").to_csv())
+            assert not made.search(found._repr_html_() or "")
+        assert not made.search(re.sub(r"data:[^\"]*", "", explorer.static_html()))

@@ -10,15 +10,15 @@ a person opens).
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, cast
 
+from kernels_core.locks import new_reentrant_lock
 from visualizers.glyphs import box_text, parse
 from visualizers.host import Host
-from visualizers.live_base import LiveView
+from visualizers.live_base import LiveView, picked
 from visualizers.screen import ScreenView
 from workbench.explorer.position_ids import Places
 from workbench.languages import Draft, Source
@@ -69,7 +69,7 @@ class Dashboard:
         self._reading: Reading | None = None
         self._handling = False
         self._drawn = 0.0
-        self._drawing = threading.RLock()
+        self._drawing = new_reentrant_lock()
         self._places = Places()
         self._chosen_at = -1  # the place at which the selection was made
         self._chosen_in = (-1, b"")  # the text in which it was made: the number of its end, and what is refused of it
@@ -86,7 +86,7 @@ class Dashboard:
             "undo": lambda message: self._restored(session.undo),
             "redo": lambda message: self._restored(session.redo),
             "stop": lambda message: session.model.stop(),
-            "select": self._do_select,
+            "select": lambda message: self.select(**message),
         }
         self.forbids: tuple[SourcePlace, ...] = ()
         chosen: tuple[type[Panel], ...] = panel_types() if panels is None else (ScreenPanel, *panels)
@@ -105,14 +105,8 @@ class Dashboard:
             self.views,
             arranger="screen",
             panels=[
-                {
-                    "name": panel.name,
-                    "title": panel.title,
-                    "tab": panel.tab,
-                    "about": (panel.__doc__ or "").partition("\n")[0],
-                    "wide": panel.wide,
-                    "views": list(panel.views),
-                }
+                picked(panel, "name", "title", "tab", "wide")
+                | {"about": (panel.__doc__ or "").partition("\n")[0], "views": list(panel.views)}
                 for panel in self.panels.values()
             ],
             selection=self._selection,
@@ -139,6 +133,7 @@ class Dashboard:
 
     @property
     def typed(self) -> str | None:
+        """The text in the text box where that is not simply the text read."""
         return self._typed if self._at_end() else None
 
     @property
@@ -300,15 +295,18 @@ class Dashboard:
         changed = {name for name in OF_THE_GRAMMAR if selection.get(name) != self._selection.get(name)}
         if changed and "state" not in changed and not with_state:  # another rule or place is chosen, not this state
             selection = cast("Selection", {**selection, "state": None})
-        self._selection = selection
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
-            for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
-                if self.host.has_trait(name):
-                    setattr(self.host, name, value)
+            self._hold(selection)
             self._fresh &= self.in_sight()  # the others look at the selection when they come into sight
             for name in sorted(self._fresh):
                 self.panels[name].chosen()
         self._told(selection)
+
+    def _hold(self, selection: Selection) -> None:
+        self._selection = selection
+        for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
+            if self.host.has_trait(name):
+                setattr(self.host, name, value)
 
     def _told(self, selection: Selection) -> None:
         for heard in list(self._selecting):
@@ -325,14 +323,8 @@ class Dashboard:
         self._chosen_at, self._chosen_in = number, text
         selection = self._with(dict.fromkeys(gone))
         if selection != self._selection:
-            self._selection = selection
-            for name, value in zip(SELECTED, (selection, selection["token"]), strict=True):
-                if self.host.has_trait(name):
-                    setattr(self.host, name, value)
+            self._hold(selection)
             self._told(selection)
-
-    def _do_select(self, message: dict[str, Any]) -> None:
-        self.select(**message)
 
     # -- commands ----------------------------------------------------------------------------------------------------
 

@@ -14,12 +14,12 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from visualizers.host import Host
 from visualizers.live_base import LiveView
 from visualizers.mode import get_mode
-from visualizers.twin import display_with_twin
+from visualizers.standalone import save_html
 from workbench.explorer import current
 from workbench.explorer.dashboard import Dashboard
 from workbench.explorer.export import desk_page
@@ -27,9 +27,8 @@ from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel, Selection
 from workbench.panels.kept import KeptPanel
 from workbench.panels.screen import ScreenPanel
-from workbench.reports.record import save_html
 from workbench.screen.gallery import FIRST
-from workbench.screen.kept import METADATA, SavedSession, State, keep
+from workbench.screen.kept import METADATA, State, keep
 from workbench.session import Session
 
 __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
@@ -215,7 +214,7 @@ class Explorer:
     def _ipython_display_(self) -> None:
         if get_mode() == "static":
             raise NotImplementedError("static displays are made by _repr_mimebundle_")
-        picture = display_with_twin(self.widget, self.static_html(), repr(self), {METADATA: self.state()})
+        picture = self.widget.display(self.static_html(), repr(self), {METADATA: self.state()})
         if self._forget is None:
             self._forget = self.session.on_change(lambda _change: self._renew_later())
         self._pictures.append(picture)
@@ -242,11 +241,7 @@ class Explorer:
         """All that can be restored, as JSON values: the session, its examples, how the panels lie."""
         before = self.panels["kept"]
         assert isinstance(before, KeptPanel)
-        return {
-            "explorer": before.explorer,
-            "session": cast("SavedSession", self.session.to_json()),
-            "arrangement": self.desk.arranged(),
-        }
+        return {"explorer": before.explorer, "session": self.session.to_json(), "arrangement": self.desk.arranged()}
 
     @property
     def _is_own(self) -> bool:

@@ -22,7 +22,6 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
-from visualizers.shapes import Outlook
 from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
@@ -169,7 +168,7 @@ class NextTokens(Printed, Table):
             for chip in group.chips
         ]
 
-    def state(self) -> Outlook:
+    def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
         return {
             "position": self.position,

@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from kernels_core import GrammarMatcher
 from kernels_core.display import Displayed
 from visualizers.glyphs import clip, glyph, split_rules
-from visualizers.shapes import WhyState
 from visualizers.tokens import token_index
 from workbench.next.continuations import explore
 from workbench.next.lexicon import lexicon
@@ -100,8 +99,8 @@ class Why(Displayed):
         one, size = self.reading, len(self.lead)
         return replace(one, text=self.lead + one.text, start=one.start - size, read=one.read + size, about=self.about)
 
-    def state(self) -> WhyState:
-        """What the view shows: plain data."""
+    def state(self) -> dict[str, Any]:
+        """What the view shows: what was read `before` the `fatal` byte (`cut`: only its end), and what came behind."""
         reading, whole = self.reading, self.whole
         rest = whole.text[whole.read + len(whole.fatal) :]
         word = whole.word if self.lead else 0

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import traitlets as t
 
-from visualizers.live_base import LiveView, Traits, synced
+from visualizers.live_base import LiveView, Traits, picked, synced
 from workbench.comparing.ablating import FIRST, MECHANISMS, METRICS, NONE, Ablation, ablating
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.screen import NAMES, load
@@ -53,10 +53,7 @@ def measured(found: Ablation) -> dict[str, Any]:
     return {
         "head": (found.verdict or found.headline) if found.trials else "",
         "on": found.headline if found.trials else "",
-        "steps": found.steps,
-        "planned": found.planned,
-        "doing": found.doing,
-        "note": found.note,
+        **picked(found, "steps", "planned", "doing", "note"),
         "metrics": list(METRICS.items()),
         "effects": [
             [e.without, e.metric, *(None if math.isnan(x) else x for x in (e.us, e.ratio, e.low, e.high)), e.refused]

@@ -10,8 +10,8 @@ Read on: `workbench/explorer/dashboard.py` (the desk), `workbench/panels/chart.p
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 from visualizers.live_base import LiveView
 
@@ -25,6 +25,10 @@ __all__ = ["TABS", "Desk", "Message", "Panel", "Selection", "Tab"]
 Tab = Literal["", "first", "hood"]
 TABS: tuple[Tab, ...] = ("", "first", "hood")
 """How one comes to a panel: it is always in sight (""), or has a tab below the text, or one of those under the hood."""
+
+
+Message = dict[str, Any]
+"""What the browser sends to a panel: a `kind` of its `actions`, and what that reads."""
 
 
 class Selection(TypedDict):
@@ -50,10 +54,6 @@ class Desk(Protocol):
         """What is chosen."""
 
     @property
-    def typed(self) -> str | None:
-        """The text in the text box where that is not simply the text read."""
-
-    @property
     def reading(self) -> Reading | None:
         """What became of the text typed last."""
 
@@ -77,54 +77,11 @@ class Desk(Protocol):
     def page(self) -> str:
         """The desk as one page that needs no Python."""
 
-    def show(self, name: str) -> None:
-        """Bring a panel into sight, below the text."""
-
     def arrange(self, arrangement: Mapping[str, object]) -> None:
         """Have in sight below the text what was there before."""
 
     def select(self, **chosen: int | str | None) -> None:
         """Change some keys of `selection`; the others stay."""
-
-
-class Message(TypedDict, total=False):
-    """What the browser sends to panels: a `kind` of their `actions`, and what those read."""
-
-    kind: str
-    name: str
-    text: str
-    # examples, what next, why
-    number: int
-    position: int
-    must: bool
-    what: str
-    group: str
-    chip: int
-    # the screen
-    prompt: str
-    model: str
-    tokenizer: str
-    tool_choice: str
-    chat: bool
-    grammar: bool
-    limit: int
-    seed: int
-    temperature: float
-    # ablate
-    mechanisms: Sequence[str]
-    repeats: int
-    writer: str
-    prompts: str
-    vocabulary: str
-    # the model, the source
-    source: str
-    language: str
-    value: object
-    client: str
-    seq: int
-    offset: int
-    pointer: str | None
-    rule: str | None
 
 
 class Panel:
@@ -178,7 +135,7 @@ class Panel:
             return
         kind = content.get("kind")
         if kind in self.actions:
-            self.actions[kind](cast("Message", content))
+            self.actions[kind](content)
         elif isinstance(kind, str):
             self.desk.do(kind, **{str(name): value for name, value in content.items() if name != "kind"})
 

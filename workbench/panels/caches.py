@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import Sharing, sharing
-from visualizers.caches import MAX_SHOWN, CacheShot, CacheView, static
+from visualizers.caches import MAX_SHOWN, CacheShot, CacheView
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
 from workbench.reports.caches import number_of
@@ -35,7 +35,16 @@ class CachesPanel(Panel, name="caches", title="Caches", tab="first", rank=10, wi
         places, stats = self._places(record), about.cache_stats()
         current = number_of(about.compiled, about.compiler)
         return CacheShot(
-            record, self._shared(), session.index, tokens, stats, places, self._tools(), about.fills(), current
+            record,
+            self._shared(),
+            session.index,
+            tokens,
+            stats,
+            places,
+            self._tools(),
+            about.fills(),
+            current,
+            self.view.written,
         )
 
     def _places(self, record: CacheRecord) -> dict[int, str]:
@@ -61,6 +70,3 @@ class CachesPanel(Panel, name="caches", title="Caches", tab="first", rank=10, wi
         if self._known != state:
             self._known, self._sharing = state, sharing(compiler)
         return self._sharing
-
-    def static_html(self) -> str:
-        return static(self._shot())

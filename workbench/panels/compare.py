@@ -8,12 +8,10 @@ Read on: `visualizers/compare.py` (the view), `workbench/comparing/__init__.py` 
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Final
 
 from kernels_core import Options
-from kernels_core.errors import MaskscopeError
 from visualizers.compare import CompareView
 from workbench.comparing.comparison import Comparison
 from workbench.comparing.sides import Missing, Side, ask, common_ids, open_engines, parse_engine
@@ -68,7 +66,6 @@ class ComparePanel(Panel, name="compare", title="Compare", rank=100, wide=True):
         self.view: CompareView = CompareView(choices)
         self.view.chosen = peers[0] if peers else OURS[1][0]
         self._place: tuple[object, ...] | None = None
-        self._closed = False
 
     def update(self, change: Change | None) -> None:
         """Nothing is computed here: an answer to another place is marked."""
@@ -90,36 +87,26 @@ class ComparePanel(Panel, name="compare", title="Compare", rank=100, wide=True):
             with self.view.hold_sync():
                 self.view.chosen, self.view.other_text = engine, grammar
                 self.view.status, self.view.note = "busy", ""
-        self.thread = threading.Thread(target=self._answer, args=(question,), name="maskscope-compare", daemon=True)
-        self.thread.start()
+            self.message = ""
+
+        def work() -> None:
+            found = compared(question)
+            shown = found.to_dict() | {"masks": [found.masks(pair) for pair in found.pairs]}
+            with self.session.inspect.held():
+                self._place = question.place
+                self.view.show(shown)
+
+        def ended() -> None:
+            if self.message:
+                with self.view.hold_sync():
+                    self.view.status, self.view.note = "error", self.message
+
+        self.begin(work, ended)
 
     def _question(self, engine: str = "", grammar: str = "") -> _Question:
         session = self.session
         options = session.inspect.options
         return _Question(engine, grammar[:MAX_OTHER], session.document, session.text, session.tokenizer, options)
-
-    def _answer(self, question: _Question) -> None:
-        """In a thread: compute, then show it, unless the panel is gone."""
-        note, shown = "", None
-        try:
-            found = compared(question)
-            shown = found.to_dict() | {"masks": [found.masks(pair) for pair in found.pairs]}
-        except (MaskscopeError, ValueError, TypeError, OSError) as error:
-            note = str(error)
-        except Exception as error:
-            note = f"{type(error).__name__}: {error}"
-        if self._closed:
-            return
-        with self.session.inspect.held(), self.view.hold_sync():
-            if shown is None:
-                self.view.status, self.view.note = "error", note
-                return
-            self._place = question.place
-            self.view.show(shown)
-            self.update(None)
-
-    def close(self) -> None:
-        self._closed = True
 
 
 def in_words(label: str, options: Options) -> str:

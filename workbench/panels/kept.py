@@ -10,8 +10,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import traitlets as t
 
@@ -19,7 +18,7 @@ from visualizers.glyphs import box_text, clip, glyph
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from workbench.panels.base import Desk, Panel
-from workbench.screen.kept import SavedSession, SavedStep, State, kept
+from workbench.screen.kept import State, kept
 from workbench.session import Change
 from workbench.session.examples import Example
 
@@ -41,7 +40,7 @@ class KeptView(LiveView[Mapping[str, Any]]):
 
     def part(self) -> Part:
         part = super().part()
-        return replace(part, state={**part.state, "offer": {}})  # a page is for others
+        return {**part, "state": {**part["state"], "offer": {}}}  # a page is for others
 
     def static_html(self) -> str:
         return ""
@@ -66,7 +65,7 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
         if source == self._asked or (self._asked is not None and self.session.steps):
             return
         self._asked, self._state, self.view.offer = source, None, {}
-        session = cast("SavedSession", self.session.to_json())
+        session = self.session.to_json()
         found = kept(session, self.explorer)
         if found is None or found["session"]["steps"] == session["steps"]:
             return
@@ -98,5 +97,5 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
         self.desk.arrange(state.get("arrangement") or {})
 
 
-def _text(steps: Iterable[SavedStep]) -> bytes:
+def _text(steps: Iterable[Mapping[str, str]]) -> bytes:
     return b"".join(base64.b64decode(step["bytes"]) for step in steps)

@@ -46,9 +46,7 @@ class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=
         self._beside: CockpitRun | None = None
         self._beside_of: object = None  # the generation that it stands beside
         self._second: TokenStream | None = None  # the run of the second strip, while it goes on
-        self.actions = {
-            "beside": self.attempt(lambda content: self.beside(str(content.get("source") or ""))),
-        }
+        self.actions = {"beside": self.attempt(lambda content: self.beside(str(content.get("source") or "")))}
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kernels_core.locks import new_lock
 from visualizers.glyphs import clip, glyph
 from visualizers.screen import ScreenView
 from workbench.languages import Source
@@ -46,7 +46,7 @@ TOOL_CHOICES: Final = {"auto": "if it likes (auto)", "required": "at least one (
 OPENED: Final = "Ctrl+Z brings back the source and the text before"
 REPLACED: Final = "Ctrl+Z brings back the text before"
 _models: dict[str, LanguageModel] = {}
-_loading = threading.Lock()
+_loading = new_lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if self._here is None or where != self._here[0] or not asked:
             self._here = (where, *here_state(session, tokens, asked=asked, judged=judged, reading=reading))
         _, here, self.desk.forbids = self._here
-        self.view.here = here.plain()
+        self.view.here = asdict(here)
         self.view.bar = self._bar()
 
     def _tokens(self) -> tuple[Sequence[Token], bool]:
@@ -315,7 +315,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             **(self._tool_choices() if draft is None else {}),
             "plays": self._plays,
             "edited": draft is not None,
-            "outcome": None if (ended := self._outcome()) is None else ended.plain(),
+            "outcome": None if (ended := self._outcome()) is None else asdict(ended),
             "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings.prompt,
         }
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kernels_core.grammar.json_schema.keywords import KEYWORDS
+from visualizers.live_base import picked
 from visualizers.source import SourceView
 from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
 from workbench.languages.examples import EXAMPLES
@@ -46,14 +47,8 @@ def document_state(session: Session) -> State:
         "title": source.title,
         "languages": [{"name": language, "title": TITLES[language]} for language in LANGUAGES],
         "options": [
-            {
-                "name": option.name,
-                "kind": option.kind,
-                "value": source.option(option.name),
-                "default": option.default,
-                "help": option.help,
-                "choices": list(option.choices),
-            }
+            picked(option, "name", "kind", "default", "help")
+            | {"value": source.option(option.name), "choices": list(option.choices)}
             for option in OPTIONS[source.language]
         ],
         "summary": f"{name}{f'{source.title}, not in use yet' if unread else written(session.inspect)}{other}",
@@ -88,33 +83,26 @@ def place_state(source: Source, place: SourcePlace) -> State:
     if place.rule is not None:
         state["rule"] = place.rule
     if place.span is not None:
-        state["start"], state["end"] = start, end = place.span
-        lit = _lit(source, place, start, end)
+        state["start"], state["end"] = place.span
+        lit = _lit(source, place.pointer, place.span)
         if lit != place.span:
             state["from"], state["to"] = lit
     return state
 
 
-def _lit(source: Source, place: SourcePlace, start: int, end: int) -> tuple[int, int]:
-    line = source.text.find("\n", start, end)
+def _lit(source: Source, pointer: str | None, span: tuple[int, int]) -> tuple[int, int]:
+    """What is lit of a range: all of one line; of more, its key or its first sign, or else its first line."""
+    line = source.text.find("\n", *span)
     if line < 0:
-        return start, end
-    if source.is_json and place.pointer is not None and place.pointer in source.json.entries:
-        entry = source.json.entries[place.pointer]
+        return span
+    if source.is_json and pointer in source.json.entries:
+        entry = source.json.entries[pointer]
         return entry.key if entry.key is not None else (entry.start, entry.start + 1)
-    return start, line
+    return span[0], line
 
 
 def mistake_state(mistake: Mistake) -> State:
-    return {
-        "start": mistake.start,
-        "end": mistake.end,
-        "line": mistake.line,
-        "column": mistake.column,
-        "message": mistake.message,
-        "cure": mistake.cure,
-        "pointer": mistake.pointer,
-    }
+    return picked(mistake, "start", "end", "line", "column", "message", "cure", "pointer")
 
 
 RULE_NAME: Final = re.compile(r"[?!]?[\w.-]+")
@@ -128,12 +116,9 @@ def selected_span(session: Session, selection: Selection) -> State | None:
     if session.edits.draft is not None:
         return None
     if source.is_json and isinstance(pointer, str) and pointer in source.json.entries:
-        entry = source.json.entries[pointer]
-        start, end = entry.span
-        lit = (start, end)
-        if "\n" in source.text[start:end]:
-            lit = entry.key if entry.key is not None else (entry.start, entry.start + 1)
-        return {"start": start, "end": end, "from": lit[0], "to": lit[1]}
+        start, end = span = source.json.entries[pointer].span
+        first, last = _lit(source, pointer, span)
+        return {"start": start, "end": end, "from": first, "to": last}
     if isinstance(rule, str):
         spans = spans_of_rules(session.inspect)
         # A rule made while lowering is called after the one it was made of: `value_2`.

@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Table
-from visualizers.shapes import ObjectsState
 from workbench.languages.positions import child
 from workbench.provenance.elements import STYLES
 from workbench.provenance.prefix import path_of
@@ -138,7 +137,7 @@ class Members(Table):
     def rows(self) -> list[dict[str, Any]]:
         return [{"object": one.label, **asdict(member)} for one in self.objects for member in one.members]
 
-    def state(self) -> ObjectsState:
+    def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
         return {
             "position": self.position,

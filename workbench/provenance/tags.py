@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from visualizers.glyphs import glyph
-from visualizers.shapes import DrawnTag, KnownTags
 from workbench.languages.positions import child
 from workbench.provenance.reader import Reader
 
@@ -63,7 +62,7 @@ class TagForm:
     ends: tuple[str, ...]
     pointer: str
 
-    def state(self) -> DrawnTag:
+    def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
         ends = [_shown(end) for end in self.ends]
         return {"name": _shown(self.name), "begin": _shown(self.begin), "ends": ends, "pointer": self.pointer}
@@ -87,7 +86,7 @@ class Tags:
         read = max(one.read for one in begun)
         return f"a tag begins: {which}, {read} byte{'s' * (read != 1)} of it read"
 
-    def state(self) -> KnownTags:
+    def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
         return {
             "ahead": [

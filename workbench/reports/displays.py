@@ -5,21 +5,24 @@ Read on: `kernels_core/display.py` (who asks), `cockpit.py`, `token_strip.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from kernels_core import CompiledGrammar, Grammar
 from kernels_core.display import register
-from visualizers import formatters, html
+from visualizers import formatters
 from visualizers.glyphs import clip, html_escape, size
-from visualizers.next import outlook_html
-from visualizers.svg import automaton_pdf, to_svg
+from visualizers.next import NextView
+from visualizers.svg import automaton_html, automaton_pdf, to_svg
 from visualizers.tables import card, details, more, pre
-from visualizers.why import why_html
+from visualizers.why import WhyView
 from workbench.explorer.explorer import Explorer
 from workbench.generation.side_by_side import SideBySide
 from workbench.generation.trace import Generation
 from workbench.next.next_tokens import NextTokens
 from workbench.next.why import Why
+from workbench.provenance.rules import called
 from workbench.reports import cockpit
 from workbench.reports.token_strip import session_strip
 from workbench.session.inspector import Inspector
@@ -41,16 +44,20 @@ def register_all() -> None:
     register(SideBySide, html=cockpit.side_by_side_html, text=cockpit.side_by_side_text)
     register(Session, html=session_strip, live=Explorer)
     register(Inspector, svg=_automaton_svg, pdf=_automaton_pdf)
-    register(NextTokens, html=lambda found: outlook_html(found.state()))
-    register(Why, html=lambda found: why_html(found.state()))
+    register(NextTokens, html=lambda found: formatters.static_of(NextView)(found.state()))
+    register(Why, html=lambda found: formatters.static_of(WhyView)(found.state()))
 
 
 def _automaton_svg(inspect: Inspector) -> str:
-    return to_svg(inspect.automaton(), active=inspect.frontier().active_states())
+    return to_svg(inspect.automaton(), active=inspect.frontier().active_states(), written=_written(inspect))
 
 
 def _automaton_pdf(inspect: Inspector) -> bytes:
-    return automaton_pdf(inspect.automaton(), active=inspect.frontier().active_states())
+    return automaton_pdf(inspect.automaton(), active=inspect.frontier().active_states(), written=_written(inspect))
+
+
+def _written(inspect: Inspector) -> Callable[[str], str]:
+    return partial(called, inspect.document)
 
 
 def _grammar(grammar: Grammar) -> str:
@@ -76,8 +83,8 @@ def _compiled_grammar(compiled: CompiledGrammar) -> str:
         f"{compiled.tokenizer_info.vocab_size:,} tokens",
         size(compiled.memory_size_bytes),
     ]
-    body = details("automaton", html.automaton(snapshot), shown=True)
-    body += details("counters", html.cache_stats(compiled.cache_stats()), shown=False)
+    body = details("automaton", automaton_html(snapshot), shown=True)
+    body += details("counters", formatters.cache_stats(compiled.cache_stats()), shown=False)
     if snapshot.source:
         body += details("source", pre(clip(snapshot.source, MAX_SOURCE)), shown=False)
     return card("Compiled grammar", facts, body)

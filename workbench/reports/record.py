@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from kernels_core.display import Displayed, drawn, renderer
-from visualizers.standalone import iframe
+from visualizers.standalone import iframe, save_html
 
-__all__ = ["WIDTH", "Page", "Printed", "Record", "as_text", "save_html"]
+__all__ = ["WIDTH", "Page", "Printed", "Record", "as_text"]
 
 WIDTH: Final = 100
 """Columns of what is printed."""
@@ -90,12 +90,3 @@ class Record(Printed):
     def show(self, *, height: int = 640) -> Page:
         """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
         return Page(iframe(self.to_html(heading=False), height=height), str(self))
-
-
-def save_html(path: str | Path, document: str) -> Path:
-    """Write a page; `ValueError` for a name that does not end in `.html`."""
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"cannot save as {path.suffix or 'a file without suffix'!r}: use .html")
-    path.write_text(document, encoding="utf-8")
-    return path

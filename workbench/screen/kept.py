@@ -15,11 +15,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NotRequired, TypedDict, TypeGuard
+from typing import Any, Final, NotRequired, TypedDict, TypeGuard
 
 from workbench.session.file import FORMAT
 
-__all__ = ["METADATA", "SavedSession", "SavedStep", "State", "in_notebook", "keep", "kept", "same_source"]
+__all__ = ["METADATA", "State", "in_notebook", "keep", "kept", "same_source"]
 
 METADATA: Final = "maskscope"
 """The key of a state in the metadata of a notebook's output."""
@@ -30,40 +30,8 @@ NOTEBOOK: Final = "JPY_SESSION_NAME"  # where Jupyter tells its kernels which no
 MAX_NOTEBOOK: Final = 64 * 2**20
 
 
-class SavedStep(TypedDict):
-    """A step of a saved text."""
-
-    bytes: str
-
-
-class SavedPlace(TypedDict):
-    """Where a session stood."""
-
-    index: int
-    offset: int
-
-
-class SavedExample(TypedDict):
-    """An example of a saved session."""
-
-    text: str
-    must: bool
-
-
-class SavedTokenizer(TypedDict):
-    """The vocabulary of a saved session."""
-
-    fingerprint: str
-
-
-class SavedSession(TypedDict):
-    """What is read here of `Session.to_json`."""
-
-    grammar: object
-    tokenizer: SavedTokenizer
-    steps: list[SavedStep]
-    place: SavedPlace
-    examples: NotRequired[list[SavedExample]]
+SavedSession = dict[str, Any]
+"""A session as `Session.to_json` has it."""
 
 
 class State(TypedDict):

@@ -6,8 +6,8 @@ Read on: `workbench/panels/screen.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -33,9 +33,6 @@ class Outcome:
     kind: Kind
     told: str
     goes_on: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def outcome(generation: Generation, *, early: int | None = None, trouble: str = "", stepped: bool = False) -> Outcome:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Final, Literal
 
@@ -104,9 +104,6 @@ class Here:
     more: str = ""  # what `next` leaves out
     died: str = ""  # why what was typed here is refused
     note: str = ""  # what is said where nothing was wanted
-
-    def plain(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def how(token: Token) -> How:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from kernels_core.inspect.dispatch import Modes
     from kernels_core.inspect.fills import CacheRecord
     from kernels_core.inspect.look import RestCaller
-    from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+    from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, Table, TokenSets
     from kernels_core.inspect.trace import FillEvent, Operations
     from workbench.next import NextTokens, Refusals, Why
     from workbench.provenance import Members
 
 __all__ = ["Inspector"]
+
+Found = TypeVar("Found", bound="Table")
 
 Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 Ids = np.ndarray[Any, np.dtype[np.int32]]
@@ -169,11 +172,11 @@ class Inspector(Here):
 
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""
-        return self._core.once("frontier", self._core.matcher.frontier)
+        return self._core.once("frontier", lambda: self._as_written(self._core.matcher.frontier()))
 
     def operations(self) -> Operations:
         """What the textbook parser did in the last step: scan, predict, complete, byte by byte."""
-        return self._core.once("operations", self._core.matcher.operations)
+        return self._core.once("operations", lambda: self._as_written(self._core.matcher.operations()))
 
     def token_sets(self) -> TokenSets:
         """The mask of this step grouped by reason: accepted, rejected, uncertain.
@@ -183,9 +186,18 @@ class Inspector(Here):
 
         def place() -> TokenSets:
             found = self._core.of_state("token_sets", lambda: self._core.shadow().token_sets(self.allowed_array()))
-            return found if found.position == self.position else replace(found, position=self.position)
+            return self._as_written(
+                found if found.position == self.position else replace(found, position=self.position)
+            )
 
         return self._core.once("token_sets", place)
+
+    def _as_written(self, found: Found) -> Found:
+        """`found` with the names of the source: of a rule of Lark's the engine may make several."""
+        from workbench.provenance.rules import called
+
+        document = self._core.document
+        return found.renamed(partial(called, document)) if document.language == "lark" else found
 
     def rest_callers(self) -> tuple[tuple[RestCaller, ...], ...]:
         """For each of `token_sets().states`, the callers that take or refuse the rests of its uncertain tokens."""
@@ -198,13 +210,13 @@ class Inspector(Here):
         """
         from kernels_core.inspect.derivation import call_stack
 
-        return self._core.once("call_stack", lambda: call_stack(self._core.matcher))
+        return self._core.once("call_stack", lambda: self._as_written(call_stack(self._core.matcher)))
 
     def derivation(self) -> Derivation:
         """The parse tree of the text so far, with open nodes and, where the text is ambiguous, all readings."""
         from kernels_core.inspect.derivation import derivation
 
-        return self._core.once("derivation", lambda: derivation(self._core.matcher))
+        return self._core.once("derivation", lambda: self._as_written(derivation(self._core.matcher)))
 
     def modes(self) -> Modes:
         """The text so far by modes: free text, a trigger, a tag; and what is watched for at its end."""
