@@ -238,7 +238,8 @@ class Derivation(Displayed, Table):
         return tuple(node for node in self.nodes if node.readings > 1)
 
     def rows(self) -> list[dict[str, Any]]:
-        return [{**asdict(node), "text": self.text[node.begin : node.end]} for node in self.nodes]
+        rows = [{**asdict(node), "text": self.text[node.begin : node.end]} for node in self.nodes]
+        return [row if row["kind"] == "text" else {**row, "label": self.written(row["label"])} for row in rows]
 
     def __len__(self) -> int:
         return len(self.nodes)
