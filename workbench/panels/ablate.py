@@ -43,9 +43,6 @@ class AblateView(LiveView[Ablation]):
     def static_html(self) -> str:
         return self._shown._repr_html_() if self._shown is not None else ""
 
-    def __repr__(self) -> str:
-        return f"AblateView({self._shown!r})"
-
 
 def measured(found: Ablation) -> dict[str, Any]:
     """How far it is and what is known, for the browser, where a number that is not known is None."""

@@ -45,9 +45,6 @@ class KeptView(LiveView[Mapping[str, Any]]):
     def static_html(self) -> str:
         return ""
 
-    def __repr__(self) -> str:
-        return f"KeptView({self.offer.get('text', '')!r})"
-
 
 class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
     """The offer: it is made when the explorer opens, and when another source is opened in it, and stays until it is

@@ -39,26 +39,18 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def _object(**members: object) -> dict[str, object]:
+    """A schema of objects with these members and no others."""
+    return {"type": "object", "properties": members, "required": [*members], "additionalProperties": False}
+
+
 _WEATHER: Final = {
     "name": "get_weather",
-    "parameters": {
-        "type": "object",
-        "properties": {
-            "city": {"type": "string", "maxLength": 24},
-            "unit": {"enum": ["celsius", "fahrenheit"]},
-        },
-        "required": ["city", "unit"],
-        "additionalProperties": False,
-    },
+    "parameters": _object(city={"type": "string", "maxLength": 24}, unit={"enum": ["celsius", "fahrenheit"]}),
 }
 _MAIL: Final = {
     "name": "send_mail",
-    "parameters": {
-        "type": "object",
-        "properties": {"to": {"type": "string", "format": "email"}, "text": {"type": "string", "maxLength": 60}},
-        "required": ["to", "text"],
-        "additionalProperties": False,
-    },
+    "parameters": _object(to={"type": "string", "format": "email"}, text={"type": "string", "maxLength": 60}),
 }
 _TOOLS: Final = [{"type": "function", "function": one} for one in (_WEATHER, _MAIL)]
 
@@ -81,17 +73,12 @@ GALLERY: Final = (
         "Strict JSON answer",
         "json_schema",
         _json(
-            {
-                "type": "object",
-                "properties": {
-                    "city": {"type": "string", "maxLength": 24},
-                    "country": {"enum": ["Sweden", "Denmark", "Norway"]},
-                    "population": {"type": "integer", "minimum": 1000, "maximum": 9999999},
-                    "coastal": {"type": "boolean"},
-                },
-                "required": ["city", "country", "population", "coastal"],
-                "additionalProperties": False,
-            }
+            _object(
+                city={"type": "string", "maxLength": 24},
+                country={"enum": ["Sweden", "Denmark", "Norway"]},
+                population={"type": "integer", "minimum": 1000, "maximum": 9999999},
+                coastal={"type": "boolean"},
+            )
         ),
         "Describe the city of Stockholm as JSON with city, country, population and coastal.",
         1,
@@ -118,22 +105,8 @@ GALLERY: Final = (
         _json(
             {
                 "oneOf": [
-                    {
-                        "type": "object",
-                        "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}},
-                        "required": ["kind", "radius"],
-                        "additionalProperties": False,
-                    },
-                    {
-                        "type": "object",
-                        "properties": {
-                            "kind": {"const": "rectangle"},
-                            "width": {"type": "number"},
-                            "height": {"type": "number"},
-                        },
-                        "required": ["kind", "width", "height"],
-                        "additionalProperties": False,
-                    },
+                    _object(kind={"const": "circle"}, radius={"type": "number"}),
+                    _object(kind={"const": "rectangle"}, width={"type": "number"}, height={"type": "number"}),
                 ]
             }
         ),
