@@ -159,7 +159,7 @@ def test_a_notebook_carries_the_state_to_another_machine(
 ) -> None:
     pictures: list[tuple[Any, ...]] = []
     monkeypatch.setattr(
-        "workbench.explorer.explorer.display_with_twin",
+        "visualizers.host.Host.display",
         lambda *given: pictures.append(given) or (lambda *now: pictures.append(now)),
     )
     with wb.explore(SCHEMA) as explorer:

@@ -491,7 +491,7 @@ def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> No
 
 def test_the_pictures_that_notebooks_keep_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr("workbench.explorer.explorer.display_with_twin", lambda *_: lambda now, _: shown.append(now))
+    monkeypatch.setattr("visualizers.host.Host.display", lambda *_: lambda now, _: shown.append(now))
     monkeypatch.setattr("workbench.explorer.explorer.LATER_SECONDS", 0.0)
     with wb.explore() as explorer:
         explorer._ipython_display_()
