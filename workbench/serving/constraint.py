@@ -272,7 +272,8 @@ class Maker:
             return read.compile(self.compiler, cancel=self.cancel)
 
         compile_it = compile_it or from_source
-        places = [self.body.moved(pointer, source, one) for one in misspelt(source)]
+        doubted = misspelt(source)
+        places = [self.body.moved(pointer, source, one) for one in doubted]
         if strictly := [place for place in places if self._is_strict([place])]:
             raise self.body.refused(pointer, strictly, code)
         try:
@@ -289,9 +290,9 @@ class Maker:
             except MaskscopeError:
                 raise refused from None
             self._warnings += [str(replace(one, cure="this is not enforced")) for one in refused.places]
-            self._warn(pointer, source, misspelt(source))
+            self._warn(pointer, source, doubted)
             return made
-        self._warn(pointer, source, doubts(source, made.grammar))
+        self._warn(pointer, source, doubts(source, made.grammar, doubted))
         return made
 
     def _is_strict(self, places: Sequence[Place]) -> bool:
