@@ -29,7 +29,7 @@ from workbench.cli.common import (
 if TYPE_CHECKING:
     from workbench.comparing.sides import EngineSpec
 
-__all__ = ["add_commands"]
+__all__ = ["compare", "hunt"]
 
 EngineOption = Annotated[
     list[str] | None,
@@ -41,12 +41,6 @@ EngineOption = Annotated[
         show_default=False,
     ),
 ]
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("compare")(compare)
-    app.command("hunt")(hunt)
 
 
 def compare(

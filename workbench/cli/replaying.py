@@ -29,12 +29,7 @@ from workbench.cli.common import (
     say,
 )
 
-__all__ = ["add_commands"]
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("replay")(replay)
+__all__ = ["replay"]
 
 
 def replay(

@@ -448,7 +448,7 @@ class Engine:
             width = wider
         if len(rows) < 2:
             return 0
-        self._slots.read_together(len(self._active), [row.unread[:-1] for row in rows])
+        self._slots.read(len(self._active), *(row.unread[:-1] for row in rows))
         for row in rows:
             self._active.append(self._waiting.popleft())
             del row.unread[:-1]

@@ -99,8 +99,8 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
     if source.language not in ("json_schema", "structural_tag", "tools"):
         return ()
     try:
-        value = json.loads(source.text)
-    except (ValueError, RecursionError):
+        value = source.value
+    except (JsonSyntaxError, ValueError, RecursionError):
         return ()
     unknown = list(misspelt_in(value, is_schema=source.language == "json_schema"))
     if not unknown:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
-from visualizers.tables import pre
-from workbench.session.result import Reading
 
 if TYPE_CHECKING:
     from workbench.session import Session
@@ -21,11 +19,11 @@ __all__ = ["session_strip"]
 MAX_CHIPS = 400
 MAX_GLYPH = 40
 CHIP = "font-family:monospace;font-size:12px;border-radius:3px;padding:1px 4px;white-space:pre;"
-RED, BLUE, GREY = "210,70,60", "66,116,236", "128,136,146"
+BLUE, GREY = "66,116,236", "128,136,146"
 
 
-def session_strip(session: Session, reading: Reading | None = None) -> str:
-    """The session's history: steps read, steps undone, and what of a typed text `reading` says was refused."""
+def session_strip(session: Session) -> str:
+    """The session's history: steps read, and steps undone."""
     index, position = session.index, session.inspect.position
     chips = []
     for number, step in enumerate(session.steps[:MAX_CHIPS], start=1):
@@ -35,10 +33,6 @@ def session_strip(session: Session, reading: Reading | None = None) -> str:
     hidden = len(session.steps) - MAX_CHIPS
     if hidden > 0:
         chips.append(f"and {hidden:,} more")
-    message = ""
-    if reading is not None and not reading.ok:
-        chips.append(_chip(glyph(reading.text[reading.read :]), RED, "refused", struck=True))
-        message = pre(str(reading))
     state = "stopped" if session.inspect.is_terminated else "may end here" if session.is_completed else "must go on"
     allowed = (
         f"{len(session.inspect.allowed_ids()):,} tokens allowed · vocabulary {html_escape(session.inspect.vocabulary)}"
@@ -48,11 +42,10 @@ def session_strip(session: Session, reading: Reading | None = None) -> str:
     shown = " ".join(chips) or '<span style="opacity:0.7">nothing read yet</span>'
     return (
         f'<div style="font-size:13px;line-height:1.45;max-width:1100px;text-align:left">'
-        f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{shown}</div>{message}</div>'
+        f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{shown}</div></div>'
     )
 
 
-def _chip(text: str, colour: str, title: str, *, struck: bool = False) -> str:
-    line = "text-decoration:underline wavy;" if struck else ""
-    style = f"{CHIP}{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
+def _chip(text: str, colour: str, title: str) -> str:
+    style = f"{CHIP}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
     return f'<span title="{html_escape(title)}" style="{style}">{html_escape(clip(text, MAX_GLYPH))}</span>'

@@ -12,12 +12,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Final
 
-from kernels_core import CancelToken, GrammarCompiler, GrammarMatcher
+from kernels_core import GrammarCompiler, GrammarMatcher
 from kernels_core.errors import (
     BudgetExceededError,
     DeadEndError,
@@ -33,67 +33,23 @@ from workbench.generation.errors import PromptTooLongError
 from workbench.generation.model import LanguageModel, ModelError
 from workbench.generation.row import Chunk
 from workbench.languages.positions import child
-from workbench.serving.answers import Answer, Writer
+from workbench.serving.answers import Writer
 from workbench.serving.body import Body
-from workbench.serving.constraint import Constraint, Maker, check_tool_format, too_much
-from workbench.serving.endpoints import CHAT, Endpoint
+from workbench.serving.constraint import Maker, check_tool_format, too_much
+from workbench.serving.endpoints import CHAT, Endpoint, Running
 from workbench.serving.errors import RequestError
 from workbench.serving.fields import Asked, read
 from workbench.serving.limits import Limits
 from workbench.serving.metrics import Health, Metrics
-from workbench.serving.runner import Draw, Job, Runner, TimeIsUpError
+from workbench.serving.runner import Draw, Runner, TimeIsUpError
 from workbench.serving.telling import Teller
 from workbench.serving.thoughts import Block
 
-__all__ = ["Running", "Service"]
+__all__ = ["Service"]
 
 KEPT: Final = 20  # requests that have ended and can still be looked at
 CUT: Final = "send complete false, which lets an answer be cut"
 SHOWN: Final = 2_000  # characters of a prompt that are kept for those who look on
-
-
-@dataclass(eq=False)
-class Running:
-    """A request that was taken, until its answer has ended, and a while after it.
-
-    `state`: "reading", "waiting", "running", or how it ended: a finish reason, "error", "refused" (too many wait) or
-    "gone"; `trouble` says why.
-    `writers` and `jobs`: one for each choice that was asked for; those who look on see the first.  `answer`: the shape
-    in which they are told.  `began`, `first`, `ended`: when it came, its first token came, it ended.
-    """
-
-    number: int
-    began: float
-    endpoint: Endpoint = CHAT
-    cancel: CancelToken = field(default_factory=CancelToken)
-    request: Asked | None = None
-    answer: Answer | None = None
-    constraint: Constraint | None = None
-    writers: list[Writer] = field(default_factory=list)
-    jobs: list[Job] = field(default_factory=list)
-    prompt: str = ""
-    trouble: str = ""
-    first: float | None = None
-    ended: float | None = None
-    outcome: str = ""
-
-    @property
-    def job(self) -> Job | None:
-        """The first choice's; None until the request was read."""
-        return self.jobs[0] if self.jobs else None
-
-    @property
-    def state(self) -> str:
-        if self.outcome:
-            return self.outcome
-        if self.job is None:
-            return "reading"
-        return "running" if self.job.row is not None and self.job.row.tokens else "waiting"
-
-    def done(self, outcome: str, trouble: str = "") -> None:
-        """It has ended; the first word counts."""
-        if not self.outcome:
-            self.outcome, self.trouble, self.ended = outcome, trouble, time.monotonic()
 
 
 class Service:

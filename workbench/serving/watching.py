@@ -3,7 +3,7 @@
 Looking disturbs nothing: of a row that is watched the thread that steps notes how many tokens may come and how their
 mask was found; the frontier is that of a second engine which reads the same tokens on a thread of its own
 (`CompiledGrammar.apart`), under the same limits.
-Read on: `page.py` (the page), `frontend/src/service.js` (what it draws), `runner.py` (`Sight`).
+Read on: `app.py` (the page), `frontend/src/service.js` (what it draws), `runner.py` (`Sight`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kernels_core.errors import MaskscopeError
 from visualizers.live import FrontierView
 from workbench.following import follow
 from workbench.serving.answers import Event
-from workbench.serving.service import Running, Service
+from workbench.serving.endpoints import Running
+from workbench.serving.service import Service
 
 __all__ = ["Watcher"]
 
