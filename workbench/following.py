@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from kernels_core import GrammarMatcher
 
-__all__ = ["follow"]
-
 
 def follow(matcher: GrammarMatcher, steps: Sequence[int | bytes]) -> None:
     """Go to the place behind `steps`, token ids and texts, which an engine of the same grammar has taken."""

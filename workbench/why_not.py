@@ -11,8 +11,6 @@ from visualizers.glyphs import glyph
 from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import describe_bytes
 
-__all__ = ["why_not"]
-
 
 def why_not(matcher: GrammarMatcher, what: int | bytes) -> str:
     """Why the grammar refuses a token, by its id, or a text at the place of `matcher`, which stays there."""

@@ -29,8 +29,6 @@ from workbench.cli.common import (
 if TYPE_CHECKING:
     from workbench.comparing.sides import EngineSpec
 
-__all__ = ["compare", "hunt"]
-
 EngineOption = Annotated[
     list[str] | None,
     typer.Option(

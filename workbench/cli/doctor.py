@@ -20,8 +20,6 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["Check", "data_folder", "examine", "find_chromium", "print_report"]
-
 CHECKOUT = Path(__file__).resolve().parents[2]
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 IN_CHECKOUT = (CHECKOUT / "Makefile").is_file()

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from workbench.next import Refusals, Why
     from workbench.session import Session
 
-__all__ = ["check", "explain", "mask"]
-
 PATIENCE: Final = 10.0
 """Seconds that following the refused tokens may take."""
 LINE: Final = 160

@@ -46,8 +46,6 @@ from workbench.cli.common import (
 if TYPE_CHECKING:
     from workbench.generation import Generation
 
-__all__ = ["generate", "notebook_of", "serve_notebook"]
-
 
 def generate(
     source: SourceArgument,

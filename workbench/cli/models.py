@@ -15,8 +15,6 @@ from rich.text import Text
 
 from workbench.cli.common import AsJson, output, reporting, say, say_json
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Small real models by one word.", no_args_is_help=True)
 
 

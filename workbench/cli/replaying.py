@@ -29,8 +29,6 @@ from workbench.cli.common import (
     say,
 )
 
-__all__ = ["replay"]
-
 
 def replay(
     source: SourceArgument,

@@ -17,8 +17,6 @@ import typer
 from workbench.cli.common import ModelOption, fail, reporting
 from workbench.serving.limits import Limits
 
-__all__ = ["serve"]
-
 SWITCH_SECONDS = 0.0005  # between threads: one that sends waits so long for the one that writes
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["Comparison", "Pair", "compare"]
-
 MAX_GROUPS: Final = 12
 EXAMPLE: Final = 18
 

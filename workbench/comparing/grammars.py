@@ -16,8 +16,6 @@ from workbench.languages.positions import JsonSyntaxError
 from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.peers.ours import REFUSALS, Ours
 
-__all__ = ["compile_for", "peer_note", "schema_of"]
-
 
 def schema_of(source: Source) -> Json:
     """The JSON value of a schema; None for other languages and for text that is no JSON."""

@@ -51,8 +51,6 @@ from workbench.session.matching import possible_bytes
 from workbench.session.result import describe_bytes
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
-__all__ = ["hunt"]
-
 MAX_TOKENS: Final = 96
 """Tokens of one walk."""
 MAX_BYTES: Final = 600

@@ -30,20 +30,6 @@ from workbench.peers.catalogue import ENGINES, SERVED, installed, make_engine
 from workbench.peers.ours import OurConstraint, Ours
 from workbench.tokenizers import Tokenizer
 
-__all__ = [
-    "Answer",
-    "Bits",
-    "Common",
-    "EngineSpec",
-    "Missing",
-    "Side",
-    "ask",
-    "common_ids",
-    "open_engines",
-    "opened",
-    "parse_engine",
-]
-
 Bits = npt.NDArray[np.bool_]
 EngineSpec = str | Options | Engine
 AGAIN: Final = 5

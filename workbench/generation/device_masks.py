@@ -29,8 +29,6 @@ import torch
 
 from kernels_core.mask_rows import MaskRows
 
-__all__ = ["DEFAULT_BYTES", "DeviceMasks", "Kernel", "MaskTraffic", "apply_by_torch", "apply_rows", "send"]
-
 DEFAULT_BYTES: Final = 64 << 20
 """Device memory for masks: 4,096 of them over 131,072 ids."""
 WORKING_BYTES: Final = 64 << 20  # what `apply_by_torch` may take at once

@@ -35,8 +35,6 @@ from workbench.generation.slots import SlotRun, Trees
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["DraftTree", "Drafter", "Drafts", "LookupDrafter", "ModelDrafter", "tensors_of"]
-
 CATCH_UP: Final = 8  # tokens of a text that the smaller model reads in a pass with all other texts
 
 

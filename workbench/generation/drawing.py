@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from workbench.generation.model import ModelRun
     from workbench.generation.slots import SlotRun
 
-__all__ = ["Drawer", "Drawn", "TokenLogprob"]
-
 WIDTHS: Final = (16, 192, 2048)
 """Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
 FIRST: Final = np.zeros(1, dtype=np.int64)

@@ -64,8 +64,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.model import LanguageModel
 
-__all__ = ["Engine"]
-
 FORCED_TOKENS: Final = 256  # that are written at once
 FORCED_GUESSES: Final = 16  # that are guessed at once: all rows of the pass are as wide
 # Tokens of a prompt that are read between two steps, at most twice as many: a fifth of a second on two processors with

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.model import LanguageModel
 
-__all__ = ["load_model", "model_of"]
-
 CALL = "the call is wb.generate(model, prompt, grammar), with a model of wb.load_model(...) or the name of one"
 _named: dict[str, LanguageModel] = {}
 """Models that were asked for by name, each loaded once."""

@@ -19,8 +19,6 @@ from workbench.generation.cutting import Cutting
 from workbench.generation.step import Alternative, Step
 from workbench.why_not import why_not
 
-__all__ = ["refusals"]
-
 MAX_ASKED: Final = 1_000
 LIKELY: Final = 0.001  # what the model gave less to is not asked about, unless it was the favourite
 

@@ -24,8 +24,6 @@ from workbench.generation.penalties import Penalty, penalty_of
 from workbench.generation.sampling import Sampling
 from workbench.generation.trace import FinishReason
 
-__all__ = ["Chunk", "DrawnFrom", "Observer", "Row", "Words", "held_back"]
-
 
 class Words(NamedTuple):
     """What a row knows of its vocabulary: tokens' bytes by id, those that add nothing to a text, those that end it."""

@@ -31,8 +31,6 @@ from workbench.generation.model import ModelError, cache_name
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["SlotRun", "Trees"]
-
 FIRST_LENGTH: Final = 256  # tokens that slots have room for at first; doubled when a text needs more
 IDLE_SHARE: Final = 4  # the cache shrinks when texts need so small a part of it
 VIEW: Final = 64  # the part of the cache that a pass looks at is a multiple of this

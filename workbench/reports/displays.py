@@ -26,8 +26,6 @@ from workbench.session.inspector import Inspector
 from workbench.session.session import Session
 from workbench.session.trace import Trace
 
-__all__ = ["register_all"]
-
 MAX_SOURCE: Final = 20_000
 
 

@@ -14,8 +14,6 @@ from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 if TYPE_CHECKING:
     from workbench.session import Session
 
-__all__ = ["session_strip"]
-
 MAX_CHIPS = 400
 MAX_GLYPH = 40
 CHIP = "font-family:monospace;font-size:12px;border-radius:3px;padding:1px 4px;white-space:pre;"

@@ -38,8 +38,6 @@ from workbench.serving.runner import together
 from workbench.serving.service import Service
 from workbench.serving.watching import Watcher
 
-__all__ = ["make_app"]
-
 T = TypeVar("T")
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "

@@ -18,8 +18,6 @@ from workbench.languages.mistakes import Mistake
 from workbench.languages.positions import JsonSyntaxError, JsonText, read_json, text_at
 from workbench.serving.errors import Place, RequestError, dotted
 
-__all__ = ["Body"]
-
 MAX_PLACES: Final = 20
 
 

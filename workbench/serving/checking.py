@@ -17,8 +17,6 @@ from workbench.languages.positions import child
 from workbench.serving.body import MAX_PLACES, Body
 from workbench.serving.errors import Place, RequestError, dotted
 
-__all__ = ["Lenient", "Strict", "checked"]
-
 OLDER: Final = "guided_"  # vLLM's fields before `structured_outputs`
 NAMED: Final = ("name", "description", "schema", "strict")  # what stands in `json_schema`
 LISTED: Final = 8  # fields that are listed where nobody knows which is meant

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 # Of functions, at OpenAI; the formats of calls here take more.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
-__all__ = ["Constraint", "Maker", "check_tool_format", "forced_tool", "too_much"]
-
 
 @dataclass(frozen=True)
 class Constraint:

@@ -19,8 +19,6 @@ from workbench.serving.fields import Asked, Sampled
 from workbench.serving.responses import ResponsesAnswer, ResponsesRequest
 from workbench.serving.runner import Job
 
-__all__ = ["CHAT", "ENDPOINTS", "Endpoint", "Running"]
-
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

@@ -9,8 +9,6 @@ from dataclasses import KW_ONLY, asdict, dataclass
 
 from workbench.languages.positions import parts_of
 
-__all__ = ["Place", "RequestError", "dotted"]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

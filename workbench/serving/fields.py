@@ -22,8 +22,6 @@ from workbench.serving.checking import Lenient, Strict, checked
 from workbench.serving.errors import dotted
 from workbench.serving.forms import FREE, Form, structured_form
 
-__all__ = ["Asked", "Call", "Common", "Content", "Function", "Message", "Sampled", "read"]
-
 MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16
 MAX_STOP_CHARACTERS: Final = 1_000

@@ -18,8 +18,6 @@ from workbench.languages.positions import child
 from workbench.serving.body import Body
 from workbench.serving.checking import Strict, checked
 
-__all__ = ["FLAT", "FREE", "Form", "form_of", "structured_form"]
-
 
 @dataclass(frozen=True)
 class Form:

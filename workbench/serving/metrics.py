@@ -20,8 +20,6 @@ from prometheus_client.registry import Collector
 if TYPE_CHECKING:
     from workbench.serving.endpoints import Running
 
-__all__ = ["Health", "Metrics"]
-
 SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250)
 
 

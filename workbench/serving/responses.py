@@ -27,8 +27,6 @@ from workbench.serving.errors import RequestError
 from workbench.serving.fields import MAX_LOGPROBS, Asked, Call, Content, Function, Message, Sampled
 from workbench.serving.forms import FLAT, form_of
 
-__all__ = ["ResponsesAnswer", "ResponsesRequest"]
-
 LOGPROBS: Final = "message.output_text.logprobs"
 
 

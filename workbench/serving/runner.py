@@ -31,8 +31,6 @@ from workbench.generation.row import Chunk, Row
 from workbench.generation.sampling import Sampling
 from workbench.serving.limits import Limits
 
-__all__ = ["Draw", "Job", "Runner", "Sight", "TimeIsUpError", "together"]
-
 Event: TypeAlias = Chunk | Exception
 IDLE_SECONDS: Final = 0.5  # after which an idle thread looks whether it should end
 

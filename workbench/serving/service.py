@@ -45,8 +45,6 @@ from workbench.serving.runner import Draw, Runner, TimeIsUpError
 from workbench.serving.telling import Teller
 from workbench.serving.thoughts import Block
 
-__all__ = ["Service"]
-
 KEPT: Final = 20  # requests that have ended and can still be looked at
 CUT: Final = "send complete false, which lets an answer be cut"
 SHOWN: Final = 2_000  # characters of a prompt that are kept for those who look on

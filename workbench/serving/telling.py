@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.model import LanguageModel
 
-__all__ = ["Teller"]
-
 # What a chat template writes where a model calls tools, and the format of such calls; the first that fits counts.
 _MARKERS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("<|channel|>", "<|message|>"), "harmony"),

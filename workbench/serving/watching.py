@@ -25,8 +25,6 @@ from workbench.serving.answers import Event
 from workbench.serving.endpoints import Running
 from workbench.serving.service import Service
 
-__all__ = ["Watcher"]
-
 EVERY_SECONDS: Final = 0.15
 QUIET_SECONDS: Final = 10.0  # after which an unchanged view is sent again, so that a lost connection is noticed
 SHOWN_TEXT: Final = 20_000  # characters

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from workbench.next import NextTokens, Refusals, Why
     from workbench.provenance import Members
 
-__all__ = ["Inspector"]
-
 Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 Ids = np.ndarray[Any, np.dtype[np.int32]]
 

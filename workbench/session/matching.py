@@ -16,20 +16,6 @@ from workbench.session.result import Reading, StepError
 from workbench.session.shadow import Shadow
 from workbench.tokenizers import Tokenizer
 
-__all__ = [
-    "Piece",
-    "as_unit",
-    "bytes_of",
-    "lay",
-    "play",
-    "possible_bytes",
-    "read_bytes",
-    "report",
-    "single_bytes",
-    "step_of_token",
-    "tokenise",
-]
-
 Piece = tuple[bytes, int | None]
 """Bytes and the token that spells them, or None."""
 _ALL: Final = bytes(range(256))

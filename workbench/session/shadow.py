@@ -22,8 +22,6 @@ from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSe
 from kernels_core.masks.token_verdicts import kept
 from workbench.following import follow
 
-__all__ = ["Shadow"]
-
 
 class Shadow:
     """A second engine for `compiled`, made when it is first asked."""
