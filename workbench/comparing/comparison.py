@@ -17,8 +17,17 @@ from rich.text import Text
 from visualizers.compare import comparison_html
 from visualizers.glyphs import clip, glyph
 from workbench.comparing.differences import Difference, Judge, find_differences
-from workbench.comparing.grammars import peer_note
-from workbench.comparing.sides import Answer, Common, EngineSpec, Missing, Side, ask, common_ids, open_engines
+from workbench.comparing.sides import (
+    Answer,
+    Common,
+    EngineSpec,
+    Missing,
+    Side,
+    ask,
+    common_ids,
+    open_engines,
+    peer_note,
+)
 from workbench.comparing.tables import FOLD, RIGHT, duration, grid, legend
 from workbench.languages import Source
 from workbench.reports.record import Printed

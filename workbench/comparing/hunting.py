@@ -29,7 +29,6 @@ from visualizers.glyphs import clip, glyph
 from workbench.comparing.arena import Arena, Contestant
 from workbench.comparing.differences import Judge
 from workbench.comparing.finding import Finding, FindingKind, Hunt, Verdict
-from workbench.comparing.grammars import compile_for, peer_note, schema_of
 from workbench.comparing.referee import Referee, Unjudged
 from workbench.comparing.shrink import shrink
 from workbench.comparing.sides import (
@@ -39,8 +38,11 @@ from workbench.comparing.sides import (
     Missing,
     Side,
     common_ids,
+    compile_for,
     guarded,
     open_engines,
+    peer_note,
+    schema_of,
 )
 from workbench.comparing.texts import mutate, schema_text
 from workbench.json_values import Json

@@ -20,10 +20,10 @@ from typing import Final
 from kernels_core import GrammarMatcher
 from kernels_core.errors import MaskscopeError
 from visualizers.live import FrontierView
-from workbench.following import follow
 from workbench.serving.answers import Event
 from workbench.serving.endpoints import Running
 from workbench.serving.service import Service
+from workbench.session.shadow import follow
 
 EVERY_SECONDS: Final = 0.15
 QUIET_SECONDS: Final = 10.0  # after which an unchanged view is sent again, so that a lost connection is noticed
