@@ -94,13 +94,13 @@ class Service:
         self.answered = 0
         self._numbers = count(1)
         self._threads = ThreadPoolExecutor(self.limits.compile_threads, thread_name_prefix="maskscope-compile")
-        self._draining = False
+        self.draining = False  # new requests are refused
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
     def arrive(self, endpoint: Endpoint = CHAT) -> Running:
         """Take a request in; `RequestError` 429 where too many are there, 503 where the server is ending."""
-        if self._draining:
+        if self.draining:
             raise RequestError(503, "the server is ending", code="shutting_down")
         try:
             self._check_room(1)
@@ -317,20 +317,15 @@ class Service:
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
-    @property
-    def draining(self) -> bool:
-        """Whether new requests are refused."""
-        return self._draining
-
     def drain(self, seconds: float | None = None) -> None:
         """Refuse new requests; those that run may end within so many seconds (None: `Limits.grace_seconds`)."""
-        self._draining = True
+        self.draining = True
         grace = self.limits.grace_seconds if seconds is None else seconds
         self.runner.drain(grace, RequestError(503, "the server is ending", code="shutting_down"))
 
     def close(self) -> None:
         """End the thread that writes; what still runs is cancelled."""
-        self._draining = True
+        self.draining = True
         for one in list(self.running.values()):
             one.cancel.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -338,12 +333,12 @@ class Service:
 
     def health(self) -> Health:
         """Numbers of what is going on."""
-        state = "failed" if not self.runner.alive else "draining" if self._draining else "ok"
+        state = "failed" if not self.runner.alive else "draining" if self.draining else "ok"
         return Health(
             status=state,
             model=self.name,
             rows=self.limits.rows,
-            running=self.runner.running,
+            running=self.runner.engine.active,
             requests=len(self.running),
             answered=self.answered,
             steps=self.runner.steps,

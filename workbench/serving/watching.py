@@ -22,6 +22,7 @@ from kernels_core.errors import MaskscopeError
 from visualizers.live import FrontierView
 from workbench.serving.answers import Event
 from workbench.serving.endpoints import Running
+from workbench.serving.runner import Job
 from workbench.serving.service import Service
 from workbench.session.shadow import follow
 
@@ -50,9 +51,7 @@ class Watcher:
     async def views(self, number: int | None) -> AsyncIterator[Event]:
         """What is to be seen, as often as it changes: the list, and the request `number` if it is there."""
         one = self._find(number)
-        if one is not None and one.job is not None:
-            one.job.watchers += 1
-        watched = one.job if one is not None else None
+        watched: Job | None = None
         sent: tuple[object, object] | None = None
         when = 0.0
         try:
@@ -119,9 +118,9 @@ class Watcher:
                 "tokens": sight.tokens,
                 "allowed": sight.allowed,
                 "share": share,
-                "strategy": sight.strategy,
-                "how": sight.how,
-                "microseconds": sight.nanoseconds / 1e3,
+                "strategy": "" if sight.fill is None else sight.fill.kind,
+                "how": "" if sight.fill is None else sight.fill.how,
+                "microseconds": 0.0 if sight.fill is None else sight.fill.nanoseconds / 1e3,
             }
         if job.compiled is None:
             shown["trouble"] = one.trouble or "free text: there is no grammar, so every token may come"
