@@ -137,7 +137,6 @@ class _Search:
         self.seen: set[tuple[object, ...]] = set()
         self.found: set[tuple[object, ...]] = set()
         self.limit = 0
-        self.judges: dict[bytes, Judge] = {}
 
     def enter(self, label: str, side: Side) -> None:
         """Compile for one engine; one that refuses is left out."""

@@ -60,11 +60,6 @@ class MaskTraffic:
     capacity: int = 0
     nbytes: int = 0
 
-    @property
-    def bytes_a_step(self) -> float:
-        """The mean of all steps."""
-        return (self.number_bytes + self.mask_bytes) / self.steps if self.steps else 0.0
-
 
 class DeviceMasks:
     """Interned masks over `vocab_size` ids in the memory of `device`.  For one thread.

@@ -171,11 +171,6 @@ class Row:
                 first = number
         return first
 
-    @property
-    def rejected(self) -> int:
-        """How many guesses the model read in vain."""
-        return self.drafted - self.accepted
-
     # -- taking -----------------------------------------------------------------------------------------------------
 
     def take(self, token: int) -> bool:

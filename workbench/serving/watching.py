@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -24,6 +23,7 @@ from workbench.serving.answers import Event
 from workbench.serving.endpoints import Running
 from workbench.serving.runner import Job
 from workbench.serving.service import Service
+from workbench.session.masks import Known
 from workbench.session.shadow import follow
 
 EVERY_SECONDS: Final = 0.15
@@ -40,7 +40,7 @@ class Watcher:
         self._service = service
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maskscope-watch")
         self._view = FrontierView()
-        self._twins: OrderedDict[int, GrammarMatcher] = OrderedDict()
+        self._twins = Known(KEPT_TWINS)
         self._closed = threading.Event()
 
     def close(self) -> None:
@@ -138,13 +138,10 @@ class Watcher:
 
     def _frontier(self, one: Running, tokens: list[int]) -> Event:
         """The traits of the frontier view behind `tokens`; in the watcher's thread."""
-        twin = self._twins.get(one.number)
-        if twin is None:
-            assert one.job is not None
-            twin = self._twins[one.number] = GrammarMatcher(one.job.compiled.apart())  # type: ignore[union-attr]
-            if len(self._twins) > KEPT_TWINS:
-                self._twins.popitem(last=False)
-        self._twins.move_to_end(one.number)
+        assert one.job is not None
+        compiled = one.job.compiled
+        assert compiled is not None
+        twin = self._twins.once(one.number, "twin", lambda: GrammarMatcher(compiled.apart()))
         follow(twin, tokens)
         traits = self._view.traits_of(twin.frontier())
         return {"about": traits["about"], "items": traits["items"]}
