@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from workbench.cli.common import AsJson, output, reporting, say, say_json
+from workbench.cli.common import AsJson, output, reporting, say
 
 app = typer.Typer(help="Small real models by one word.", no_args_is_help=True)
 
@@ -24,13 +24,11 @@ def list_models(as_json: AsJson = False) -> None:
     from workbench.generation.fetching import PACKAGED, find_model
 
     there = {name: find_model(name) for name in PACKAGED}
-    if as_json:
-        say_json([{**asdict(model), "folder": there[name] and str(there[name])} for name, model in PACKAGED.items()])
-        return
     table = Table(box=box.SIMPLE, show_header=False)
     for name, model in PACKAGED.items():
         table.add_row(name, str(model), str(there[name] or f"{model.megabytes} MB: maskscope model fetch {name}"))
-    output().print(table)
+    with reporting(as_json):
+        say([{**asdict(model), "folder": there[name] and str(there[name])} for name, model in PACKAGED.items()], table)
 
 
 @app.command()
