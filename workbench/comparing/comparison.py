@@ -362,7 +362,7 @@ def _tables(comparison: Comparison) -> Iterator[Any]:
     yield table
     yield from legend(
         "may follow: tokens that the mask allows; end: whether the text may end here.",
-        "compile, first mask, again: measured once, to see the order of magnitude; `bench` measures.",
+        "compile, first mask, again: measured once, to see the order of magnitude.",
     )
     for pair in comparison.pairs:
         yield from _pair_tables(pair)
