@@ -16,8 +16,6 @@ from visualizers.glyphs import glyph
 from workbench.generation.step import Step
 from workbench.json_values import Json
 
-__all__ = ["PROCESS", "complete", "instant", "named", "run_events", "write_events"]
-
 PROCESS: Final = 1
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from visualizers.glyphs import html_escape
 
-__all__ = ["Line"]
-
 
 class Line:
     """`with Line("loading ...") as line: line.say("half of it")`; the line is gone at the end, also after an error."""

@@ -99,7 +99,6 @@ def test_a_step_of_known_masks_sends_four_bytes_a_row(compiler: GrammarCompiler)
     assert second.last_bytes == 4 * 20
     assert second.number_bytes == 2 * 4 * 20
     assert second.mask_bytes == 4 * SENT_FOR_A_MASK == first.mask_bytes
-    assert second.bytes_a_step == (second.number_bytes + second.mask_bytes) / 2
     # 16 of these rows have a mask; sent as rows of bits they would take:
     assert second.last_bytes < 16 * MASK_BYTES / 20
 

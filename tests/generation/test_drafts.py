@@ -70,7 +70,7 @@ def test_a_smaller_model_changes_the_steps_and_not_the_text(
     assert written(rows) == written(plain)
     drafted, accepted = sum(row.drafted for row in rows), sum(row.accepted for row in rows)
     assert 0 < accepted < drafted
-    assert all(row.rejected == row.drafted - row.accepted >= 0 for row in rows)
+    assert all(row.accepted <= row.drafted for row in rows)
     assert sum(row.drawn_from_list for row in rows) == sum(row.drawn_from_list for row in plain)
 
 
@@ -103,7 +103,7 @@ def test_the_same_model_guesses_everything(tiny: LanguageModel, branches: int) -
         assert row.accepted >= len(row.tokens) * 4 // 5 - 4
         assert row.refused == 0
         if branches == 1:
-            assert row.rejected <= 4
+            assert row.drafted - row.accepted <= 4
 
 
 @pytest.mark.parametrize("branches", [1, 3])

@@ -567,9 +567,9 @@ def read_by(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     read = engine._run.read
 
-    def counted(slot: int, ids: Any) -> None:
-        found.append(len(ids))
-        read(slot, ids)
+    def counted(first: int, *texts: Any) -> None:
+        found.extend(map(len, texts))
+        read(first, *texts)
 
     monkeypatch.setattr(engine._run, "read", counted)
     return found
@@ -610,18 +610,17 @@ def test_prompts_that_come_together_are_read_in_one_pass(tiny: LanguageModel, mo
     prompts = [[5, 6, 7, 8], LONG[:12], [9], [3, 4], LONG[:40], LONG[20:31], [8, 9, 10]]
     expected = texts_of(Engine.of(tiny, rows=4, prompt_piece=16), prompts, max_tokens=5)
     engine = Engine.of(tiny, rows=4, prompt_piece=16, prompts_together=True)
-    alone = read_by(engine, monkeypatch)
     passes: list[list[int]] = []
-    read = engine._run.read_together
+    read = engine._run.read
 
-    def counted(first: int, texts: Any) -> None:
+    def counted(first: int, *texts: Any) -> None:
         passes.append([first, *map(len, texts)])
-        read(first, texts)
+        read(first, *texts)
 
-    monkeypatch.setattr(engine._run, "read_together", counted)
+    monkeypatch.setattr(engine._run, "read", counted)
     assert texts_of(engine, prompts, max_tokens=5) == expected
     assert passes[0] == [0, 3, 11]  # a prompt of one token has nothing to read, and ends the pass
-    assert sum(sum(one[1:]) for one in passes) + sum(alone) == sum(len(prompt) - 1 for prompt in prompts)
+    assert sum(sum(one[1:]) for one in passes) == sum(len(prompt) - 1 for prompt in prompts)
     assert max(len(one) - 1 for one in passes) <= 4
 
 

@@ -70,11 +70,11 @@ def test_a_client_that_goes_frees_all_rows(serving: Callable[..., Client]) -> No
         for _ in range(12):
             await anext(stream)
         assert len(one.jobs) == 8
-        assert service.runner.running == 4
+        assert service.runner.engine.active == 4
         await stream.aclose()
         service.leave(one)
         for _ in range(3000):
-            if service.runner.running == service.runner.engine.waiting == 0:
+            if service.runner.engine.active == service.runner.engine.waiting == 0:
                 return
             await asyncio.sleep(0.02)
         raise AssertionError("rows are still taken")

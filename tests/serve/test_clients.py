@@ -203,22 +203,6 @@ def test_openai_is_told_what_is_wrong(client: Any) -> None:
         client.completions.create(model="other", prompt="a")
 
 
-def test_openai_without_waiting(address: str) -> None:
-    async def ask() -> tuple[str, str, list[str]]:
-        async with openai.AsyncOpenAI(base_url=address, api_key="none", max_retries=0) as found:
-            whole, chunks, events = await asyncio.gather(
-                found.chat.completions.create(model="demo", messages=ASKED, **ONCE),
-                found.chat.completions.create(model="demo", messages=ASKED, stream=True, **ONCE),
-                found.responses.create(model="demo", input="weather in Lund", stream=True, extra_body={"seed": 5}),
-            )
-            text = "".join([part.delta.content or "" async for chunk in chunks for part in chunk.choices])
-            return whole.choices[0].message.content, text, [event.type async for event in events]
-
-    text, streamed, kinds = asyncio.run(ask())
-    assert text == streamed
-    assert kinds[-1] == "response.completed"
-
-
 def test_answers_have_the_published_shapes(address: str) -> None:
     """Each answer and each event is what OpenAI's package says: every field that must be there, of its type."""
     import httpx
@@ -279,16 +263,6 @@ def test_langchain_chats(address: str, responses: bool) -> None:
     assert whole.text
     assert whole.usage_metadata["output_tokens"] > 0
     assert "".join(chunk.text for chunk in model.stream("weather in Lund")) == whole.text
-
-
-def test_langchain_without_waiting(address: str) -> None:
-    async def ask() -> tuple[str, str]:
-        model = langchain(address, temperature=0)
-        chunks = [chunk.text async for chunk in model.astream("weather in Lund")]
-        return (await model.ainvoke("weather in Lund")).text, "".join(chunks)
-
-    whole, streamed = asyncio.run(ask())
-    assert whole == streamed
 
 
 @pytest.mark.parametrize("responses", [False, True], ids=["chat", "responses"])

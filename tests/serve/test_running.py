@@ -51,7 +51,7 @@ def test_a_cancelled_row_is_free_at_the_next_step(serving: Callable[..., Client]
         assert runner.steps - at <= 4
 
     asyncio.run(run())
-    assert runner.running == 0
+    assert runner.engine.active == 0
 
 
 def test_sixty_four_at_once_write_what_one_alone_does(serving: Callable[..., Client]) -> None:
@@ -147,7 +147,7 @@ def test_time_is_up(serving: Callable[..., Client]) -> None:
     told = refused(client.chat(response_format=LETTERS, max_tokens=400), 504)
     assert told["code"] == "timeout"
     assert told["partial"]
-    assert client.service.runner.running == 0
+    assert client.service.runner.engine.active == 0
 
 
 def test_running_requests_may_end_and_new_ones_may_not(serving: Callable[..., Client]) -> None:
@@ -155,7 +155,7 @@ def test_running_requests_may_end_and_new_ones_may_not(serving: Callable[..., Cl
     answers: list[Any] = []
     running = threading.Thread(target=lambda: answers.append(client.chat(response_format=LETTERS, max_tokens=40)))
     running.start()
-    wait(lambda: client.service.runner.running == 1)
+    wait(lambda: client.service.runner.engine.active == 1)
     client.service.drain(30)
     assert refused(client.chat(), 503)["code"] == "shutting_down"
     assert client.request("GET", "/health").status_code == 503
@@ -168,7 +168,7 @@ def test_after_the_grace_time_they_are_cancelled(serving: Callable[..., Client])
     answers: list[Any] = []
     running = threading.Thread(target=lambda: answers.append(client.chat(response_format=LETTERS, max_tokens=400)))
     running.start()
-    wait(lambda: client.service.runner.running == 1)
+    wait(lambda: client.service.runner.engine.active == 1)
     client.service.drain(0.1)
     running.join()
     assert refused(answers[0], 503)["code"] == "shutting_down"

@@ -12,8 +12,7 @@ import workbench as wb
 from kernels_core import Grammar, Options, TokenizerInfo
 from tests.workbench.peers import FlippedEngine, TextlessEngine
 from workbench.comparing.differences import Judge
-from workbench.comparing.grammars import peer_note
-from workbench.comparing.sides import common_ids
+from workbench.comparing.sides import common_ids, peer_note
 from workbench.languages import Source
 from workbench.tokenizers import Tokenizer, load_tokenizer
 

@@ -26,20 +26,16 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-looking.add_commands(app)
-replaying.add_commands(app)
-comparing.add_commands(app)
-making.add_commands(app)
-models.add_commands(app)
-serving.add_commands(app)
+for command in (
+    *(looking.check, looking.mask, looking.explain, replaying.replay),
+    *(comparing.compare, comparing.hunt, making.generate, making.serve_notebook),
+):
+    app.command()(command)
+app.add_typer(models.app, name="model")
+app.command()(serving.serve)
 if find_spec("experiments") is not None:
     for name, commands in import_module("experiments.cli").COMMANDS.items():
         app.add_typer(commands, name=name)
-
-
-@app.callback()
-def root() -> None:
-    """Keeps `doctor` a named command however many commands there are."""
 
 
 @app.command("doctor")

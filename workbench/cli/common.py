@@ -29,37 +29,6 @@ if TYPE_CHECKING:
     from workbench.session import Session
     from workbench.tokenizers import Tokenizer
 
-__all__ = [
-    "DIFFERENT",
-    "FINE",
-    "USAGE",
-    "AsGenerated",
-    "AsJson",
-    "Exact",
-    "Language",
-    "ModelOption",
-    "SourceArgument",
-    "Start",
-    "TextArgument",
-    "TextFile",
-    "TextFiles",
-    "TextsArgument",
-    "TokenizerOption",
-    "fail",
-    "is_file",
-    "mistake_data",
-    "open_checked",
-    "open_session",
-    "open_source",
-    "open_tokenizer",
-    "output",
-    "read_text",
-    "read_texts",
-    "reporting",
-    "say",
-    "say_json",
-]
-
 FINE: Final = 0
 DIFFERENT: Final = 1
 USAGE: Final = 2

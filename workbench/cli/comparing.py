@@ -29,8 +29,6 @@ from workbench.cli.common import (
 if TYPE_CHECKING:
     from workbench.comparing.sides import EngineSpec
 
-__all__ = ["add_commands"]
-
 EngineOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -41,12 +39,6 @@ EngineOption = Annotated[
         show_default=False,
     ),
 ]
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("compare")(compare)
-    app.command("hunt")(hunt)
 
 
 def compare(

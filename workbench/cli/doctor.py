@@ -20,8 +20,6 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["Check", "data_folder", "examine", "find_chromium", "print_report"]
-
 CHECKOUT = Path(__file__).resolve().parents[2]
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 IN_CHECKOUT = (CHECKOUT / "Makefile").is_file()
@@ -206,25 +204,21 @@ def _check_demo_model() -> Iterator[Check]:
 
 
 def _check_programs() -> Iterator[Check]:
-    dot = shutil.which("dot")
-    if dot:
-        yield Check("dot", "ok", _ask(dot, "-V"), False)
-    else:
-        detail = "Graphviz's program; without it only live panels draw automata, and files have a table"
-        yield Check("dot", "missing", detail, False, _apt("graphviz"))
-    chromium = find_chromium()
-    if chromium:
-        yield Check("Chromium", "ok", _ask(chromium, "--version"), False)
-    else:
-        yield Check("Chromium", "missing", "browser tests are skipped", False, _apt("chromium", "fonts-dejavu-core"))
+    dot, chromium = shutil.which("dot"), find_chromium()
+    without = "Graphviz's program; without it only live panels draw automata, and files have a table"
+    yield _optional("dot", dot and _ask(dot, "-V"), without, _apt("graphviz"))
+    browser = chromium and _ask(chromium, "--version")
+    yield _optional("Chromium", browser, "browser tests are skipped", _apt("chromium", "fonts-dejavu-core"))
 
 
 def _check_data() -> Iterator[Check]:
     folder = data_folder()
-    if folder:
-        yield Check("data folder", "ok", str(folder), False)
-    else:
-        yield Check("data folder", "missing", "tests that need it are skipped", False, "set MASKSCOPE_DATA")
+    yield _optional("data folder", folder and str(folder), "tests that need it are skipped", "set MASKSCOPE_DATA")
+
+
+def _optional(name: str, found: str | None, without: str, mend: str) -> Check:
+    """Something that was `found` or is missing, without which the main job works."""
+    return Check(name, "ok", found, False) if found else Check(name, "missing", without, False, mend)
 
 
 CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (

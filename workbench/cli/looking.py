@@ -40,18 +40,9 @@ if TYPE_CHECKING:
     from workbench.next import Refusals, Why
     from workbench.session import Session
 
-__all__ = ["add_commands"]
-
 PATIENCE: Final = 10.0
 """Seconds that following the refused tokens may take."""
 LINE: Final = 160
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("check")(check)
-    app.command("mask")(mask)
-    app.command("explain")(explain)
 
 
 # -- check ------------------------------------------------------------------------------------------------------------

@@ -46,14 +46,6 @@ from workbench.cli.common import (
 if TYPE_CHECKING:
     from workbench.generation import Generation
 
-__all__ = ["add_commands", "notebook_of"]
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("generate")(generate)
-    app.command("serve-notebook")(serve_notebook)
-
 
 def generate(
     source: SourceArgument,

@@ -13,33 +13,25 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from workbench.cli.common import AsJson, output, reporting, say, say_json
+from workbench.cli.common import AsJson, output, reporting, say
 
-__all__ = ["add_commands"]
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the group `model`."""
-    group = typer.Typer(help="Small real models by one word.", no_args_is_help=True)
-    group.command("list")(list_models)
-    group.command("fetch")(fetch)
-    app.add_typer(group, name="model")
+app = typer.Typer(help="Small real models by one word.", no_args_is_help=True)
 
 
+@app.command("list")
 def list_models(as_json: AsJson = False) -> None:
     """List the models that can be fetched, with licence and origin, and where those lie that were."""
     from workbench.generation.fetching import PACKAGED, find_model
 
     there = {name: find_model(name) for name in PACKAGED}
-    if as_json:
-        say_json([{**asdict(model), "folder": there[name] and str(there[name])} for name, model in PACKAGED.items()])
-        return
     table = Table(box=box.SIMPLE, show_header=False)
     for name, model in PACKAGED.items():
         table.add_row(name, str(model), str(there[name] or f"{model.megabytes} MB: maskscope model fetch {name}"))
-    output().print(table)
+    with reporting(as_json):
+        say([{**asdict(model), "folder": there[name] and str(there[name])} for name, model in PACKAGED.items()], table)
 
 
+@app.command()
 def fetch(
     name: Annotated[str, typer.Argument(help="smollm2", show_default=False)],
     as_json: AsJson = False,

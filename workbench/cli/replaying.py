@@ -29,13 +29,6 @@ from workbench.cli.common import (
     say,
 )
 
-__all__ = ["add_commands"]
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("replay")(replay)
-
 
 def replay(
     source: SourceArgument,

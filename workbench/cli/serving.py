@@ -6,6 +6,7 @@ Read on: `workbench/serving/__init__.py`, `docs/concepts/serving.md`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from inspect import Parameter, signature
 from operator import getitem
@@ -16,25 +17,24 @@ import typer
 from workbench.cli.common import ModelOption, fail, reporting
 from workbench.serving.limits import Limits
 
-__all__ = ["add_commands"]
-
 SWITCH_SECONDS = 0.0005  # between threads: one that sends waits so long for the one that writes
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the command of this file, with an option for each field of `Limits` in place of its `**limits`."""
-    own, hints = signature(serve, eval_str=True), get_type_hints(Limits)
+def _with_limits(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with an option for each field of `Limits` in place of its `**limits`."""
+    own, hints = signature(command, eval_str=True), get_type_hints(Limits)
     kept = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
     for limit in fields(Limits):
         least = None if hints[limit.name] is bool else limit.metadata["min"]
         option = typer.Option(help=limit.metadata["help"], min=least)
         kind: Any = getitem(Annotated, (hints[limit.name], option))
         kept.append(Parameter(limit.name, Parameter.KEYWORD_ONLY, default=limit.default, annotation=kind))
-    serve.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
-    serve.__annotations__ = {one.name: one.annotation for one in kept}
-    app.command("serve")(serve)
+    command.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in kept}
+    return command
 
 
+@_with_limits
 def serve(
     model: ModelOption = "demo",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",

@@ -36,20 +36,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.model import LanguageModel
 
-__all__ = [
-    "ALL",
-    "FIRST",
-    "MECHANISMS",
-    "METRICS",
-    "NONE",
-    "Ablation",
-    "Design",
-    "Effect",
-    "Trial",
-    "ablate",
-    "ablating",
-]
-
 Design = Literal["leave one out", "factorial"]
 """Which mechanisms a variant leaves out: one of them or all, or every combination."""
 

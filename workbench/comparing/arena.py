@@ -18,8 +18,6 @@ from workbench.peers.base import Constraint
 from workbench.peers.ours import OurConstraint
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Arena", "Contestant"]
-
 
 @dataclass
 class Contestant:

@@ -17,8 +17,17 @@ from rich.text import Text
 from visualizers.compare import comparison_html
 from visualizers.glyphs import clip, glyph
 from workbench.comparing.differences import Difference, Judge, find_differences
-from workbench.comparing.grammars import peer_note
-from workbench.comparing.sides import Answer, Common, EngineSpec, Missing, Side, ask, common_ids, open_engines
+from workbench.comparing.sides import (
+    Answer,
+    Common,
+    EngineSpec,
+    Missing,
+    Side,
+    ask,
+    common_ids,
+    open_engines,
+    peer_note,
+)
 from workbench.comparing.tables import FOLD, RIGHT, duration, grid, legend
 from workbench.languages import Source
 from workbench.reports.record import Printed
@@ -28,8 +37,6 @@ from workbench.tokenizers import Tokenizer, load_tokenizer
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderResult
-
-__all__ = ["Comparison", "Pair", "compare"]
 
 MAX_GROUPS: Final = 12
 EXAMPLE: Final = 18
@@ -355,7 +362,7 @@ def _tables(comparison: Comparison) -> Iterator[Any]:
     yield table
     yield from legend(
         "may follow: tokens that the mask allows; end: whether the text may end here.",
-        "compile, first mask, again: measured once, to see the order of magnitude; `bench` measures.",
+        "compile, first mask, again: measured once, to see the order of magnitude.",
     )
     for pair in comparison.pairs:
         yield from _pair_tables(pair)

@@ -33,8 +33,6 @@ from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import byte_ranges, describe_bytes
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Difference", "Judge", "Kind", "find_differences"]
-
 Kind = Literal["refused", "mask only", "false hope", "end"]
 """refused: one side takes the token, the other does not.  mask only: the mask leaves it out, but the engine takes it.
 false hope: the mask allows it, but the engine does not take it.  end: whether the text may end."""

@@ -11,8 +11,6 @@ from itertools import chain, combinations, product
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["contrasts", "subsets"]
-
 Times = npt.NDArray[np.float64]
 
 

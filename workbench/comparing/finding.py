@@ -20,8 +20,6 @@ from workbench.reports.record import Printed
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["Finding", "FindingKind", "Hunt", "Verdict"]
-
 FindingKind = Literal["refused", "end", "mask only", "false hope"]
 
 

@@ -29,7 +29,6 @@ from visualizers.glyphs import clip, glyph
 from workbench.comparing.arena import Arena, Contestant
 from workbench.comparing.differences import Judge
 from workbench.comparing.finding import Finding, FindingKind, Hunt, Verdict
-from workbench.comparing.grammars import compile_for, peer_note, schema_of
 from workbench.comparing.referee import Referee, Unjudged
 from workbench.comparing.shrink import shrink
 from workbench.comparing.sides import (
@@ -39,8 +38,11 @@ from workbench.comparing.sides import (
     Missing,
     Side,
     common_ids,
+    compile_for,
     guarded,
     open_engines,
+    peer_note,
+    schema_of,
 )
 from workbench.comparing.texts import mutate, schema_text
 from workbench.json_values import Json
@@ -50,8 +52,6 @@ from workbench.progress import Line
 from workbench.session.matching import possible_bytes
 from workbench.session.result import describe_bytes
 from workbench.tokenizers import Tokenizer, load_tokenizer
-
-__all__ = ["hunt"]
 
 MAX_TOKENS: Final = 96
 """Tokens of one walk."""
@@ -137,7 +137,6 @@ class _Search:
         self.seen: set[tuple[object, ...]] = set()
         self.found: set[tuple[object, ...]] = set()
         self.limit = 0
-        self.judges: dict[bytes, Judge] = {}
 
     def enter(self, label: str, side: Side) -> None:
         """Compile for one engine; one that refuses is left out."""

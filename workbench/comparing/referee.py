@@ -20,8 +20,6 @@ from typing import Any
 import jsonschema
 from jsonschema.exceptions import SchemaError, ValidationError
 
-__all__ = ["Referee", "Unjudged", "python_pattern", "read_text"]
-
 # Digits of an exact value.
 _MAX_DIGITS = 2_000
 _SPACE = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"

@@ -13,8 +13,6 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["shrink"]
-
 QUESTIONS: Final = 3000
 _LEXEME: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|-?[0-9][0-9.eE+-]*|\w+|\s+|.', re.DOTALL)
 _CHARACTER: Final = re.compile(rb"[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*|.", re.DOTALL)

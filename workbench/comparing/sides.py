@@ -2,6 +2,8 @@
 
 Engines are named (`"xgrammar"`), given as `Options` of ours, or are `Engine` objects of one's own.  An engine that
 does not take the grammar, or dies on the way, is an answer like any other: it says so, with its own message.
+What is compared is a `Source`: our own engine takes all its options, the others get its text, and `peer_note` says what
+they were not told.
 
 Read on: `workbench/comparing/differences.py`.
 """
@@ -20,29 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core import Options
-from kernels_core.errors import TokenizerError
+from kernels_core.errors import MaskscopeError, TokenizerError
 from visualizers.glyphs import glyph
-from workbench.comparing.grammars import compile_for
 from workbench.json_values import Json
 from workbench.languages import Source
+from workbench.languages.positions import JsonSyntaxError
 from workbench.peers.base import Constraint, Engine, NotRunError, RefusedError
 from workbench.peers.catalogue import ENGINES, SERVED, installed, make_engine
-from workbench.peers.ours import OurConstraint, Ours
+from workbench.peers.ours import REFUSALS, OurConstraint, Ours
 from workbench.tokenizers import Tokenizer
-
-__all__ = [
-    "Answer",
-    "Bits",
-    "Common",
-    "EngineSpec",
-    "Missing",
-    "Side",
-    "ask",
-    "common_ids",
-    "open_engines",
-    "opened",
-    "parse_engine",
-]
 
 Bits = npt.NDArray[np.bool_]
 EngineSpec = str | Options | Engine
@@ -184,6 +172,45 @@ def _open_one(spec: EngineSpec, tokenizer: Tokenizer) -> tuple[str, Engine | Mis
 def opened(name: str, tokenizer: Tokenizer, options: Options | None = None) -> Engine:
     """The engine for a vocabulary, made once: its tables take a second for 131,072 tokens."""
     return Ours(tokenizer, options) if name == "ours" else make_engine(name, tokenizer)
+
+
+# -- what is compared -----------------------------------------------------------------------------------------------
+
+
+def schema_of(source: Source) -> Json:
+    """The JSON value of a schema; None for other languages and for text that is no JSON."""
+    if source.language != "json_schema":
+        return None
+    try:
+        found: Json = json.loads(source.text)
+    except ValueError:
+        return None
+    return found
+
+
+def peer_note(source: Source) -> str:
+    """What engines other than ours are not told of `source`, "" where that is nothing."""
+    if source.language == "tools":
+        return "Other engines get the structural tag that the tools become."
+    if source.options:
+        said = ", ".join(name if value is True else f"{name} {value}" for name, value in source.options.items())
+        return f"Other engines are not told the options {said}."
+    return ""
+
+
+def compile_for(engine: Engine, source: Source) -> Constraint:
+    """The grammar, compiled by `engine`.  `RefusedError` where it does not take it, `NotRunError` for the language."""
+    if isinstance(engine, Ours):
+        try:
+            return engine.compile(source.grammar(engine.tokenizer.info))
+        except (*REFUSALS, JsonSyntaxError) as error:
+            raise RefusedError(str(error)) from error
+    if source.language == "tools":
+        try:
+            return engine.compile_tag(json.dumps(source.tool_tag.tag, default=str))
+        except MaskscopeError as error:
+            raise RefusedError(str(error)) from error
+    return engine.compile_source(source.language, source.text)
 
 
 # -- asking -----------------------------------------------------------------------------------------------------------

@@ -14,8 +14,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["FOLD", "RIGHT", "duration", "grid", "legend"]
-
 
 class Column(TypedDict, total=False):
     """How a column is set, in the words of rich."""

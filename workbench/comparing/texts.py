@@ -19,8 +19,6 @@ from workbench.json_values import Json, JsonObject
 from workbench.languages.positions import value_at
 from workbench.provenance.schema import list_of, object_of
 
-__all__ = ["mutate", "schema_text"]
-
 DEPTH: Final = 6
 LONGEST: Final = 200
 """Characters of a string and items of an array: a bound beyond is not tried."""

@@ -10,8 +10,6 @@ import torch
 from kernels_core import BatchGrammarMatcher, GrammarMatcher
 from kernels_core.mask_rows import MaskRows
 
-__all__ = ["pass_and_masks"]
-
 
 def pass_and_masks(
     batch: BatchGrammarMatcher,

@@ -27,8 +27,6 @@ from kernels_core.inspect.snapshots import Table
 from workbench.generation.model import LanguageModel
 from workbench.next.lexicon import lexicon
 
-__all__ = ["CutOfText", "Cuts", "find_cuts"]
-
 
 @dataclass(frozen=True, slots=True)
 class CutOfText:

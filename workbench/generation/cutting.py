@@ -32,8 +32,6 @@ from kernels_core import GrammarMatcher, TokenizerInfo
 from kernels_core.errors import DeadEndError, TokenizerError, TooFewTokensError
 from workbench.next.lexicon import lexicon
 
-__all__ = ["Cut", "Cutting", "canonical_cut", "heal"]
-
 Cut: TypeAlias = Callable[[bytes], Sequence[int] | None]
 """The tokenizer's own tokens of a text; None where it has none that spell it."""
 AFTER: Final = (b"", b" ", b"a", b"0", b".", b"\n")  # how a text without a grammar may go on

@@ -29,8 +29,6 @@ import torch
 
 from kernels_core.mask_rows import MaskRows
 
-__all__ = ["DEFAULT_BYTES", "DeviceMasks", "Kernel", "MaskTraffic", "apply_by_torch", "apply_rows", "send"]
-
 DEFAULT_BYTES: Final = 64 << 20
 """Device memory for masks: 4,096 of them over 131,072 ids."""
 WORKING_BYTES: Final = 64 << 20  # what `apply_by_torch` may take at once
@@ -61,11 +59,6 @@ class MaskTraffic:
     held: int = 0
     capacity: int = 0
     nbytes: int = 0
-
-    @property
-    def bytes_a_step(self) -> float:
-        """The mean of all steps."""
-        return (self.number_bytes + self.mask_bytes) / self.steps if self.steps else 0.0
 
 
 class DeviceMasks:

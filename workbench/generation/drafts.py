@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import torch
@@ -29,13 +29,11 @@ from workbench.generation.device_masks import DeviceMasks, send
 from workbench.generation.drawing import Drawer
 from workbench.generation.lookup import Lookup
 from workbench.generation.model import LanguageModel, ModelError
-from workbench.generation.sampling import Sampling
+from workbench.generation.row import Row
 from workbench.generation.slots import SlotRun, Trees
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-__all__ = ["DraftTree", "Drafter", "Drafts", "LookupDrafter", "ModelDrafter", "tensors_of"]
 
 CATCH_UP: Final = 8  # tokens of a text that the smaller model reads in a pass with all other texts
 
@@ -57,17 +55,6 @@ class Drafts:
             raise ValueError(f"drafts must be at least 1 token, not {self.tokens}")
         if self.branches < 1:
             raise ValueError(f"branches of drafts must be at least 1, not {self.branches}")
-
-
-class Written(Protocol):
-    """A text that is being written, as far as guesses need it: a row of the engine."""
-
-    prompt: tuple[int, ...]
-    tokens: list[int]
-    sampling: Sampling
-
-    def luck(self, ahead: int) -> float:
-        """The number, from 0 to 1, of the draw after `ahead` others."""
 
 
 class DraftTree:
@@ -149,27 +136,15 @@ def tensors_of(trees: Sequence[DraftTree], device: torch.device) -> tuple[torch.
     return send(tokens, device), Trees(send(depths, device), send(seen, device))
 
 
-class Drafter(Protocol):
-    """Makes guesses; follows the engine's slots."""
-
-    def guess(self, rows: Sequence[Written], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
-        """Put guesses into the tree of each row, at most `depths` tokens ahead.  The rows stay as they are."""
-
-    def clear(self, slot: int) -> None:
-        """The text of `slot` has ended."""
-
-    def move(self, source: int, target: int) -> None:
-        """The text of slot `source` goes on in `target`."""
-
-
 class LookupDrafter:
-    """Guesses from the text itself."""
+    """Guesses from the text itself; follows the engine's slots."""
 
     def __init__(self, drafts: Drafts, slots: int) -> None:
         self._branches = drafts.branches
         self._lookups: list[Lookup | None] = [None] * slots
 
-    def guess(self, rows: Sequence[Written], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
+    def guess(self, rows: Sequence[Row], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
+        """Put guesses into the tree of each row, at most `depths` tokens ahead.  The rows stay as they are."""
         for slot, (row, tree, depth) in enumerate(zip(rows, trees, depths, strict=True)):
             lookup = self._lookups[slot]
             if lookup is None:
@@ -191,7 +166,7 @@ class LookupDrafter:
 
 
 class ModelDrafter:
-    """Guesses of a smaller model: a chain of draws, and beside each of them its likeliest others.
+    """Guesses of a smaller model, asked like a `LookupDrafter`: a chain of draws, and the likeliest others beside each.
 
     Raises
     ------
@@ -236,7 +211,7 @@ class ModelDrafter:
         self._best = drafts.branches if drafts.branches > 1 else 0
         self._batch, self._blocks = batch, blocks
 
-    def guess(self, rows: Sequence[Written], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
+    def guess(self, rows: Sequence[Row], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
         if max(depths) < 1:
             return
         ends: list[int | None] = [0 if depth > 0 else None for depth in depths]  # of the chain of draws
@@ -265,7 +240,7 @@ class ModelDrafter:
 
     def _draw(
         self,
-        rows: Sequence[Written],
+        rows: Sequence[Row],
         trees: Sequence[DraftTree],
         ends: list[int | None],
         states: torch.Tensor,
@@ -288,7 +263,7 @@ class ModelDrafter:
             for token in [other for other in others if other not in (first, -1)][: max(0, self._best - 1)]:
                 tree.add(end, token)
 
-    def _read_texts(self, rows: Sequence[Written]) -> torch.Tensor:
+    def _read_texts(self, rows: Sequence[Row]) -> torch.Tensor:
         """Read what is new of the texts; the hidden states behind their last tokens."""
         run = self._run
         unread: list[list[int]] = []
@@ -321,3 +296,6 @@ class ModelDrafter:
 
     def move(self, source: int, target: int) -> None:
         self._run.move(source, target)
+
+
+Drafter: TypeAlias = LookupDrafter | ModelDrafter

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,9 @@ from workbench.generation.device_masks import DeviceMasks, send
 from workbench.generation.penalties import Penalty, penalise
 from workbench.generation.sampling import Sampling, draw_rows
 
-__all__ = ["Drawer", "Drawn", "TokenLogprob"]
+if TYPE_CHECKING:
+    from workbench.generation.model import ModelRun
+    from workbench.generation.slots import SlotRun
 
 WIDTHS: Final = (16, 192, 2048)
 """Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
@@ -51,18 +53,6 @@ class Drawn(NamedTuple):
     logprobs: dict[int, TokenLogprob]
 
 
-class Logits(Protocol):
-    """What turns what a pass returned into logits: `SlotRun`, or `ModelRun`."""
-
-    device: torch.device
-
-    def logits(self, states: torch.Tensor) -> torch.Tensor:
-        """All of each row."""
-
-    def logits_of(self, states: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-        """Those of `ids` and no others."""
-
-
 class Drawer:
     """Draws tokens from what `run` returned.
 
@@ -70,7 +60,9 @@ class Drawer:
     the model's device; all logits are computed then.
     """
 
-    def __init__(self, run: Logits, vocab_size: int, *, sparse: bool, device_masks: DeviceMasks | None) -> None:
+    def __init__(
+        self, run: SlotRun | ModelRun, vocab_size: int, *, sparse: bool, device_masks: DeviceMasks | None
+    ) -> None:
         self._run = run
         self._device = run.device
         self._vocab_size = vocab_size

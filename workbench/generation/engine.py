@@ -64,8 +64,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.model import LanguageModel
 
-__all__ = ["Engine"]
-
 FORCED_TOKENS: Final = 256  # that are written at once
 FORCED_GUESSES: Final = 16  # that are guessed at once: all rows of the pass are as wide
 # Tokens of a prompt that are read between two steps, at most twice as many: a fifth of a second on two processors with
@@ -448,7 +446,7 @@ class Engine:
             width = wider
         if len(rows) < 2:
             return 0
-        self._slots.read_together(len(self._active), [row.unread[:-1] for row in rows])
+        self._slots.read(len(self._active), *(row.unread[:-1] for row in rows))
         for row in rows:
             self._active.append(self._waiting.popleft())
             del row.unread[:-1]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kernels_core.errors import MaskscopeError
 
-__all__ = ["BeginningError", "ModelError", "PromptTooLongError"]
-
 
 class ModelError(MaskscopeError, RuntimeError):
     """A model cannot be loaded, or cannot do what was asked of it; the message says why and what to do."""

@@ -29,18 +29,6 @@ from workbench.tokenizers.libraries import require
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = [
-    "DEMO",
-    "PACKAGED",
-    "PackagedModel",
-    "advice_for",
-    "fetch_model",
-    "find_model",
-    "models_folder",
-    "named_folder",
-    "spelt",
-]
-
 ORIGIN = "ORIGIN.md"
 DEMO = "demo"
 """The name of the project's own small model."""

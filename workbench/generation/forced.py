@@ -14,8 +14,6 @@ from typing import Final
 
 from kernels_core import GrammarMatcher
 
-__all__ = ["Encode", "forced_tokens", "nothing_follows"]
-
 Encode = Callable[[bytes], Sequence[int]]
 """Cuts bytes into token ids, as the tokenizer would, without control tokens."""
 TAIL: Final = 24  # bytes of text before the span, so that it is cut as it would be in its place

@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 import torch
 
-__all__ = ["CudaRecorder", "Recorder", "rows_recorded"]
-
 Recorder: TypeAlias = Callable[[Callable[[], torch.Tensor]], tuple[Callable[[], object], torch.Tensor]]
 """Takes a call, and gives what starts it again, and the tensor that each start writes.
 

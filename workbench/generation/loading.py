@@ -7,6 +7,7 @@ Read on: `model.py` (`read_model`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,7 @@ if TYPE_CHECKING:
 
     from workbench.generation.model import LanguageModel
 
-__all__ = ["load_model", "model_of"]
-
 CALL = "the call is wb.generate(model, prompt, grammar), with a model of wb.load_model(...) or the name of one"
-_named: dict[str, LanguageModel] = {}
-"""Models that were asked for by name, each loaded once."""
 
 
 def load_model(
@@ -53,12 +50,15 @@ def model_of(given: LanguageModel | str | Path, prompt: object) -> LanguageModel
         if not hasattr(given, "encode_prompt"):
             raise TypeError(f"{type(given).__name__!r} is no model: {CALL}")
         return given
-    word = str(given)
-    if word not in _named:
-        from workbench.generation.errors import ModelError
+    return _named(given)
 
-        try:
-            _named[word] = load_model(given)
-        except ModelError as error:
-            raise ModelError(f"{error}; {CALL}") from None
-    return _named[word]
+
+@cache
+def _named(name: str | Path) -> LanguageModel:
+    """A model that was asked for by name, loaded once."""
+    from workbench.generation.errors import ModelError
+
+    try:
+        return load_model(name)
+    except ModelError as error:
+        raise ModelError(f"{error}; {CALL}") from None

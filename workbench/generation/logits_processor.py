@@ -31,8 +31,6 @@ from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DeviceMasks
 from workbench.languages import compile_output
 
-__all__ = ["GrammarLogitsProcessor"]
-
 KEPT: Final = 512  # masks on a device: 8 MiB over 131,072 ids
 WINDOW: Final = 64
 """Tokens at the end of a row, and of a prompt, that are compared with the last call's; no loop takes more back."""

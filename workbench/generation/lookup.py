@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["Lookup"]
-
 
 class Lookup:
     """The tokens of one text, prompt included, and the last `places` places where each pair of them stood."""

@@ -17,8 +17,6 @@ import torch
 
 from workbench.generation.sampling import Sampling
 
-__all__ = ["Penalty", "penalise", "penalty_of"]
-
 
 class Penalty(NamedTuple):
     """Which ids of one row are less likely; float64 factors to divide by, and amounts to take away."""

@@ -15,8 +15,6 @@ from typing import TypeAlias
 
 import torch
 
-__all__ = ["Block", "PrefixCache"]
-
 Key: TypeAlias = tuple[int, tuple[int, ...]]
 
 

@@ -20,8 +20,6 @@ from workbench.generation.errors import ModelError
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
-__all__ = ["ARCHITECTURES", "PREFIX", "SCALES", "Architecture", "config_of", "make_model"]
-
 PREFIX: Final = "random:"
 SEED: Final = 0
 

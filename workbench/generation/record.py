@@ -24,8 +24,6 @@ from workbench.generation.row import DrawnFrom, Row
 from workbench.generation.sampling import distribution
 from workbench.generation.step import Alternative, Step
 
-__all__ = ["MaskRow", "Recorder"]
-
 
 class Recorder:
     """Observes a row that is written alone.

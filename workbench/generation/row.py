@@ -24,8 +24,6 @@ from workbench.generation.penalties import Penalty, penalty_of
 from workbench.generation.sampling import Sampling
 from workbench.generation.trace import FinishReason
 
-__all__ = ["Chunk", "DrawnFrom", "Observer", "Row", "Words", "held_back"]
-
 
 class Words(NamedTuple):
     """What a row knows of its vocabulary: tokens' bytes by id, those that add nothing to a text, those that end it."""
@@ -172,11 +170,6 @@ class Row:
             if needed is not None and left is not None and needed >= left:
                 first = number
         return first
-
-    @property
-    def rejected(self) -> int:
-        """How many guesses the model read in vain."""
-        return self.drafted - self.accepted
 
     # -- taking -----------------------------------------------------------------------------------------------------
 

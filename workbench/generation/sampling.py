@@ -26,8 +26,6 @@ import torch
 from kernels_core.batch import apply_masks_inplace, draw_tokens
 from kernels_core.mask_rows import MaskRows
 
-__all__ = ["NOTHING", "NOT_A_NUMBER", "Sampling", "distribution", "draw_rows", "once_more"]
-
 NOTHING: Final = -1
 """What `draw_rows` returns for a row in which every candidate has probability 0."""
 NOT_A_NUMBER: Final = -2

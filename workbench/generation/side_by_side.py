@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from workbench.generation.loop import Constraint
     from workbench.generation.model import LanguageModel, Prompt
 
-__all__ = ["SideBySide", "generate_side_by_side", "parting"]
-
 TELLING = ("type", "$ref", "$schema", "enum", "required", "anyOf", "oneOf", "allOf", "additionalProperties")
 """Keywords whose values are no grammars."""
 

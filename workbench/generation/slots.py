@@ -1,8 +1,8 @@
 """A model that reads many texts side by side: a static key-value cache with a slot for each, all of different lengths.
 
-`SlotRun.read` reads several tokens into one slot, `decode` one more token in each of the first `n` slots, in one pass,
-and `verify` several in each, one behind the other or as a tree, of which the caller keeps (`keep`) those that turn out
-to be the text's.  `graft` lets a tree of texts with one beginning grow in one slot.
+`SlotRun.read` reads several tokens into one slot, or into some, `decode` one more token in each of the first `n` slots,
+in one pass, and `verify` several in each, one behind the other or as a tree, of which the caller keeps (`keep`) those
+that turn out to be the text's.  `graft` lets a tree of texts with one beginning grow in one slot.
 What differs from `transformers`' own static cache is that every slot has its own length: a pass writes each slot at its
 own place and says with a mask of attention how far each may look.  What lies beyond a slot's length is never looked at,
 so a slot is shortened, or handed to another text, by forgetting its length.  The cache has room for as many slots and
@@ -31,8 +31,6 @@ from workbench.generation.model import ModelError, cache_name
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["SlotRun", "Trees"]
-
 FIRST_LENGTH: Final = 256  # tokens that slots have room for at first; doubled when a text needs more
 IDLE_SHARE: Final = 4  # the cache shrinks when texts need so small a part of it
 VIEW: Final = 64  # the part of the cache that a pass looks at is a multiple of this
@@ -40,10 +38,11 @@ PROBE: Final = (1, 0, 2, 1, 0)  # ids that every vocabulary has
 
 
 class _Place:
-    """Where the present pass writes: slots [first, past), from `position` on, or each at its own row of `positions`."""
+    """Where the present pass writes: slots [first, past), each at its own row of `positions`; it looks at the first
+    `length` places of each."""
 
-    first = past = position = length = 0
-    positions: torch.Tensor | None = None
+    first = past = length = 0
+    positions: torch.Tensor
 
 
 class Trees(NamedTuple):
@@ -111,20 +110,7 @@ class SlotRun:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def read(self, slot: int, ids: Sequence[int]) -> None:
-        """Read `ids` into `slot`, behind what it holds; their logits are not computed."""
-        start, count = self.lengths[slot], len(ids)
-        self.reserve(slot + 1, start + count)
-        place = self._place
-        place.first, place.past, place.position, place.positions = slot, slot + 1, start, None
-        place.length = start + count
-        steps = self._numbers[start : start + count]
-        seen = self._numbers[: place.length] <= steps.unsqueeze(-1)
-        self._pass(torch.tensor([list(ids)], device=self.device), steps.unsqueeze(0), seen[None, None], logits=False)
-        self.lengths[slot] += count
-
-    @torch.inference_mode()
-    def read_together(self, first: int, texts: Sequence[Sequence[int]]) -> None:
+    def read(self, first: int, *texts: Sequence[int]) -> None:
         """Read `texts` into slots from `first` on, one each and behind what they hold, in one pass; no logits.
 
         Shorter ones are filled up with tokens that are written behind their ends, where nobody looks.
@@ -219,8 +205,8 @@ class SlotRun:
         start, count = self.lengths[slot], len(ids)
         self.reserve(slot + 1, start + count)
         place = self._place
-        place.first, place.past, place.position, place.positions = slot, slot + 1, start, None
-        place.length = start + count
+        place.first, place.past, place.length = slot, slot + 1, start + count
+        place.positions = self._numbers[None, start : start + count]
         seen = torch.zeros(count, place.length, dtype=torch.bool)
         seen[:, :trunk] = True
         for row, branch in enumerate(branches):
@@ -453,14 +439,9 @@ def _cache(place: _Place, layers: int, max_length: int) -> Any:
                 self.lazy_initialization(key_states, value_states)
             keys = self.keys[place.first : place.past]
             values = self.values[place.first : place.past]
-            if place.positions is None:
-                past = place.position + key_states.shape[2]
-                keys[:, :, place.position : past] = key_states
-                values[:, :, place.position : past] = value_states
-            else:
-                rows = torch.arange(len(keys), device=keys.device).unsqueeze(-1)
-                keys[rows, :, place.positions] = key_states.transpose(1, 2)
-                values[rows, :, place.positions] = value_states.transpose(1, 2)
+            rows = torch.arange(len(keys), device=keys.device).unsqueeze(-1)
+            keys[rows, :, place.positions] = key_states.transpose(1, 2)
+            values[rows, :, place.positions] = value_states.transpose(1, 2)
             return keys[:, :, : place.length], values[:, :, : place.length]
 
         def resize(self, slots: int, room: int) -> bool:
@@ -493,7 +474,7 @@ def _cache(place: _Place, layers: int, max_length: int) -> Any:
             return place.length, 0
 
         def get_seq_length(self) -> int:
-            return place.position
+            return 0  # positions are told
 
         def get_max_length(self) -> int:
             return max_length

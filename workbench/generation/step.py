@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from kernels_core.inspect.trace import FillEvent
 
-__all__ = ["Alternative", "Step"]
-
 
 @dataclass(frozen=True, slots=True)
 class Alternative:

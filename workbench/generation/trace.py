@@ -4,7 +4,7 @@
 A `Generation` shows itself as the model cockpit: what each token's probabilities were before and after the mask.
 What needs the model again (`branch`) or the grammar again (`refusals`) goes by its `source`, which stays behind when a
 generation is pickled.
-Read on: `loop.py`, which makes them, `refusals.py`, `workbench/reports/cockpit.py` (the displays).
+Read on: `loop.py`, which makes them, `workbench/reports/cockpit.py` (the displays).
 """
 
 from __future__ import annotations
@@ -15,24 +15,29 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.snapshots import Table
+from visualizers.glyphs import glyph
 from workbench.chrome_trace import run_events, write_events
-from workbench.generation.refusals import refusals
+from workbench.generation.cutting import Cutting
 from workbench.generation.step import Alternative, Step
 from workbench.reports.record import Record
+from workbench.session.matching import why_not
+from workbench.session.shadow import follow
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kernels_core import GrammarMatcher
     from workbench.generation.cuts import Cuts
     from workbench.generation.model import LanguageModel
 
 __all__ = ["Alternative", "Edit", "FinishReason", "Generation", "Source", "Step"]
 
+MAX_ASKED: Final = 1_000
+LIKELY: Final = 0.001  # what the model gave less to is not asked about, unless it was the favourite
 FinishReason = Literal["stop", "length", "grammar_complete", "interrupted"]
 Edit: TypeAlias = str | bytes | int | Sequence[int] | None
 """What comes instead of a token: a text or bytes (cut into tokens), a token id, several, or nothing."""
@@ -87,7 +92,7 @@ class Generation(Record, Table):
     def refusals(self) -> Mapping[tuple[int, int], str]:
         """Why the grammar refused the model's favourites, by (step, token id); {} when the grammar is not at hand."""
         origin = None if self.source is None else self.source.origin
-        return {} if origin is None else refusals(self.steps, origin, self.healed)
+        return {} if origin is None else _refusals(self.steps, origin, self.healed)
 
     def beginning(self, step: int, edit: Edit = None) -> list[int | Step]:
         """What a branch begins with (`begin` of `generate`): the steps before `step`, and the tokens of `edit`.
@@ -194,3 +199,50 @@ class Generation(Record, Table):
     def to_frame(self) -> pd.DataFrame:
         """The steps as a `pandas.DataFrame`, one row for each token."""
         return super().to_frame().rename_axis("step")
+
+
+def _refusals(steps: Sequence[Step], origin: GrammarMatcher, healed: bytes = b"") -> Mapping[tuple[int, int], str]:
+    """The reason in one line for each likely token that was refused, by (step, token id): `MAX_ASKED` in all.
+
+    The engine that ran is not touched: reading refused texts makes parser states, so they are read by a second compiled
+    grammar with the same options.  `origin` is a matcher where the text of the steps begins; `healed`: what was taken
+    back from the prompt before.
+    """
+    wanted = {step.index: refused for step in steps if (refused := _refused(step))}
+    if not wanted:
+        return {}
+    matcher = _shadow(origin)
+    cutting = Cutting(origin.compiled.tokenizer_info, healed=healed)
+    found: dict[tuple[int, int], str] = {}
+    for step in steps:
+        for alternative in wanted.get(step.index, ()):
+            if len(found) < MAX_ASKED:
+                found[step.index, alternative.token_id] = _refusal(matcher, alternative.token_id, cutting)
+        if not cutting.take(step.token_id, matcher):
+            break
+    return found
+
+
+def _refusal(matcher: GrammarMatcher, token: int, cutting: Cutting) -> str:
+    if cutting.rest:
+        return f"the text has to begin with {glyph(cutting.rest)}, which was taken back from the prompt"
+    if matcher.fork().accept_token(token):
+        return "the tokenizer cuts no such text so"
+    return why_not(matcher, token)
+
+
+def _refused(step: Step) -> tuple[Alternative, ...]:
+    refused = (one for one in step.alternatives if not one.allowed)
+    return tuple(one for one in refused if one.probability >= LIKELY or one in step.refused[:1])
+
+
+def _shadow(origin: GrammarMatcher) -> GrammarMatcher:
+    """A matcher at the same place under the same grammar, compiled apart."""
+    compiled: CompiledGrammar = origin.compiled
+    shadow = GrammarMatcher(
+        compiled.apart(),
+        override_stop_tokens=origin.stop_token_ids,
+        terminate_without_stop_token=origin.terminate_without_stop_token,
+    )
+    follow(shadow, origin.history)
+    return shadow

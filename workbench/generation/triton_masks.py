@@ -16,8 +16,6 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["VERSION", "apply_by_triton"]
-
 VERSION: Final[str] = triton.__version__
 WORDS: Final = 128  # of a mask in one program: 4,096 logits
 

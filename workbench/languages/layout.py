@@ -21,6 +21,8 @@ __all__ = ["lay_out"]
 WIDTH = 88
 MAX_DEPTH = 400
 MAX_CHARACTERS = 1 << 24  # of the JSON text of one value, as in the engine; two for each value and its comma
+Keys = tuple[str | int, ...]
+_STRINGS = json.JSONEncoder(ensure_ascii=False)
 
 
 def lay_out(value: object) -> str:
@@ -30,29 +32,30 @@ def lay_out(value: object) -> str:
     would be longer than 16 MiB: it may hold a part many times.
     """
     write_text(value)  # the engine's own limit, which is found sooner
-    return _written(value, "#", 0, 0, [MAX_CHARACTERS])
+    return _written(value, (), 0, 0, [MAX_CHARACTERS])
 
 
-def _written(value: object, pointer: str, indent: int, used: int, left: list[int]) -> str:
+def _written(value: object, path: Keys, indent: int, used: int, left: list[int]) -> str:
     """`used`: columns that are taken on the line before the value and behind it; `left`: characters that may come."""
     if indent > 2 * MAX_DEPTH:
-        raise TypeError(f"{pointer}: nested deeper than {MAX_DEPTH}")
+        raise TypeError(f"{child('#', *path)}: nested deeper than {MAX_DEPTH}")
     left[0] -= 2
     if left[0] < 0:
-        raise BudgetExceededError("characters of JSON text", MAX_CHARACTERS, f"the value, read as far as {pointer}")
+        where = f"the value, read as far as {child('#', *path)}"
+        raise BudgetExceededError("characters of JSON text", MAX_CHARACTERS, where)
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"{pointer}: the keys of JSON objects are strings, not {key!r}")
+                raise TypeError(f"{child('#', *path)}: the keys of JSON objects are strings, not {key!r}")
         inner = [
-            f"{_quoted(key)}: " + _written(item, child(pointer, key), indent + 2, indent + len(key) + 7, left)
+            f"{_quoted(key)}: " + _written(item, (*path, key), indent + 2, indent + len(key) + 7, left)
             for key, item in value.items()
         ]
         return _joined("{", inner, "}", indent, used, left)
     if isinstance(value, list | tuple):
-        inner = [_written(item, child(pointer, i), indent + 2, indent + 3, left) for i, item in enumerate(value)]
+        inner = [_written(item, (*path, i), indent + 2, indent + 3, left) for i, item in enumerate(value)]
         return _joined("[", inner, "]", indent, used, left)
-    written = _scalar(value, pointer)
+    written = _scalar(value, path)
     left[0] -= len(written)
     return written
 
@@ -69,7 +72,7 @@ def _joined(opening: str, inner: list[str], closing: str, indent: int, used: int
     return f"{opening}\n{blanks}" + f",\n{blanks}".join(inner) + f"\n{' ' * indent}{closing}"
 
 
-def _scalar(value: object, pointer: str) -> str:
+def _scalar(value: object, path: Keys) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if value is None or isinstance(value, bool):
@@ -80,7 +83,7 @@ def _scalar(value: object, pointer: str) -> str:
         return int.__repr__(value)
     if isinstance(value, float) and math.isfinite(value):
         return float.__repr__(value)
-    raise TypeError(f"{pointer}: {value!r} is no JSON{_hint(value)}")
+    raise TypeError(f"{child('#', *path)}: {value!r} is no JSON{_hint(value)}")
 
 
 def _hint(value: object) -> str:
@@ -95,5 +98,5 @@ def _hint(value: object) -> str:
 
 def _quoted(text: str) -> str:
     # Lone surrogates cannot be shown or sent as UTF-8: they stay escapes.
-    written = json.dumps(text, ensure_ascii=False)
+    written = _STRINGS.encode(text)
     return written if written.isprintable() else json.dumps(text)

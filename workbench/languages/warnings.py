@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
@@ -37,11 +37,14 @@ CLOSING: Final = frozenset(
 """Where one of these stands in an object's schema, whether it takes other members is said, or not to be told simply."""
 
 
-def doubts(source: Source, grammar: Grammar) -> tuple[Mistake, ...]:
-    """All warnings about `source`, of which `grammar` was made, in the order of the text, at most 100."""
+def doubts(source: Source, grammar: Grammar, known: Sequence[Mistake] | None = None) -> tuple[Mistake, ...]:
+    """All warnings about `source`, of which `grammar` was made, in the order of the text, at most 100.
+
+    known: what `misspelt` has said of it.
+    """
     found = [
         *filter(None, [example_given(source)]),
-        *misspelt(source),
+        *(misspelt(source) if known is None else known),
         *(_told(source, one) for one in grammar.told),
     ]
     return tuple(sorted(found, key=lambda one: one.start)[:MAX_MISTAKES])
@@ -96,8 +99,8 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
     if source.language not in ("json_schema", "structural_tag", "tools"):
         return ()
     try:
-        value = json.loads(source.text)
-    except (ValueError, RecursionError):
+        value = source.value
+    except (JsonSyntaxError, ValueError, RecursionError):
         return ()
     unknown = list(misspelt_in(value, is_schema=source.language == "json_schema"))
     if not unknown:

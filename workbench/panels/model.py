@@ -109,7 +109,7 @@ class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=
 
     def _explained(self, run: CockpitRun, place: int) -> CockpitRun:
         """`run` with the reasons for what was refused in place of step `place`: asked where the step begins."""
-        from workbench.why_not import why_not
+        from workbench.session.matching import why_not
 
         session, number = self.session, max(0, place - 1)
         if number >= len(run.steps) or session.index < number:

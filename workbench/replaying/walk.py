@@ -20,8 +20,8 @@ from workbench.languages import Source, compile_output
 from workbench.next.lexicon import lexicon
 from workbench.replaying.formats import Logged, LoggedToken, ReplayError, read_logged
 from workbench.replaying.replayed import Guess, Replayed, ReplayedStep
+from workbench.session.matching import why_not
 from workbench.tokenizers import Tokenizer, load_tokenizer
-from workbench.why_not import why_not
 
 __all__ = ["replay"]
 

@@ -1,2 +1,2 @@
-"""What a run leaves behind, drawn: `record` (what every run can do), `cockpit` (generations), `caches`, `token_strip`,
-and `displays`, which registers them."""
+"""What a run leaves behind, drawn: `record` (what every run can do), `cockpit` (generations), `caches`, and `displays`,
+which registers them."""

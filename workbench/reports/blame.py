@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.trace import Generation, Step
 
-__all__ = ["Blame", "Blamed", "blame"]
-
 MOST_ASKED_MS: Final = 200.0  # about one token
 EXAMPLES: Final = 5
 SHOWN_ROWS: Final = 20

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.trace import Generation
 
-__all__ = ["Caches", "caches", "versions"]
-
 
 @dataclass(frozen=True, repr=False)
 class Caches:

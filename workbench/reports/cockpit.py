@@ -35,23 +35,6 @@ from workbench.reports.caches import caches
 from workbench.reports.record import as_text
 from workbench.session.trace import Trace
 
-__all__ = [
-    "cockpit_run",
-    "cockpit_shot",
-    "cockpit_steps",
-    "generation_html",
-    "generation_page",
-    "generation_text",
-    "generation_views",
-    "side_by_side_html",
-    "side_by_side_text",
-    "step_label",
-    "steps_table",
-    "trace_html",
-    "trace_page",
-    "trace_text",
-]
-
 Reasons = Mapping[tuple[int, int], str]
 BITS = 1 / math.log(2)
 TEXT_ROWS = 40

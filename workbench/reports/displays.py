@@ -1,6 +1,6 @@
 """Who draws what: how grammars, generations, traces and sessions are shown.
 
-Read on: `kernels_core/display.py` (who asks), `cockpit.py`, `token_strip.py`.
+Read on: `kernels_core/display.py` (who asks), `cockpit.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from kernels_core import CompiledGrammar, Grammar
 from kernels_core.display import register
 from visualizers import formatters
-from visualizers.glyphs import clip, html_escape, size
+from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape, size
 from visualizers.next import NextView
 from visualizers.svg import automaton_html, automaton_pdf, to_svg
 from visualizers.tables import card, details, more, pre
@@ -24,14 +24,15 @@ from workbench.next.next_tokens import NextTokens
 from workbench.next.why import Why
 from workbench.provenance.rules import called
 from workbench.reports import cockpit
-from workbench.reports.token_strip import session_strip
 from workbench.session.inspector import Inspector
 from workbench.session.session import Session
 from workbench.session.trace import Trace
 
-__all__ = ["register_all"]
-
 MAX_SOURCE: Final = 20_000
+MAX_CHIPS = 400
+MAX_GLYPH = 40
+CHIP = "font-family:monospace;font-size:12px;border-radius:3px;padding:1px 4px;white-space:pre;"
+BLUE, GREY = "66,116,236", "128,136,146"
 
 
 def register_all() -> None:
@@ -42,7 +43,7 @@ def register_all() -> None:
     register(Generation, html=cockpit.generation_html, text=cockpit.generation_text, page=cockpit.generation_page)
     register(Trace, html=cockpit.trace_html, text=cockpit.trace_text, page=cockpit.trace_page)
     register(SideBySide, html=cockpit.side_by_side_html, text=cockpit.side_by_side_text)
-    register(Session, html=session_strip, live=Explorer)
+    register(Session, html=_session, live=Explorer)
     register(Inspector, svg=_automaton_svg, pdf=_automaton_pdf)
     register(NextTokens, html=lambda found: formatters.static_of(NextView)(found.state()))
     register(Why, html=lambda found: formatters.static_of(WhyView)(found.state()))
@@ -88,3 +89,35 @@ def _compiled_grammar(compiled: CompiledGrammar) -> str:
     if snapshot.source:
         body += details("source", pre(clip(snapshot.source, MAX_SOURCE)), shown=False)
     return card("Compiled grammar", facts, body)
+
+
+def _session(session: Session) -> str:
+    """The session's history as a strip of tokens: steps read, and steps undone.
+
+    Inline styles with half-transparent colours only: they survive an untrusted notebook, and read on white and black.
+    """
+    index, position = session.index, session.inspect.position
+    chips = []
+    for number, step in enumerate(session.steps[:MAX_CHIPS], start=1):
+        colour = BLUE if number <= index or step.start < position else GREY
+        title = f"step {number}: " + ("bytes" if step.token_id is None else f"token {step.token_id}")
+        chips.append(_chip(STOP_TOKEN if step.stop else glyph(step.data), colour, title))
+    hidden = len(session.steps) - MAX_CHIPS
+    if hidden > 0:
+        chips.append(f"and {hidden:,} more")
+    state = "stopped" if session.inspect.is_terminated else "may end here" if session.is_completed else "must go on"
+    allowed = (
+        f"{len(session.inspect.allowed_ids()):,} tokens allowed · vocabulary {html_escape(session.inspect.vocabulary)}"
+    )
+    facts = f"byte {position:,} · after step {index:,} of {len(session.steps):,} · {allowed}"
+    head = f'<b>Text</b><span style="opacity:0.7"> · {facts} · {state}</span>'
+    shown = " ".join(chips) or '<span style="opacity:0.7">nothing read yet</span>'
+    return (
+        f'<div style="font-size:13px;line-height:1.45;max-width:1100px;text-align:left">'
+        f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{shown}</div></div>'
+    )
+
+
+def _chip(text: str, colour: str, title: str) -> str:
+    style = f"{CHIP}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
+    return f'<span title="{html_escape(title)}" style="{style}">{html_escape(clip(text, MAX_GLYPH))}</span>'

@@ -15,8 +15,6 @@ from typing import Any, Final
 from kernels_core.display import Displayed, drawn, renderer
 from visualizers.standalone import iframe, save_html
 
-__all__ = ["WIDTH", "Page", "Printed", "Record", "as_text"]
-
 WIDTH: Final = 100
 """Columns of what is printed."""
 

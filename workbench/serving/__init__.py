@@ -4,9 +4,9 @@
     curl http://127.0.0.1:8000/v1/chat/completions -H 'content-type: application/json' -d '...'
 
 From the outside in: `app` (routes, streams, who goes away), `endpoints` (`chat`, `completions`, `responses`: what each
-is asked and the shape of its answers), `service` (one request's way), `body`, `checking`, `fields` and `forms` (what it
+is asked and the shape of its answers), `service` (one request's way), `body`, `fields` and `forms` (what it
 says), `constraint` (its grammar), `runner` (the one thread that steps the engine), `answers`, `thoughts` and `calls`
-(what was written), `watching` and `page` (who looks on), `metrics`, `limits`, `errors`, `http` (sockets and signals).
+(what was written), `watching` (who looks on), `metrics`, `limits`, `errors`, `http` (sockets and signals).
 Texts of strangers are data throughout; nobody is asked who they are: the server listens on this machine alone by
 default.
 """

@@ -27,8 +27,6 @@ from workbench.serving.errors import RequestError
 from workbench.serving.fields import Asked
 from workbench.serving.thoughts import ThoughtReader
 
-__all__ = ["DONE", "Answer", "Event", "TokenTold", "ToolCall", "Writer", "event"]
-
 DONE: Final = b"data: [DONE]\n\n"
 
 

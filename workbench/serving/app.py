@@ -2,7 +2,11 @@
 
 A client that disconnects is noticed while its answer is written or waited for; its row is free at the next step.
 Errors are JSON in OpenAI's shape, also for paths that are not there.
-Read on: `service.py` (one request's way), `answers.py` (what is sent), `http.py` (sockets).
+The page at `/` shows what runs, of a chosen request the text, the frontier and the last mask, and asks one of its own.
+All that it loads comes from here, and its content policy allows nothing else; texts of models and strangers are set as
+text, never as markup.
+Read on: `service.py` (one request's way), `answers.py` (what is sent), `http.py` (sockets), `watching.py` (what the
+page is told), `frontend/src/service.js`, `frontend/src/ask.ts`.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -26,17 +30,21 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from visualizers import assets
-from workbench.serving import page
+from visualizers.glyphs import html_escape
 from workbench.serving.answers import Answer, Event, event
-from workbench.serving.endpoints import ENDPOINTS, Endpoint
+from workbench.serving.endpoints import ENDPOINTS, Endpoint, Running
 from workbench.serving.errors import RequestError
 from workbench.serving.runner import together
-from workbench.serving.service import Running, Service
+from workbench.serving.service import Service
 from workbench.serving.watching import Watcher
 
-__all__ = ["make_app"]
-
 T = TypeVar("T")
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+ASSETS: Final = {"page.css": "text/css", "service.js": "text/javascript"}
+"""What the page loads from `/assets`, and of which kind it is."""
 
 
 class _Json(Response):
@@ -245,20 +253,20 @@ class _App:
 
     async def page(self, request: Request) -> Response:
         headers = {
-            "content-security-policy": page.POLICY,
+            "content-security-policy": POLICY,
             "x-content-type-options": "nosniff",
             "cache-control": "no-cache",
         }
-        return Response(page.document(self.service.name), media_type="text/html", headers=headers)
+        return Response(_page_of(self.service.name), media_type="text/html", headers=headers)
 
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         headers = {"x-content-type-options": "nosniff", "cache-control": "no-cache"}
-        if name not in page.ASSETS:
+        if name not in ASSETS:
             raise HTTPException(404)
         stem, _, kind = name.partition(".")
         text = assets.script(stem) if kind == "js" else assets.stylesheet(stem)
-        return Response(text, media_type=page.ASSETS[name], headers=headers)
+        return Response(text, media_type=ASSETS[name], headers=headers)
 
     async def watch(self, request: Request) -> Response:
         asked = request.query_params.get("request", "")
@@ -269,6 +277,18 @@ class _App:
                 yield event(view)
 
         return _Events(events())
+
+
+def _page_of(model: str) -> str:
+    """The page of a server of `model`."""
+    return (
+        '<!doctype html>\n<html lang="en" class="ms-page ms-wide">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Maskscope: {html_escape(model)}</title>\n"
+        '<link rel="stylesheet" href="/assets/page.css">\n<link rel="icon" href="data:,">\n</head>\n'
+        f'<body>\n<h1>{html_escape(model)}</h1>\n<div id="service"></div>\n'
+        '<script type="module" src="/assets/service.js"></script>\n</body>\n</html>\n'
+    )
 
 
 async def _gone(request: Request) -> None:

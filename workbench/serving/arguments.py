@@ -18,8 +18,6 @@ from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Token
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
 
-__all__ = ["read_arguments", "write_arguments"]
-
 _BLANKS: Final = " \t\n\r"
 _KINDS: Final[dict[type, str]] = {
     str: "string",

@@ -2,25 +2,32 @@
 
 Grammars and schemas are taken as the very text of the body, so numbers and the order of names are those that were sent,
 and every mistake has its place there.
-Read on: `checking.py` (what the value must be), `constraint.py` (what becomes of the grammar).
+What its objects must be are models of pydantic; `checked` says to a client where one does not fit.
+Read on: `fields.py`, `forms.py` and the endpoints (the models), `constraint.py` (what becomes of the grammar).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Final, NoReturn
+from typing import ClassVar, Final, NoReturn, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
 from workbench.languages.mistakes import Mistake
-from workbench.languages.positions import JsonSyntaxError, JsonText, read_json, text_at
+from workbench.languages.positions import JsonSyntaxError, JsonText, child, read_json, text_at
 from workbench.serving.errors import Place, RequestError, dotted
 
-__all__ = ["Body"]
-
 MAX_PLACES: Final = 20
+OLDER: Final = "guided_"  # vLLM's fields before `structured_outputs`
+NAMED: Final = ("name", "description", "schema", "strict")  # what stands in `json_schema`
+LISTED: Final = 8  # fields that are listed where nobody knows which is meant
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Body:
@@ -112,3 +119,110 @@ def _no_number(name: str) -> NoReturn:
 
 def _kind(value: object) -> str:
     return {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
+
+
+class Strict(BaseModel):
+    """What is not known is refused, and nothing is converted.
+
+    not_built: what is not there, and the values that ask for nothing of it.  of_no_effect: wishes about other things
+    than the text, which are read and have no effect.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {}
+    of_no_effect: ClassVar[frozenset[str]] = frozenset()
+
+
+class Lenient(BaseModel):
+    """What other servers' answers hold beside the fields may be sent back and is left out; nothing is converted."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+def checked(body: Body, model: type[Model], value: Mapping[str, object], base: str = "#") -> Model:
+    """The object at `base`; `RequestError` (400) names the first field at fault, and places all of them."""
+    read = dict(value)
+    if issubclass(model, Strict):
+        for name in model.of_no_effect:
+            read.pop(name, None)
+        for name, harmless in model.not_built.items():
+            asked = read.pop(name, None)
+            if asked is not None and not any(_same(asked, one) for one in harmless):
+                allowed = f"; leave it out, or send {json.dumps(harmless[0])}" if harmless else "; leave it out"
+                said = f"{_shown(asked)} is not supported here{allowed}"
+                raise body.wrong(child(base, name), said, code="unsupported_value")
+    try:
+        return model.model_validate(read)
+    except ValidationError as error:
+        raise _invalid(body, error, model, value, base) from None
+
+
+def _invalid(
+    body: Body, error: ValidationError, model: type[BaseModel], value: Mapping[str, object], base: str
+) -> RequestError:
+    """What pydantic says of `value`, by places of the body."""
+    found: dict[str, Place] = {}
+    params: list[str] = []
+    told = error.errors(include_url=False, include_input=False)
+    # A field that is misspelt is the reason why another one is missing.
+    for one in sorted(told, key=lambda one: one["type"] != "extra_forbidden"):
+        pointer = param = _pointer_of(value, one["loc"], base)
+        cure = ""
+        if one["type"] == "missing":
+            last = one["loc"][-1]
+            message, param = f"{last} is missing", child(pointer, last)
+        elif one["type"] == "extra_forbidden":
+            message = "there is no such field"
+            cure = _meant(one["loc"], model)
+        elif one["type"] == "too_short":
+            least = one["ctx"]["min_length"]
+            message = f"at least {least:,} {'is' if least == 1 else 'are'} expected"
+        else:
+            message = str(one["msg"]).removeprefix("Value error, ")
+        if param in found:
+            # The other kinds of a value that may be of several.
+            earlier = found[param]
+            message = f"{earlier.message}, or: {message}" if message not in earlier.message else earlier.message
+        found[param] = body.place(pointer, message, cure)
+        params.append(dotted(param))
+    places = tuple(found.values())[:MAX_PLACES]
+    more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+    cure = f"; {places[0].cure}" if places[0].cure else ""
+    message = f"{params[0]}: {places[0].message}{cure}{more}"
+    return RequestError(400, message, param=params[0], code="invalid_value", places=places)
+
+
+def _pointer_of(value: object, keys: Sequence[int | str], base: str) -> str:
+    """The pointer of a path below `base`; steps that are no part of `value`, as pydantic adds them, are left out."""
+    pointer = base
+    for key in keys:
+        if isinstance(value, dict | list):
+            with suppress(LookupError, TypeError):
+                value, pointer = value[key], child(pointer, key)  # type: ignore[index]
+    return pointer
+
+
+def _meant(path: Sequence[int | str], model: type[BaseModel]) -> str:
+    """What to do about a field that `model`, or one inside it, does not have; "" where nobody knows."""
+    for key in path[:-1]:
+        field = next((one for name, one in model.model_fields.items() if key in (name, one.alias)), None)
+        inner = [] if field is None else [field.annotation, *get_args(field.annotation)]
+        model = next((one for one in inner if isinstance(one, type) and issubclass(one, BaseModel)), model)
+    name, names = str(path[-1]), [field.alias or name for name, field in model.model_fields.items()]
+    if name.startswith(OLDER) and "structured_outputs" in names:
+        return f"did you mean structured_outputs.{name.removeprefix(OLDER)}?"
+    if name in NAMED and "json_schema" in names:
+        return f"did you mean json_schema.{name}?"
+    if close := get_close_matches(name, names, 1, 0.7):
+        return f"did you mean {close[0]}?"
+    return f"there are {', '.join(names)}" if len(names) <= LISTED else ""
+
+
+def _same(one: object, other: object) -> bool:
+    """Equal as JSON, where false is not 0."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

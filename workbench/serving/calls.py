@@ -19,8 +19,6 @@ from workbench.languages.positions import child
 from workbench.languages.tools import ToolTag
 from workbench.serving.arguments import read_arguments, write_arguments
 
-__all__ = ["NOT_READ", "Arguments", "CallFormat", "CallReader", "Called", "Piece", "Said", "Thought"]
-
 NOT_READ: Final[Mapping[str, str]] = {
     "cohere": "its arguments are elements inside elements",
     "minimax_m3": "its arguments are elements inside elements",

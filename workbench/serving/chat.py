@@ -20,8 +20,6 @@ from workbench.serving.calls import Called, Piece, Said, Thought
 from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Message, Sampled
 from workbench.serving.forms import form_of
 
-__all__ = ["EFFORTS", "ChatAnswer", "ChatRequest", "Effort"]
-
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: Final = frozenset(("low", "medium", "high", "xhigh", "max"))
 """Efforts of reasoning for which a model may reason first, also where a grammar would leave no room for it."""

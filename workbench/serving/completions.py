@@ -18,8 +18,6 @@ from workbench.serving.calls import Said
 from workbench.serving.fields import MAX_LOGPROBS, Asked, Common, Sampled
 from workbench.serving.forms import form_of
 
-__all__ = ["CompletionAnswer", "CompletionRequest"]
-
 MAX_PROMPTS: Final = 64
 TOKENS: Final = 16  # of an answer to a request that says nothing of it, as OpenAI's API has it
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.compiler import told_elsewhere
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 # Of functions, at OpenAI; the formats of calls here take more.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
-__all__ = ["Constraint", "Maker", "check_tool_format", "forced_tool", "too_much"]
-
 
 @dataclass(frozen=True)
 class Constraint:
@@ -53,12 +51,6 @@ class Constraint:
     calls_first: bool = False
     warnings: tuple[str, ...] = ()
     block: Block | None = None
-
-
-class Compile(Protocol):
-    """Compiles what was asked for."""
-
-    def __call__(self, *, lenient: bool) -> CompiledGrammar: ...
 
 
 def check_tool_format(name: str) -> None:
@@ -158,7 +150,7 @@ class Maker:
             "arguments_alone": arguments_alone,
             **self._written,
         }
-        source = Source("tools", self.body.part("#/tools"), options)
+        self._tools = source = Source("tools", self.body.part("#/tools"), options)
         try:
             made = CallFormat(source.tool_tag)
         except ToolsError as error:
@@ -234,17 +226,10 @@ class Maker:
     def tag(self, answer: Mapping[str, object], pointer: str) -> CompiledGrammar:
         """The structural tag of an answer's format, which was made here of what stands at `pointer`."""
         tag = {"type": "structural_tag", "format": self._block.before(answer) if self._block is not None else answer}
-        if pointer == "#/tools":
-            choice = self.request.tool_choice
-            options = {"model": self.tool_format, "tool_choice": "auto" if choice is None else choice}
-            alone = {"arguments_alone": self.forced_tool is not None}
-            source = Source("tools", self.body.part("#/tools"), {**options, **alone})
-        else:
-            source = Source("structural_tag", json.dumps(tag))
         if pointer == "#/tools":  # all else was compiled by itself before
-            return self._compiled(pointer, source, "invalid_tools", partial(self._compile_tag, tag))
+            return self._compiled(pointer, self._tools, "invalid_tools", partial(self._compile_tag, tag))
         try:
-            return self._compile_tag(tag)
+            return self._compile_tag(tag, lenient=False)
         except BudgetExceededError as error:
             raise too_much(self.body, pointer, error) from None
         except UnsupportedSchemaError as error:
@@ -257,26 +242,29 @@ class Maker:
         except MaskscopeError as error:
             raise self.body.wrong(pointer, str(error), code="invalid_tools") from None
 
-    def _compile_tag(self, tag: Mapping[str, object], *, lenient: bool = False) -> CompiledGrammar:
+    def _compile_tag(self, tag: Mapping[str, object], lenient: bool) -> CompiledGrammar:
         return self.compiler.compile_structural_tag(tag, lenient=lenient, cancel=self.cancel)
 
-    def _compiled(self, pointer: str, source: Source, code: str, compile_it: Compile | None = None) -> CompiledGrammar:
-        """The source that stands at `pointer`, compiled; or what `compile_it(lenient=False)` makes in its place.
+    def _compiled(
+        self, pointer: str, source: Source, code: str, compile_it: Callable[[bool], CompiledGrammar] | None = None
+    ) -> CompiledGrammar:
+        """The source that stands at `pointer`, compiled; or what `compile_it(False)` makes in its place.
 
         Where well-formed schemas cannot be exact: what reading them leniently makes, and warnings of the rest, unless
         the request asks for `strict` there.
         """
 
-        def from_source(*, lenient: bool) -> CompiledGrammar:
+        def from_source(lenient: bool) -> CompiledGrammar:
             read = Source.of(source, lenient=True) if lenient else source
             return read.compile(self.compiler, cancel=self.cancel)
 
         compile_it = compile_it or from_source
-        places = [self.body.moved(pointer, source, one) for one in misspelt(source)]
+        doubted = misspelt(source)
+        places = [self.body.moved(pointer, source, one) for one in doubted]
         if strictly := [place for place in places if self._is_strict([place])]:
             raise self.body.refused(pointer, strictly, code)
         try:
-            made = compile_it(lenient=False)
+            made = compile_it(False)
         except BudgetExceededError as error:
             raise too_much(self.body, pointer, error) from None
         except MaskscopeError as error:
@@ -285,13 +273,13 @@ class Maker:
             if not told or self._is_strict(refused.places):
                 raise refused from None
             try:
-                made = compile_it(lenient=True)
+                made = compile_it(True)
             except MaskscopeError:
                 raise refused from None
             self._warnings += [str(replace(one, cure="this is not enforced")) for one in refused.places]
-            self._warn(pointer, source, misspelt(source))
+            self._warn(pointer, source, doubted)
             return made
-        self._warn(pointer, source, doubts(source, made.grammar))
+        self._warn(pointer, source, doubts(source, made.grammar, doubted))
         return made
 
     def _is_strict(self, places: Sequence[Place]) -> bool:

@@ -5,11 +5,9 @@ Read on: `body.py` (where places come from), `service.py`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 
 from workbench.languages.positions import parts_of
-
-__all__ = ["Place", "RequestError", "dotted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,7 @@ def dotted(pointer: str) -> str:
     return ".".join(parts_of(pointer))
 
 
+@dataclass(eq=False)
 class RequestError(Exception):
     """An answer that is an error.
 
@@ -44,23 +43,16 @@ class RequestError(Exception):
     that is wrong.  partial: the text that was written before a running request failed.
     """
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        param: str | None = None,
-        code: str | None = None,
-        places: tuple[Place, ...] = (),
-        partial: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.param = param
-        self.code = code
-        self.places = places
-        self.partial = partial
+    status: int
+    message: str
+    _: KW_ONLY
+    param: str | None = None
+    code: str | None = None
+    places: tuple[Place, ...] = ()
+    partial: str | None = None
+
+    def __str__(self) -> str:
+        return self.message
 
     @property
     def kind(self) -> str:

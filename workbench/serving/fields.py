@@ -2,7 +2,7 @@
 
 Names are OpenAI's and vLLM's; `top_k`, `min_p`, `repetition_penalty` and `structured_outputs` are vLLM's, the formats
 `grammar`, `regex` and `structural_tag` ours.
-Read on: `chat.py`, `completions.py`, `responses.py` (an endpoint each), `checking.py` (errors), `forms.py` (formats),
+Read on: `chat.py`, `completions.py`, `responses.py` (an endpoint each), `body.py` (errors), `forms.py` (formats),
 `constraint.py` (what becomes of formats and tools), `service.py`.
 """
 
@@ -17,12 +17,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, field_validator
 
 from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION, Sampling
-from workbench.serving.body import Body
-from workbench.serving.checking import Lenient, Strict, checked
+from workbench.serving.body import Body, Lenient, Strict, checked
 from workbench.serving.errors import dotted
 from workbench.serving.forms import FREE, Form, structured_form
-
-__all__ = ["Asked", "Call", "Common", "Content", "Function", "Message", "Sampled", "read"]
 
 MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16

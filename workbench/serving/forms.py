@@ -15,10 +15,7 @@ from pydantic import Field
 
 from workbench.compat.servers.requests import is_ebnf
 from workbench.languages.positions import child
-from workbench.serving.body import Body
-from workbench.serving.checking import Strict, checked
-
-__all__ = ["FLAT", "FREE", "Form", "form_of", "structured_form"]
+from workbench.serving.body import Body, Strict, checked
 
 
 @dataclass(frozen=True)

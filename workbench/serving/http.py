@@ -17,8 +17,6 @@ import uvicorn
 from workbench.serving.app import make_app
 from workbench.serving.service import Service
 
-__all__ = ["Server", "is_loopback", "serve"]
-
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1")
 MARGIN_SECONDS = 5  # after the grace time, for answers that are cancelled to be sent
 

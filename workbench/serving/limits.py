@@ -10,8 +10,6 @@ from typing import Any
 
 from kernels_core import Options
 
-__all__ = ["Limits"]
-
 
 def _limit(default: object, help: str, *, least: float = 1) -> Any:
     """A limit; `help` is that of its option on the command line too, and less than `least` lets nothing through."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -18,10 +18,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from workbench.serving.answers import Writer
-    from workbench.serving.endpoints import Endpoint
-
-__all__ = ["Health", "Metrics"]
+    from workbench.serving.endpoints import Running
 
 SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250)
 
@@ -45,17 +42,6 @@ class Health:
     guesses: Mapping[str, int]
     cache_bytes: int = _now("Keys and values, of texts and of beginnings that are kept.")
     grammar_bytes: int = _now("Compiled grammars that are kept.")
-
-
-class Ended(Protocol):
-    """A request that has ended."""
-
-    endpoint: Endpoint
-    outcome: str
-    began: float
-    first: float | None
-    ended: float | None
-    writers: list[Writer]
 
 
 class Metrics:
@@ -87,7 +73,7 @@ class Metrics:
         """Too many requests are there."""
         self._requests.labels(endpoint, "refused").inc()
 
-    def left(self, one: Ended) -> None:
+    def left(self, one: Running) -> None:
         """A request has ended."""
         endpoint = one.endpoint.path
         self._requests.labels(endpoint, one.outcome).inc()

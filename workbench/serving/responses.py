@@ -19,15 +19,12 @@ from workbench.generation.row import Chunk
 from workbench.languages.positions import child
 from workbench.languages.tools import as_function
 from workbench.serving.answers import Answer, Event, TokenTold, Writer
-from workbench.serving.body import Body
+from workbench.serving.body import Body, Lenient, Strict, checked
 from workbench.serving.calls import Arguments, Called, Piece, Said, Thought
 from workbench.serving.chat import EFFORTS, Effort
-from workbench.serving.checking import Lenient, Strict, checked
 from workbench.serving.errors import RequestError
 from workbench.serving.fields import MAX_LOGPROBS, Asked, Call, Content, Function, Message, Sampled
 from workbench.serving.forms import FLAT, form_of
-
-__all__ = ["ResponsesAnswer", "ResponsesRequest"]
 
 LOGPROBS: Final = "message.output_text.logprobs"
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
 from kernels_core import CompiledGrammar, GrammarMatcher
-from kernels_core.inspect.trace import Fill
+from kernels_core.inspect.trace import Fill, FillEvent
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.drafts import Drafts
 from workbench.generation.engine import Engine
@@ -30,8 +30,6 @@ from workbench.generation.model import LanguageModel, fit_threads
 from workbench.generation.row import Chunk, Row
 from workbench.generation.sampling import Sampling
 from workbench.serving.limits import Limits
-
-__all__ = ["Draw", "Job", "Runner", "Sight", "TimeIsUpError", "together"]
 
 Event: TypeAlias = Chunk | Exception
 IDLE_SECONDS: Final = 0.5  # after which an idle thread looks whether it should end
@@ -57,16 +55,12 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What was seen of a row after a step: its tokens, how many may come next, and how their mask was found.
-
-    `strategy` is a `FillKind`; "" for a text without a grammar.  `nanoseconds`: of finding or making the mask.
-    """
+    """What was seen of a row after a step: its tokens, how many may come next, and how their mask was found; None for a
+    text without a grammar."""
 
     tokens: int
     allowed: int
-    strategy: str = ""
-    how: str = ""
-    nanoseconds: int = 0
+    fill: FillEvent | None = None
 
 
 @dataclass(eq=False)
@@ -203,11 +197,6 @@ class Runner:
         """Whether the thread runs."""
         return self._thread.is_alive()
 
-    @property
-    def running(self) -> int:
-        """Rows that are being written."""
-        return self.engine.active
-
     # -- the thread -------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
@@ -318,8 +307,4 @@ def sight_of(row: Row, vocab_size: int) -> Sight:
     masks = MaskRows([row.matcher])
     with Fill(row.matcher) as fill:
         masks.read()  # an error of the mask is the next step's affair, which tells the request
-    allowed = max(0, int(masks.populations()[0]))
-    event = fill.event
-    if event is None:
-        return Sight(len(row.tokens), allowed)
-    return Sight(len(row.tokens), allowed, event.kind, event.how, event.nanoseconds)
+    return Sight(len(row.tokens), max(0, int(masks.populations()[0])), fill.event)

@@ -12,12 +12,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Final
 
-from kernels_core import CancelToken, GrammarCompiler, GrammarMatcher
+from kernels_core import GrammarCompiler, GrammarMatcher
 from kernels_core.errors import (
     BudgetExceededError,
     DeadEndError,
@@ -33,67 +33,21 @@ from workbench.generation.errors import PromptTooLongError
 from workbench.generation.model import LanguageModel, ModelError
 from workbench.generation.row import Chunk
 from workbench.languages.positions import child
-from workbench.serving.answers import Answer, Writer
+from workbench.serving.answers import Writer
 from workbench.serving.body import Body
-from workbench.serving.constraint import Constraint, Maker, check_tool_format, too_much
-from workbench.serving.endpoints import CHAT, Endpoint
+from workbench.serving.constraint import Maker, check_tool_format, too_much
+from workbench.serving.endpoints import CHAT, Endpoint, Running
 from workbench.serving.errors import RequestError
 from workbench.serving.fields import Asked, read
 from workbench.serving.limits import Limits
 from workbench.serving.metrics import Health, Metrics
-from workbench.serving.runner import Draw, Job, Runner, TimeIsUpError
+from workbench.serving.runner import Draw, Runner, TimeIsUpError
 from workbench.serving.telling import Teller
 from workbench.serving.thoughts import Block
-
-__all__ = ["Running", "Service"]
 
 KEPT: Final = 20  # requests that have ended and can still be looked at
 CUT: Final = "send complete false, which lets an answer be cut"
 SHOWN: Final = 2_000  # characters of a prompt that are kept for those who look on
-
-
-@dataclass(eq=False)
-class Running:
-    """A request that was taken, until its answer has ended, and a while after it.
-
-    `state`: "reading", "waiting", "running", or how it ended: a finish reason, "error", "refused" (too many wait) or
-    "gone"; `trouble` says why.
-    `writers` and `jobs`: one for each choice that was asked for; those who look on see the first.  `answer`: the shape
-    in which they are told.  `began`, `first`, `ended`: when it came, its first token came, it ended.
-    """
-
-    number: int
-    began: float
-    endpoint: Endpoint = CHAT
-    cancel: CancelToken = field(default_factory=CancelToken)
-    request: Asked | None = None
-    answer: Answer | None = None
-    constraint: Constraint | None = None
-    writers: list[Writer] = field(default_factory=list)
-    jobs: list[Job] = field(default_factory=list)
-    prompt: str = ""
-    trouble: str = ""
-    first: float | None = None
-    ended: float | None = None
-    outcome: str = ""
-
-    @property
-    def job(self) -> Job | None:
-        """The first choice's; None until the request was read."""
-        return self.jobs[0] if self.jobs else None
-
-    @property
-    def state(self) -> str:
-        if self.outcome:
-            return self.outcome
-        if self.job is None:
-            return "reading"
-        return "running" if self.job.row is not None and self.job.row.tokens else "waiting"
-
-    def done(self, outcome: str, trouble: str = "") -> None:
-        """It has ended; the first word counts."""
-        if not self.outcome:
-            self.outcome, self.trouble, self.ended = outcome, trouble, time.monotonic()
 
 
 class Service:
@@ -140,13 +94,13 @@ class Service:
         self.answered = 0
         self._numbers = count(1)
         self._threads = ThreadPoolExecutor(self.limits.compile_threads, thread_name_prefix="maskscope-compile")
-        self._draining = False
+        self.draining = False  # new requests are refused
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
     def arrive(self, endpoint: Endpoint = CHAT) -> Running:
         """Take a request in; `RequestError` 429 where too many are there, 503 where the server is ending."""
-        if self._draining:
+        if self.draining:
             raise RequestError(503, "the server is ending", code="shutting_down")
         try:
             self._check_room(1)
@@ -363,20 +317,15 @@ class Service:
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
-    @property
-    def draining(self) -> bool:
-        """Whether new requests are refused."""
-        return self._draining
-
     def drain(self, seconds: float | None = None) -> None:
         """Refuse new requests; those that run may end within so many seconds (None: `Limits.grace_seconds`)."""
-        self._draining = True
+        self.draining = True
         grace = self.limits.grace_seconds if seconds is None else seconds
         self.runner.drain(grace, RequestError(503, "the server is ending", code="shutting_down"))
 
     def close(self) -> None:
         """End the thread that writes; what still runs is cancelled."""
-        self._draining = True
+        self.draining = True
         for one in list(self.running.values()):
             one.cancel.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -384,12 +333,12 @@ class Service:
 
     def health(self) -> Health:
         """Numbers of what is going on."""
-        state = "failed" if not self.runner.alive else "draining" if self._draining else "ok"
+        state = "failed" if not self.runner.alive else "draining" if self.draining else "ok"
         return Health(
             status=state,
             model=self.name,
             rows=self.limits.rows,
-            running=self.runner.running,
+            running=self.runner.engine.active,
             requests=len(self.running),
             answered=self.answered,
             steps=self.runner.steps,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from workbench.generation.model import LanguageModel
-
-__all__ = ["Teller"]
 
 # What a chat template writes where a model calls tools, and the format of such calls; the first that fits counts.
 _MARKERS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
@@ -74,24 +73,20 @@ _FAMILIES: Final = {
 _PROBE: Final = "probe_of_the_template"
 
 
+@dataclass(frozen=True)
 class Teller:
     """What is added to the turns of requests to a model.
 
     tool_format: how the model writes calls; None where nobody knows.  tells_tools: the chat template does not.
-    tells_schemas: whether a schema may be told.  block: of reasoning, which the template knows.
+    tells_schemas: whether a schema may be told.  system: whether it takes a system's turn.  block: of reasoning, which
+    the template knows.
     """
 
-    def __init__(
-        self,
-        tool_format: str | None,
-        *,
-        tells_tools: bool,
-        tells_schemas: bool,
-        system: bool = True,
-        block: Block | None = None,
-    ) -> None:
-        self.tool_format, self.tells_tools, self.tells_schemas = tool_format, tells_tools, tells_schemas
-        self._system, self.block = system, block
+    tool_format: str | None
+    tells_tools: bool
+    tells_schemas: bool
+    system: bool = True
+    block: Block | None = None
 
     @classmethod
     def of(cls, model: LanguageModel, tool_format: str | None = None) -> Teller:
@@ -145,12 +140,12 @@ class Teller:
         user's turn for a template that takes no system's."""
         turns = list(turns)
         at = 0
-        if not self._system:
+        if not self.system:
             at = next((number for number, turn in enumerate(turns) if turn.role == "user"), 0)
         elif turns[0].role not in ("system", "developer"):
             return [Message(role="system", content=told), *turns]
         said = turns[at].content
-        content = f"{said}\n\n{told}" if self._system else f"{told}\n\n{said}"
+        content = f"{said}\n\n{told}" if self.system else f"{told}\n\n{said}"
         turns[at] = turns[at].model_copy(update={"content": content.strip()})
         return turns
 

@@ -14,8 +14,6 @@ from typing import Final
 from workbench.generation.row import held_back
 from workbench.serving.calls import Piece, Said, Thought
 
-__all__ = ["BLOCKS", "Block", "ThoughtReader"]
-
 _BLANKS: Final = " \t\n\r"
 
 

@@ -3,7 +3,7 @@
 Looking disturbs nothing: of a row that is watched the thread that steps notes how many tokens may come and how their
 mask was found; the frontier is that of a second engine which reads the same tokens on a thread of its own
 (`CompiledGrammar.apart`), under the same limits.
-Read on: `page.py` (the page), `frontend/src/service.js` (what it draws), `runner.py` (`Sight`).
+Read on: `app.py` (the page), `frontend/src/service.js` (what it draws), `runner.py` (`Sight`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -20,11 +19,12 @@ from typing import Final
 from kernels_core import GrammarMatcher
 from kernels_core.errors import MaskscopeError
 from visualizers.live import FrontierView
-from workbench.following import follow
 from workbench.serving.answers import Event
-from workbench.serving.service import Running, Service
-
-__all__ = ["Watcher"]
+from workbench.serving.endpoints import Running
+from workbench.serving.runner import Job
+from workbench.serving.service import Service
+from workbench.session.masks import Known
+from workbench.session.shadow import follow
 
 EVERY_SECONDS: Final = 0.15
 QUIET_SECONDS: Final = 10.0  # after which an unchanged view is sent again, so that a lost connection is noticed
@@ -40,7 +40,7 @@ class Watcher:
         self._service = service
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maskscope-watch")
         self._view = FrontierView()
-        self._twins: OrderedDict[int, GrammarMatcher] = OrderedDict()
+        self._twins = Known(KEPT_TWINS)
         self._closed = threading.Event()
 
     def close(self) -> None:
@@ -51,9 +51,7 @@ class Watcher:
     async def views(self, number: int | None) -> AsyncIterator[Event]:
         """What is to be seen, as often as it changes: the list, and the request `number` if it is there."""
         one = self._find(number)
-        if one is not None and one.job is not None:
-            one.job.watchers += 1
-        watched = one.job if one is not None else None
+        watched: Job | None = None
         sent: tuple[object, object] | None = None
         when = 0.0
         try:
@@ -120,9 +118,9 @@ class Watcher:
                 "tokens": sight.tokens,
                 "allowed": sight.allowed,
                 "share": share,
-                "strategy": sight.strategy,
-                "how": sight.how,
-                "microseconds": sight.nanoseconds / 1e3,
+                "strategy": "" if sight.fill is None else sight.fill.kind,
+                "how": "" if sight.fill is None else sight.fill.how,
+                "microseconds": 0.0 if sight.fill is None else sight.fill.nanoseconds / 1e3,
             }
         if job.compiled is None:
             shown["trouble"] = one.trouble or "free text: there is no grammar, so every token may come"
@@ -140,13 +138,10 @@ class Watcher:
 
     def _frontier(self, one: Running, tokens: list[int]) -> Event:
         """The traits of the frontier view behind `tokens`; in the watcher's thread."""
-        twin = self._twins.get(one.number)
-        if twin is None:
-            assert one.job is not None
-            twin = self._twins[one.number] = GrammarMatcher(one.job.compiled.apart())  # type: ignore[union-attr]
-            if len(self._twins) > KEPT_TWINS:
-                self._twins.popitem(last=False)
-        self._twins.move_to_end(one.number)
+        assert one.job is not None
+        compiled = one.job.compiled
+        assert compiled is not None
+        twin = self._twins.once(one.number, "twin", lambda: GrammarMatcher(compiled.apart()))
         follow(twin, tokens)
         traits = self._view.traits_of(twin.frontier())
         return {"about": traits["about"], "items": traits["items"]}

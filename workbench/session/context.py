@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from workbench.session.result import Reading
     from workbench.tokenizers import Tokenizer
 
-__all__ = ["Context"]
-
 
 class Context(Protocol):
     """A source and a place in a text; see `Session` and `Inspector` for what each name is."""

@@ -29,8 +29,6 @@ from workbench.session.shadow import Shadow
 from workbench.session.undo import Scene, Undo, Version
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Change", "Core", "Here"]
-
 Change = Literal["grammar", "tokenizer", "place", "run", "draft"]
 """What changed: the grammar, the tokenizer (both imply the place), the place, whether a generation is running, or what
 was typed as a grammar and cannot be used (`Edits.draft`)."""

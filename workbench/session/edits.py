@@ -39,8 +39,6 @@ from workbench.tokenizers import load_tokenizer
 if TYPE_CHECKING:
     from kernels_core.inspect.trace import FillEvent
 
-__all__ = ["Edits"]
-
 
 class Edits:
     """Changes of one session (`session.edits`); `Session` says what the methods do that it shares with this class."""

@@ -14,8 +14,6 @@ from typing import Final
 from workbench.languages import Source
 from workbench.session.result import Reading
 
-__all__ = ["MAX_EXAMPLES", "Example", "Judged", "as_test"]
-
 MAX_EXAMPLES: Final = 200
 
 

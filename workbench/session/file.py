@@ -26,8 +26,6 @@ from workbench.session.examples import MAX_EXAMPLES, Example
 from workbench.session.history import Place, Step
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
-__all__ = ["FORMAT", "VERSION", "KeptError", "Saved", "read_saved"]
-
 FORMAT: Final = "maskscope-session"
 VERSION: Final = 1
 MAX_BYTES: Final = 64 * 2**20

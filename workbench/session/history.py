@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["Place", "Step", "Tape", "Unit"]
-
 Unit = Literal["token", "byte"]
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from workbench.next import NextTokens, Refusals, Why
     from workbench.provenance import Members
 
-__all__ = ["Inspector"]
-
 Found = TypeVar("Found", bound="Table")
 
 Bitmask = np.ndarray[Any, np.dtype[np.int32]]

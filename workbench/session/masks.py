@@ -19,8 +19,6 @@ from kernels_core import GrammarMatcher, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError, DeadEndError
 from kernels_core.inspect.trace import Fill, FillEvent
 
-__all__ = ["Fills", "Known", "ids_of"]
-
 MAX_ASKED = 512
 """Places of a text read at once whose masks are asked for: the last ones."""
 MAX_KNOWN = 256

@@ -9,26 +9,13 @@ from collections.abc import Iterable
 from typing import Final, cast
 
 from kernels_core import GrammarMatcher
-from kernels_core.errors import TokenizerError
+from kernels_core.errors import BudgetExceededError, TokenizerError
 from kernels_core.inspect.look import refused_by_predicate
+from visualizers.glyphs import glyph
 from workbench.session.history import Step, Tape, Unit
-from workbench.session.result import Reading, StepError
+from workbench.session.result import Reading, StepError, describe_bytes
 from workbench.session.shadow import Shadow
 from workbench.tokenizers import Tokenizer
-
-__all__ = [
-    "Piece",
-    "as_unit",
-    "bytes_of",
-    "lay",
-    "play",
-    "possible_bytes",
-    "read_bytes",
-    "report",
-    "single_bytes",
-    "step_of_token",
-    "tokenise",
-]
 
 Piece = tuple[bytes, int | None]
 """Bytes and the token that spells them, or None."""
@@ -122,6 +109,25 @@ def read_bytes(matcher: GrammarMatcher, data: bytes) -> int:
 def possible_bytes(matcher: GrammarMatcher) -> bytes:
     """The bytes `matcher` can read next, ascending."""
     return b"".join([_ALL[low : high + 1] for low, high in matcher.possible_bytes()])
+
+
+def why_not(matcher: GrammarMatcher, what: int | bytes) -> str:
+    """Why the grammar refuses a token, by its id, or a text at the place of `matcher`, which stays there: in one line,
+    the byte at which it dies and what was possible.  `Inspector.explain` says more."""
+    if isinstance(what, int):
+        if what in matcher.stop_token_ids:
+            return "the text may not end here"
+        if what in matcher.compiled.tokenizer_info.special_token_ids or what < 0:
+            return "a control token, which the grammar does not name here"
+        what = bytes(matcher.compiled.vocab[what])
+    probe = matcher.fork()
+    try:
+        read = read_bytes(probe, what)
+    except BudgetExceededError as error:
+        return f"not explained: {error}"
+    possible = describe_bytes(possible_bytes(probe)) if not probe.is_terminated() else "the end"
+    after = f" after {glyph(what[:read])}" if read else ""
+    return f"{glyph(what[read : read + 1])} cannot come{after}; expected: {possible}"
 
 
 def bytes_of(text: str | bytes) -> bytes:

@@ -19,8 +19,6 @@ from visualizers.glyphs import STOP_TOKEN, byte_class, clip, columns, glyph
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import EarleyItem
 
-__all__ = ["Candidate", "Reading", "StepError", "byte_ranges", "content", "describe_bytes"]
-
 BLANKS: Final = b" \t\n\r"
 RANGES: Final = 6
 """A class of more ranges is told by what is missing, or by some of its characters."""

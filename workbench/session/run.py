@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from workbench.generation import LanguageModel, TokenStream
     from workbench.generation.model import Prompt
 
-__all__ = ["ModelLoop", "Run", "RunError"]
-
 
 class RunError(MaskscopeError, RuntimeError):
     """A generation cannot start: one is already running in this session, or it cannot follow this one."""

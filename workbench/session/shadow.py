@@ -11,7 +11,7 @@ Read on: `core.py`, whose lock guards it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kernels_core import CompiledGrammar, GrammarMatcher
@@ -20,9 +20,6 @@ from kernels_core.inspect.look import RestCaller, rest_callers, token_sets
 from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
 from kernels_core.masks.token_verdicts import kept
-from workbench.following import follow
-
-__all__ = ["Shadow"]
 
 
 class Shadow:
@@ -77,3 +74,15 @@ class Shadow:
     def _named(self, state: int, rule: str) -> tuple[int, str]:
         ours = self._pairs.ours(state)
         return (ours, self._ours.state_table.rule_name(ours)) if ours >= 0 else (-1, rule)
+
+
+def follow(matcher: GrammarMatcher, steps: Sequence[int | bytes]) -> None:
+    """Go to the place behind `steps`, token ids and texts, which an engine of the same grammar has taken."""
+    here = matcher.history
+    pairs = enumerate(zip(here, steps, strict=False))
+    shared = next((at for at, (one, other) in pairs if one != other), min(len(here), len(steps)))
+    matcher.rollback(len(here) - shared)
+    for step in steps[shared:]:
+        taken = matcher.accept_string(step) if isinstance(step, bytes) else matcher.accept_token(step)
+        if not taken:
+            raise RuntimeError(f"the second engine refuses {step!r} after {matcher.text!r}, which the first one took")

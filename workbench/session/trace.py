@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from workbench.generation.cuts import Cuts
     from workbench.generation.model import LanguageModel, Prompt
 
-__all__ = ["Trace"]
-
 
 class RunningSession(Protocol):
     """A session, as far as a trace goes on in it."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from workbench.session.examples import Example
     from workbench.tokenizers import Tokenizer
 
-__all__ = ["Scene", "Undo", "Version"]
-
 MAX_EDITS: Final = 200
 MAX_KEPT: Final = 8
 MAX_TRACES: Final = 8
