@@ -20,7 +20,7 @@ from workbench.conditioning.language import Language
 from workbench.conditioning.methods import sample
 from workbench.conditioning.samples import Samples, total_variation
 from workbench.conditioning.tree import PrefixTree
-from workbench.conditioning.walk import LanguageTexts, Walk
+from workbench.conditioning.walk import Walk
 from workbench.generation import LanguageModel, load_model
 from workbench.generation.loop import matcher_for
 
@@ -52,7 +52,7 @@ def masked_distribution(model: LanguageModel, prompt: str, grammar: Any, max_tok
     """What masking token by token draws, summed over all tokenisations."""
     tree = PrefixTree(model, model.encode_prompt(prompt, chat=False))
     language = Language(tree, matcher_for(model, grammar), max_tokens)
-    walk = Walk(LanguageTexts(language))
+    walk = Walk(language)
     walk.run(0.0)
     found: dict[str, float] = {}
     for text, ends in walk.ends.items():

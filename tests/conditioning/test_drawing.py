@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from workbench.conditioning.distinct import keep_by_weight
-from workbench.conditioning.drawing import WithoutReplacement, places_of, systematic
-from workbench.conditioning.token_rejection import draw_token
+from workbench.conditioning.drawing import WithoutReplacement, draw_token, places_of, systematic
 
 
 @pytest.mark.parametrize("room", [0.3, 1.0, 2.5, 5.0, 7.9])

@@ -11,7 +11,7 @@ drawn under masks is not what the model would have written had it kept to the la
 Names are loaded on first use, because torch is heavy.
 Code map, in reading order: `tree` (prefixes that the model has read), `language` (a grammar on the tree), `walk` (sums
 over it), `texts` (a list of texts on it), `probabilities`; `attempts` (texts drawn one by one), `distinct` and
-`particles` (texts drawn together), over `drawing` and `token_rejection`; `methods` (`sample`), `samples` and
+`particles` (texts drawn together), over `drawing`; `methods` (`sample`), `samples` and
 `genealogy` (what it returns), `figures`; `leaves` (the parts of one answer).
 """
 

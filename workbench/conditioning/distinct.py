@@ -18,15 +18,16 @@ Read on: `particles.py`, with particles as others have them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp, log_sum_exp
-from workbench.conditioning.genealogy import Genealogy, Generation
+from workbench.conditioning.arrays import FloatArray, IntArray, log_sum_exp
+from workbench.conditioning.genealogy import Generation
 from workbench.conditioning.language import Language
-from workbench.conditioning.outcome import Outcome
+from workbench.conditioning.outcome import Outcome, run_together
 from workbench.conditioning.tree import Prefix
 
 __all__ = ["DistinctParticles", "keep_by_weight"]
@@ -44,23 +45,27 @@ class _Particle(NamedTuple):
         return self._replace(parent=parent)
 
 
-@dataclass
 class _Run:
     """Particles that go on, and those that have ended.  chances: by lot, the probability that it had to be drawn."""
 
-    random: np.random.Generator
-    going: list[_Particle]
-    ended: list[_Particle] = field(default_factory=list)
-    chances: list[float] = field(default_factory=list)
-    generations: list[tuple[bool, list[_Particle]]] = field(default_factory=list)
+    def __init__(self, root: Prefix, seed: list[int]) -> None:
+        self.random = np.random.default_rng(seed)
+        self.generations: list[Generation] = []
+        self.going = [_Particle(root, 0.0)]
+        self.ended: list[_Particle] = []
+        self.chances: list[float] = []
 
-    @property
+    def places(self) -> list[Prefix]:
+        return [particle.here for particle in self.going]
+
+    def texts(self) -> Iterable[tuple[Prefix, float]]:
+        return ((particle.here, particle.log_weight) for particle in self.ended)
+
     def log_evidence(self) -> float:
         return log_sum_exp(np.array([particle.log_weight for particle in self.ended]))
 
     def relative_error(self) -> float:
-        """Of the evidence of this run alone."""
-        total = self.log_evidence
+        total = self.log_evidence()
         if total == -math.inf:
             return math.nan
         came_of = np.zeros(len(self.chances))
@@ -79,25 +84,23 @@ class DistinctParticles:
     runs: int
     particles: int
     seed: int
-    _runs: list[_Run] = field(default_factory=list)
 
     def run(self) -> None:
-        root = self.language.tree.root
-        self._runs = [
-            _Run(np.random.default_rng([self.seed, number]), [_Particle(root, 0.0)]) for number in range(self.runs)
-        ]
+        tree = self.language.tree
+        runs = [_Run(tree.root, [self.seed, number]) for number in range(self.runs)]
+        self.outcome.attempts = self.runs * self.particles
         try:
-            while any(run.going for run in self._runs):
-                places = list(dict.fromkeys(particle.here for run in self._runs for particle in run.going))
-                self.language.tree.read(places)
-                self.language.prepare(places)
-                for run in self._runs:
-                    if run.going:
-                        self._step(run)
+            run_together(tree, runs, self._step, self.outcome)
         finally:
-            self._conclude()
+            if not any(run.chances or run.going for run in runs):
+                self.outcome.most = self.outcome.least  # nothing was left out
 
-    def _step(self, run: _Run) -> None:
+    def _step(self, going: list[_Run], places: list[Prefix]) -> None:
+        self.language.prepare(places)
+        for run in going:
+            self._go_on(run)
+
+    def _go_on(self, run: _Run) -> None:
         """Everything behind the particles of a run; what ends is put aside, and of the rest what there is room for."""
         before = len(run.ended)  # they stand first in a generation, so a particle that goes on has a number behind
         ended = [particle.numbered(number) for number, particle in enumerate(run.ended)]
@@ -129,7 +132,7 @@ class DistinctParticles:
                 run.chances.append(chance)
             found.append(_Particle(child, kept, mine, before + int(owner[place])))
         run.ended, run.going = ended, found
-        run.generations.append((lots, [*ended, *found]))
+        run.generations.append(self._generation(lots, [*ended, *found]))
 
     def _select(
         self, run: _Run, ended: list[_Particle], log_weights: FloatArray
@@ -149,35 +152,12 @@ class DistinctParticles:
             found.append((place, going + math.log(max(weight, threshold)), chance))
         return found, threshold > 0
 
-    def _conclude(self) -> None:
-        """Texts that have ended; a particle that is still writing counts as none."""
-        found = self.outcome
-        for run in self._runs:
-            found.ends += [particle.here for particle in run.ended]
-            found.log_weights += [particle.log_weight for particle in run.ended]
-        found.attempts = self.runs * self.particles
-        evidences = np.array([run.log_evidence for run in self._runs])
-        found.log_evidence = log_mean_exp(evidences)
-        if self.runs == 1:
-            found.error = self._runs[0].relative_error()
-        elif found.log_evidence != -math.inf:
-            found.error = float(np.exp(evidences - found.log_evidence).std(ddof=1)) / math.sqrt(self.runs)
-        if not any(run.chances or run.going for run in self._runs):
-            found.most = found.least  # nothing was left out
-        found.genealogy = Genealogy(tuple(tuple(self._shown(*one) for one in run.generations) for run in self._runs))
-
-    def _shown(self, resampled: bool, particles: list[_Particle]) -> Generation:
-        log_weights = np.array([particle.log_weight for particle in particles])
-        total = log_sum_exp(log_weights)
-        text = self.language.tree.text
-        return Generation(
-            np.array([particle.parent for particle in particles], dtype=np.int64),
-            resampled,
-            log_weights,
-            0.0 if total == -math.inf else 1 / float((np.exp(log_weights - total) ** 2).sum()),
-            tuple(text(particle.here).decode(errors="backslashreplace") for particle in particles),
-            tuple(particle.here.ended for particle in particles),
-        )
+    def _generation(self, resampled: bool, particles: Sequence[_Particle]) -> Generation:
+        here, log_weights, _, parents = zip(*particles, strict=True) if particles else ((), (), (), ())
+        weights = np.array(log_weights, dtype=np.float64)
+        total = log_sum_exp(weights)
+        ess = 0.0 if total == -math.inf else 1 / float((np.exp(weights - total) ** 2).sum())
+        return Generation.of(self.language.tree, here, weights, np.array(parents, dtype=np.int64), resampled, ess)
 
 
 def keep_by_weight(weights: FloatArray, room: float, random: np.random.Generator) -> tuple[IntArray, float]:

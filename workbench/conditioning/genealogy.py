@@ -1,18 +1,21 @@
 """Who was resampled from whom: the particles of each run, step by step, as plain data.
 
-Read on: `particles.py` (who writes it), `figures.py` (the picture).
+Read on: `distinct.py`, `particles.py` (who write it), `figures.py` (the picture).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernels_core.inspect.snapshots import Table
 from workbench.conditioning.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from workbench.conditioning.tree import Prefix, PrefixTree
 
 __all__ = ["Genealogy", "Generation"]
 
@@ -33,6 +36,21 @@ class Generation:
     ess: float
     texts: tuple[str, ...]
     ended: tuple[bool, ...]
+
+    @classmethod
+    def of(
+        cls,
+        tree: PrefixTree,
+        here: Sequence[Prefix],
+        log_weights: FloatArray,
+        parents: IntArray,
+        resampled: bool,
+        ess: float,
+    ) -> Generation:
+        """Of particles at the prefixes `here`."""
+        texts = {place: tree.text(place).decode(errors="backslashreplace") for place in here}
+        ended = tuple(place.ended for place in here)
+        return cls(parents, resampled, log_weights, ess, tuple(texts[place] for place in here), ended)
 
 
 @dataclass(frozen=True)

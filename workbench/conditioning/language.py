@@ -14,6 +14,7 @@ from kernels_core import BatchGrammarMatcher, GrammarMatcher, get_bitmask_shape
 from kernels_core.errors import DeadEndError, TokenizerError
 from workbench.conditioning.arrays import FloatArray, IntArray
 from workbench.conditioning.tree import Prefix, PrefixTree
+from workbench.conditioning.walk import Following
 
 __all__ = ["Language"]
 
@@ -86,6 +87,17 @@ class Language:
         """The tokens that may follow, and their log probabilities: the model's own, which sum to the feasible mass."""
         ids = self.allowed(prefix)
         return ids, self.tree.log_probs(prefix)[ids]
+
+    def following(self, prefix: Prefix) -> Following:
+        """The text that ends here, by each stop token that may come, and the tokens that go on."""
+        ids, log_probs = self.choices(prefix)
+        ends = np.isin(ids, self.stop_ids)
+        found = []
+        for token in ids[ends].tolist():
+            end = self.step(prefix, token)
+            if end is not None and end.ended:
+                found.append((self.tree.text(prefix), end, end.log_prob))
+        return Following(found, ids[~ends], log_probs[~ends])
 
 
 def _matcher(prefix: Prefix) -> GrammarMatcher:

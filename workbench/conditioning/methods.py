@@ -22,7 +22,7 @@ from workbench.conditioning.outcome import Outcome
 from workbench.conditioning.particles import Particles
 from workbench.conditioning.samples import Samples
 from workbench.conditioning.tree import OutOfForwardsError, PrefixTree
-from workbench.conditioning.walk import LanguageTexts, Walk
+from workbench.conditioning.walk import Walk
 from workbench.generation.loop import matcher_for
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def sample(
 
 def _sum(language: Language, outcome: Outcome, tolerance: float) -> None:
     """Every text once, its weight the sum over its tokenisations."""
-    walk = Walk(LanguageTexts(language))
+    walk = Walk(language)
     try:
         walk.run(tolerance)
     finally:

@@ -6,15 +6,17 @@ Read on: `attempts.py`, `particles.py`, `walk.py` (who fill it), `methods.py` (w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from workbench.conditioning.arrays import log_sum_exp
-from workbench.conditioning.genealogy import Genealogy
-from workbench.conditioning.tree import Prefix
+from workbench.conditioning.arrays import log_mean_exp, log_sum_exp
+from workbench.conditioning.genealogy import Genealogy, Generation
+from workbench.conditioning.tree import Prefix, PrefixTree
 
-__all__ = ["Outcome"]
+__all__ = ["Outcome", "run_together"]
 
 
 @dataclass
@@ -35,3 +37,44 @@ class Outcome:
     def least(self) -> float:
         """Log probability of all different token sequences that were found."""
         return log_sum_exp(np.array([end.log_prob for end in dict.fromkeys(self.ends)]))
+
+
+class Run(Protocol):
+    """Particles of one run.  places: prefixes of those that go on.  texts: those that have ended, with log weights.
+    log_evidence, and its relative_error: what this run alone says of the probability of the language."""
+
+    generations: list[Generation]
+
+    def places(self) -> list[Prefix]: ...
+    def texts(self) -> Iterable[tuple[Prefix, float]]: ...
+    def log_evidence(self) -> float: ...
+    def relative_error(self) -> float: ...
+
+
+R = TypeVar("R", bound=Run)
+
+
+def run_together(
+    tree: PrefixTree, runs: Sequence[R], step: Callable[[list[R], list[Prefix]], None], outcome: Outcome
+) -> None:
+    """All runs token by token: `step` takes those that go on, and where they stand; prefixes are read once for all.
+
+    Wherever this ends the texts that have ended are in `outcome`; a particle that is still writing counts as none.
+    """
+    try:
+        while going := [(run, here) for run in runs if (here := run.places())]:
+            places = list(dict.fromkeys(place for _, here in going for place in here))
+            tree.read(places)
+            step([run for run, _ in going], places)
+    finally:
+        for run in runs:
+            for end, log_weight in run.texts():
+                outcome.ends.append(end)
+                outcome.log_weights.append(log_weight)
+        evidences = np.array([run.log_evidence() for run in runs])
+        outcome.log_evidence = log_mean_exp(evidences)
+        if len(runs) == 1:
+            outcome.error = runs[0].relative_error()
+        elif outcome.log_evidence != -math.inf:
+            outcome.error = float(np.exp(evidences - outcome.log_evidence).std(ddof=1)) / math.sqrt(len(runs))
+        outcome.genealogy = Genealogy(tuple(tuple(run.generations) for run in runs))

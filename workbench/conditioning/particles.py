@@ -8,37 +8,27 @@ have the mean weight from then on.  The mean of the weights at the end is an unb
 
 `smc` masks, and particles that stand at the same prefix draw their tokens systematically, too: of 32 at the beginning,
 a token of probability 1/4 is drawn by 8.  `awrs` draws each token by rejection, which gives an estimate of the feasible
-mass for the weight (`token_rejection.py`).
+mass for the weight (`drawing.py`).
 
-All runs go token by token together, each with its own random numbers; prefixes are read once for all of them.
 Sources: arXiv 2504.13139, 2504.05410; the error of a single run: Lee and Whiteley 2018 (arXiv 1509.00394).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp, log_sum_exp
-from workbench.conditioning.drawing import places_of, systematic
-from workbench.conditioning.genealogy import Genealogy, Generation, first_ancestors
+from workbench.conditioning.drawing import draw_token, places_of, systematic
+from workbench.conditioning.genealogy import Generation, first_ancestors
 from workbench.conditioning.language import Language
-from workbench.conditioning.outcome import Outcome
-from workbench.conditioning.token_rejection import draw_token
+from workbench.conditioning.outcome import Outcome, run_together
 from workbench.conditioning.tree import Prefix
 
 __all__ = ["Particles"]
-
-
-@dataclass
-class _Generation:
-    parents: IntArray
-    resampled: bool
-    log_weights: FloatArray
-    ess: float
-    here: list[Prefix]
 
 
 class _Run:
@@ -46,10 +36,10 @@ class _Run:
 
     def __init__(self, root: Prefix, count: int, seed: list[int]) -> None:
         self.random = np.random.default_rng(seed)
+        self.generations: list[Generation] = []
         self.here = [root] * count
         self.tokens: list[int | None] = [None] * count  # drawn by `awrs`, to be taken
         self.log_weights = np.zeros(count)
-        self.generations: list[_Generation] = []
 
     @property
     def going(self) -> list[int]:
@@ -57,6 +47,19 @@ class _Run:
         return [
             number for number, here in enumerate(self.here) if not here.ended and self.log_weights[number] != -math.inf
         ]
+
+    def places(self) -> list[Prefix]:
+        return [self.here[number] for number in self.going]
+
+    def texts(self) -> Iterable[tuple[Prefix, float]]:
+        return ((here, weight) for here, weight in zip(self.here, self._ended(), strict=True) if weight != -math.inf)
+
+    def log_evidence(self) -> float:
+        return log_mean_exp(self._ended())
+
+    def _ended(self) -> FloatArray:
+        """Log weights of the particles that have ended; -inf for the others."""
+        return np.where([here.ended for here in self.here], self.log_weights, -math.inf)
 
     def resample(self, below: float) -> tuple[IntArray, bool, float]:
         """Draw the particles anew if their effective sample size is under a share `below` of their number."""
@@ -75,12 +78,12 @@ class _Run:
         return parents, True, ess
 
     def relative_error(self) -> float:
-        """Of the estimate of this run alone, from who descends from whom; nan of one particle."""
-        count = len(self.here)
-        total = log_sum_exp(self.log_weights)
+        """From who descends from whom; nan of one particle."""
+        count, log_weights = len(self.here), self._ended()
+        total = log_sum_exp(log_weights)
         if count < 2 or total == -math.inf:
             return math.nan
-        weights = np.exp(self.log_weights - total)
+        weights = np.exp(log_weights - total)
         families = np.bincount(
             first_ancestors([generation.parents for generation in self.generations]), weights, minlength=count
         )
@@ -91,7 +94,7 @@ class _Run:
 
 @dataclass
 class Particles:
-    """`runs` runs of `particles` each, which fill `outcome`."""
+    """`runs` runs of `particles` each, under `masks` or drawing each token by rejection; they fill `outcome`."""
 
     language: Language
     outcome: Outcome
@@ -100,23 +103,16 @@ class Particles:
     seed: int
     masks: bool
     resample_below: float
-    _runs: list[_Run] = field(default_factory=list)
 
     def run(self) -> None:
-        root = self.language.tree.root
-        self._runs = [_Run(root, self.particles, [self.seed, number]) for number in range(self.runs)]
+        tree = self.language.tree
+        runs = [_Run(tree.root, self.particles, [self.seed, number]) for number in range(self.runs)]
         self.outcome.attempts = self.runs * self.particles
-        try:
-            while any(run.going for run in self._runs):
-                self._step()
-        finally:
-            self._conclude()
+        run_together(tree, runs, self._step, self.outcome)
 
-    def _step(self) -> None:
+    def _step(self, going: list[_Run], places: list[Prefix]) -> None:
         """A token of every particle."""
         tree = self.language.tree
-        places = list(dict.fromkeys(run.here[number] for run in self._runs for number in run.going))
-        tree.read(places)
         if self.masks:
             self.language.prepare(places)
             choices = {place: self.language.choices(place) for place in places}
@@ -124,9 +120,7 @@ class Particles:
         else:
             choices = {place: (np.empty(0, np.int64), tree.log_probs(place)) for place in places}
         probabilities = {place: np.exp(log_probs) for place, (_, log_probs) in choices.items()}
-        for run in self._runs:
-            if not run.going:
-                continue
+        for run in going:
             for number in run.going:
                 here = run.here[number]
                 run.log_weights[number] += mass[here] if self.masks else self._reject(run, number, probabilities[here])
@@ -140,7 +134,7 @@ class Particles:
                     run.log_weights[number] = -math.inf
                 else:
                     run.here[number] = child
-            run.generations.append(_Generation(parents, resampled, run.log_weights.copy(), ess, list(run.here)))
+            run.generations.append(Generation.of(tree, run.here, run.log_weights.copy(), parents, resampled, ess))
 
     def _draw(self, run: _Run, choices: dict[Prefix, tuple[IntArray, FloatArray]]) -> None:
         """A token under the mask for each particle, those at one place together."""
@@ -162,37 +156,3 @@ class Particles:
         run.tokens[number] = token
         self.outcome.checks += checks
         return estimate
-
-    def _conclude(self) -> None:
-        """Texts that have ended; a particle that is still writing counts as none."""
-        found = self.outcome
-        evidences = np.empty(self.runs)
-        for number, run in enumerate(self._runs):
-            for particle, here in enumerate(run.here):
-                if not here.ended:
-                    run.log_weights[particle] = -math.inf
-                elif run.log_weights[particle] != -math.inf:
-                    found.ends.append(here)
-                    found.log_weights.append(float(run.log_weights[particle]))
-            evidences[number] = log_mean_exp(run.log_weights)
-        found.log_evidence = log_mean_exp(evidences)
-        if self.runs == 1:
-            found.error = self._runs[0].relative_error()
-        elif found.log_evidence != -math.inf:
-            spread = np.exp(evidences - found.log_evidence)
-            found.error = float(spread.std(ddof=1)) / math.sqrt(self.runs)
-        found.genealogy = Genealogy(tuple(tuple(map(self._shown, run.generations)) for run in self._runs))
-
-    def _shown(self, generation: _Generation) -> Generation:
-        texts = {
-            here: self.language.tree.text(here).decode(errors="backslashreplace")
-            for here in dict.fromkeys(generation.here)
-        }
-        return Generation(
-            generation.parents,
-            generation.resampled,
-            generation.log_weights,
-            generation.ess,
-            tuple(texts[here] for here in generation.here),
-            tuple(here.ended for here in generation.here),
-        )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from workbench.conditioning.language import Language
 from workbench.conditioning.texts import ListedTexts
 from workbench.conditioning.tree import OutOfForwardsError, PrefixTree
-from workbench.conditioning.walk import Bounds, LanguageTexts, Texts, Walk
+from workbench.conditioning.walk import Bounds, Texts, Walk
 from workbench.generation.loop import matcher_for
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def probability(
     tree = PrefixTree(model, model.encode_prompt(prompt, chat=chat), temperature=temperature, max_forwards=max_forwards)
     texts: Texts
     if listed is None:
-        texts = LanguageTexts(Language(tree, matcher_for(model, what), max_tokens))
+        texts = Language(tree, matcher_for(model, what), max_tokens)
     else:
         texts = ListedTexts(tree, [text.encode() for text in listed], ends)
     walk, stopped = Walk(texts), None

@@ -18,10 +18,9 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from workbench.conditioning.arrays import FloatArray, IntArray
-from workbench.conditioning.language import Language
 from workbench.conditioning.tree import OutOfForwardsError, Prefix, PrefixTree
 
-__all__ = ["Bounds", "Following", "LanguageTexts", "Texts", "Walk"]
+__all__ = ["Bounds", "Following", "Texts", "Walk"]
 
 AT_ONCE: Final = 32  # prefixes that are read in one pass: more of them may be others than the likeliest
 SLICE: Final = 512  # tokens behind a prefix that are in memory
@@ -56,30 +55,6 @@ class Texts(Protocol):
 
     def prepare(self, prefixes: Sequence[Prefix]) -> None:
         """These are asked about next."""
-
-
-class LanguageTexts:
-    """The texts of a grammar."""
-
-    def __init__(self, language: Language) -> None:
-        self.tree = language.tree
-        self._language = language
-
-    def step(self, prefix: Prefix, token: int) -> Prefix | None:
-        return self._language.step(prefix, token)
-
-    def prepare(self, prefixes: Sequence[Prefix]) -> None:
-        self._language.prepare(prefixes)
-
-    def following(self, prefix: Prefix) -> Following:
-        ids, log_probs = self._language.choices(prefix)
-        ends = np.isin(ids, self._language.stop_ids)
-        found = []
-        for token in ids[ends].tolist():
-            end = self.step(prefix, token)
-            if end is not None and end.ended:
-                found.append((self.tree.text(prefix), end, end.log_prob))
-        return Following(found, ids[~ends], log_probs[~ends])
 
 
 @dataclass
