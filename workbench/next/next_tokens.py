@@ -27,6 +27,7 @@ from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
 from workbench.next.probes import open_end, state_key
+from workbench.provenance.prefix import shared_beginning
 from workbench.reports.record import Printed
 from workbench.session.result import byte_ranges, content
 
@@ -147,7 +148,7 @@ class NextTokens(Printed, Table):
     def _unforced(self) -> str:
         """Why nothing is forced although all that may come besides white space begins alike; "" elsewhere."""
         texts = [chip.text for group in self.groups if group.name != "white space" for chip in group.chips]
-        alike = _alike(texts)
+        alike = shared_beginning(texts or [b""])
         blanks = any(group.name == "white space" for group in self.groups)
         if self.forced or not blanks or not alike or any(group.more for group in self.groups):
             return ""
@@ -308,13 +309,6 @@ def _with_tags(found: list[Continuation], context: Context) -> list[Continuation
     except BudgetExceededError:
         return found
     return [replace(one, kind="tag") if _goes_on(one) else one for one in found] if inside else found
-
-
-def _alike(texts: list[bytes]) -> bytes:
-    """What all of them begin with."""
-    first, last = min(texts, default=b""), max(texts, default=b"")
-    size = next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
-    return first[:size]
 
 
 def _goes_on(one: Continuation) -> bool:

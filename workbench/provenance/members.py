@@ -1,6 +1,6 @@
 """The objects that are being written: which members are there, may come or are required, and whether it may close.
 
-    open_objects(reader, text, can_come)        # the innermost first; see `Session.inspect.members`
+    open_objects(reader, text, matcher)        # the innermost first; see `Session.inspect.members`
 
 What is there and what is required is read off the text and the schema.  Whether a name or the closing may come now is
 asked of the parser.  While a member is being written the parser cannot be asked about the next one, so that is worked
@@ -13,7 +13,7 @@ of calls that are written as elements).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -22,39 +22,25 @@ from visualizers.shapes import ObjectsState
 from workbench.languages.positions import child
 from workbench.provenance.elements import STYLES
 from workbench.provenance.prefix import path_of
+from workbench.provenance.schema import SAME_VALUE
 
 if TYPE_CHECKING:
     from kernels_core import GrammarMatcher
     from workbench.provenance.prefix import JsonPrefix
-    from workbench.provenance.reader import Content, Reader
+    from workbench.provenance.reader import Content, Probe, Reader
     from workbench.provenance.schema import Site
 
-__all__ = ["Member", "MemberState", "Members", "OpenObject", "Probe", "open_objects", "probe"]
+__all__ = ["Member", "MemberState", "Members", "OpenObject", "listed", "open_objects", "probe"]
 
 MemberState = Literal["done", "here", "next", "later", "passed"]
 """`done`: it is there.  `here`: it is being written.  `next`: it may come now (or right after the one being written).
 `later`: it may come once others have.  `passed`: it cannot come any more."""
 Now = Literal["name", "begun", "member", "behind"]
-Probe = Callable[[bytes], bool]
 MAX_MEMBERS: Final = 400
+_FORCED: Final = 64  # bytes that must follow, of which blanks matter
 _LISTED: Final = 6
 _FEW: Final = 3
 _REQUIRED: Final = (" is required", " are required")
-_IN_PLACE: Final = frozenset(
-    (
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "then",
-        "else",
-        "dependentSchemas",
-        "dependencies",
-    )
-)
-"""Keywords that apply a schema to the same value."""
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
 _SIGNS: Final = {"done": "✓", "here": "▸", "next": "+", "later": "…", "passed": "–"}
 
@@ -186,14 +172,14 @@ class Members(Table):
 _HEADS: Final = ("written", "being written", "may come next", "may come later", "cannot come any more")
 
 
-def open_objects(reader: Reader, text: bytes, can_come: Probe, forced: bytes = b"") -> tuple[OpenObject, ...]:
-    """The objects that are open after `text`, the innermost first.
+def open_objects(reader: Reader, text: bytes, at: GrammarMatcher) -> tuple[OpenObject, ...]:
+    """The objects that are open after `text`, which `at` has read, the innermost first.
 
-    `can_come` asks the parser about what follows `text`; `forced` is what must follow it, for layouts that fix where
-    line ends are.
+    The parser is asked about what follows the text, also about what must, for layouts that fix where line ends are.
     """
     for content in reader.contents(text):
-        found = tuple(_objects(reader, content, can_come, forced))
+        forced = at.find_jump_forward_string(_FORCED).encode()
+        found = tuple(_objects(reader, content, probe(at), forced))
         if found:
             return found
     return ()
@@ -299,7 +285,7 @@ class _Object:
         partial, leads = self.prefix.partial, self._leads(now, forced)
         found = dict(states)
         for name, (state, why) in states.items():
-            rest = self._rest(name, partial)
+            rest = self.content.missing(self.content.spelt_name(name))
             if state in ("done", "here") or (rest is None and state != "next"):
                 continue
             if rest is None:
@@ -314,11 +300,6 @@ class _Object:
                 if found[name][0] == "later":
                     found[name] = "passed", f"members come in the schema's order, and {name} comes before {begun[0]}"
         return found
-
-    def _rest(self, name: str, partial: str) -> bytes | None:
-        """What is missing of a name of which `partial` is written; None where that is not its beginning."""
-        text = self.content.spelt_name(name)
-        return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
 
     def _blocked(self, members: tuple[Member, ...], now: Now, can_come: Probe, forced: bytes) -> str:
         """Why the object may not close now, "" where it may."""
@@ -398,7 +379,7 @@ def _branch(site: Site) -> tuple[tuple[str, str], str] | None:
     """The outermost `anyOf` or `oneOf` around `site` in the same place (holder and keyword), and the branch of it."""
     found = None
     at: Site | None = site
-    while at is not None and at.keyword in _IN_PLACE:
+    while at is not None and at.keyword in SAME_VALUE:
         if at.keyword in ("anyOf", "oneOf") and at.parent is not None:
             found = (at.parent.pointer, at.keyword), at.pointer
         at = at.parent

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, cast
 
 from kernels_core import Grammar, GrammarMatcher
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
+from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, Schemas
 from visualizers.glyphs import glyph
 from workbench.json_values import Json
 from workbench.languages.layout import lay_out
@@ -36,30 +37,11 @@ from workbench.session.result import content as in_words
 
 __all__ = ["Search"]
 
-# Keywords that apply other schemas: to blame only where nothing more exact is.
-_APPLICATORS: Final = frozenset(
-    (
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "properties",
-        "patternProperties",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "dependentSchemas",
-        "dependencies",
-        "contains",
-    )
-)
 _SHUT: Final = ("additionalProperties", "unevaluatedProperties")
+# Keywords that apply other schemas: to blame only where nothing more exact is.
+_APPLICATORS: Final = {
+    name for name, entry in KEYWORDS.items() if entry.refers or entry.schemas is not Schemas.NONE
+}.difference(("propertyNames", "unevaluatedItems"), _SHUT)
 _OPTIONS: Final = (
     ("order", "any", "members come in the order of the schema; with the option order=any it could come"),
     ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
@@ -299,7 +281,8 @@ def _cuts(site: Site) -> Iterator[_Cut]:
     if site.schema is False:
         yield _Cut(site, "")
     if isinstance(site.schema, Mapping):
-        yield from (_Cut(site, keyword) for keyword in site.schema if site.get(keyword) is not None)
+        said = (keyword for keyword in site.schema if keyword not in NOTES and site.get(keyword) is not None)
+        yield from (_Cut(site, keyword) for keyword in said)
 
 
 def _without(root: Json, paths: tuple[tuple[str, ...], ...]) -> Json:

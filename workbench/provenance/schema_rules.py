@@ -11,7 +11,7 @@ Read on: `reader.py` (the schemas of a source), `workbench/panels/automaton.py` 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
@@ -20,8 +20,7 @@ from kernels_core import Grammar
 from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
-from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
-from kernels_core.grammar.json_schema.problems import child
+from kernels_core.grammar.json_schema.misspelt import schemas_of
 from kernels_core.grammar.json_schema.rule_keys import RuleKeys
 from workbench.json_values import Json
 from workbench.languages.positions import value_at
@@ -47,7 +46,7 @@ class SchemaRules:
         whole = _schema_of(self.grammar) if reader.source.language == "json_schema" else None
         for base, schema, options in reader.schemas():
             document = _Document(base, schema, options, whole)
-            for pointer, one in _places(base, schema):
+            for pointer, one in schemas_of([(base, schema)]):
                 self._schemas.setdefault(pointer, (one, document))
         self._keys: dict[str, bytes | None] = {}
 
@@ -123,23 +122,6 @@ class _Document:
 def _schema_of(grammar: Grammar) -> _Whole:
     """The text, the options and the other documents that a grammar was made of."""
     return cast(_Whole, grammar.__reduce__()[1])
-
-
-def _places(base: str, schema: Json) -> Iterator[tuple[str, Json]]:
-    """All schemas in `schema`, each with its pointer, in the order of the text."""
-    work = [(base, schema)]
-    while work:
-        at, one = work.pop()
-        if not isinstance(one, dict):
-            continue
-        yield at, one
-        entries = [(keyword, KEYWORDS[keyword], value) for keyword, value in one.items() if keyword in KEYWORDS]
-        below = [
-            (child(at, keyword, *keys), part)
-            for keyword, entry, value in entries
-            for keys, part in schemas_in(entry, value)
-        ]
-        work += reversed(below)
 
 
 _KNOWN: weakref.WeakKeyDictionary[Context, SchemaRules] = weakref.WeakKeyDictionary()
