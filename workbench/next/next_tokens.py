@@ -8,7 +8,6 @@ Read on: `workbench/next/continuations.py` (the exploration), `workbench/panels/
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from kernels_core import GrammarMatcher
+from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
@@ -29,6 +28,7 @@ from workbench.next.lexicon import Run, Runs, lexicon
 from workbench.next.probes import open_end, state_key
 from workbench.provenance.prefix import shared_beginning
 from workbench.reports.record import Printed
+from workbench.session.masks import Known
 from workbench.session.result import byte_ranges, content
 
 if TYPE_CHECKING:
@@ -280,22 +280,18 @@ def next_tokens(context: Context, *, seconds: float = PATIENCE) -> NextTokens:
         )
 
 
-_places: WeakKeyDictionary[object, OrderedDict[tuple[object, ...], tuple[object, Exploration]]] = WeakKeyDictionary()
+_places: WeakKeyDictionary[CompiledGrammar, Known] = WeakKeyDictionary()
 
 
 def _explored(matcher: GrammarMatcher, text: bytes, seconds: float) -> Exploration:
     """`explore`, remembered for the last places of the grammar: a parser state, and how the text before it is cut."""
-    kept = _places.setdefault(matcher.compiled, OrderedDict())
     key = (*state_key(matcher), open_end(text), text[-1:], matcher.is_terminated())
-    known = kept.get(key)
-    if known is not None and known[1].complete:
-        kept.move_to_end(key)
-        return known[1]
-    found = explore(matcher, text, seconds=seconds)
-    kept[key] = matcher.masks, found  # the number of a parser state means something as long as its masks live
-    if len(kept) > PLACES:
-        kept.popitem(last=False)
-    return found
+    # The number of a parser state means something as long as its masks live, so they are kept with what was found.
+    kept: list[tuple[Exploration, object]]
+    kept = _places.setdefault(matcher.compiled, Known(PLACES)).once(key, "explored", list)
+    if not kept or not kept[0][0].complete:
+        kept[:] = [(explore(matcher, text, seconds=seconds), matcher.masks)]
+    return kept[0][0]
 
 
 def _with_tags(found: list[Continuation], context: Context) -> list[Continuation]:
