@@ -178,8 +178,7 @@ def open_objects(reader: Reader, text: bytes, at: GrammarMatcher) -> tuple[OpenO
     The parser is asked about what follows the text, also about what must, for layouts that fix where line ends are.
     """
     for content in reader.contents(text):
-        opened = content.prefix.levels
-        levels = content.walk.levels(content.prefix)
+        opened, levels = content.prefix.levels, content.levels
         depths = [depth for depth in range(min(len(opened), len(levels))) if opened[depth].is_object]
         if depths and content.prefix.part != "end":
             return tuple(_Object(content, depth, levels[depth], at).read() for depth in reversed(depths))

@@ -23,6 +23,7 @@ from workbench.provenance.places import Role, SourcePlace, json_place, one_of_ea
 from workbench.provenance.prefix import JsonPrefix, path_of, read_prefix, shared, shared_beginning
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import SchemaWalk, Site, object_of
+from workbench.session.masks import Known
 
 if TYPE_CHECKING:
     from kernels_core import TokenizerInfo
@@ -32,6 +33,7 @@ __all__ = ["Content", "Probe", "Reader", "named_tokens", "read_text"]
 
 ORACLES: Final = Oracles()
 MAX_NEXT = 200
+MAX_TEXTS: Final = 8
 MAX_NEW: Final = 64
 """Beginnings that are looked up at one place, the last ones first; a text that was read in steps has few new ones."""
 Probe = Callable[[bytes], bool]
@@ -60,6 +62,11 @@ class Content:
         text = self.text.decode(errors="ignore")
         return read_elements(text, STYLES[self.style]) if self.style else read_prefix(text)
 
+    @cached_property
+    def levels(self) -> list[tuple[Site, ...]]:
+        """What applies at each beginning of the text's path; see `SchemaWalk.levels`."""
+        return self.walk.levels(self.prefix)
+
     def spelt_name(self, name: str) -> str:
         """How a member of this name begins."""
         return spelt_element(name, STYLES[self.style]) if self.style else spelt(name)
@@ -84,6 +91,7 @@ class Reader:
         self._tag: Mapping[str, Json] | None = None
         self._moved: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._contents = Known(MAX_TEXTS)
         self._text = b""
         self._begun: dict[int, str | None] = {}  # pointers of what began in that text, by the bytes before it
         if source.language == "structural_tag":
@@ -111,10 +119,9 @@ class Reader:
     def pointer_behind(self, text: bytes) -> str | None:
         """The pointer of what is read behind `text`: a value's own schema, else that of the container, or the tag."""
         for content in self.contents(text):
-            prefix = content.prefix
-            if prefix.part == "end":
+            if content.prefix.part == "end":
                 return content.base
-            sites = content.walk.levels(prefix)[-1]
+            sites = content.levels[-1]
             return content.pointer(sites[0].pointer) if sites else None
         around = [self.moved(standing.pointer).split("/") for standing in self.standings(text)]
         return "/".join(shared_beginning(around)) if around else None
@@ -136,8 +143,11 @@ class Reader:
         """For tags and tools: the readings of `text`."""
         return () if self._formats is None else self._formats.read(text)
 
-    def contents(self, text: bytes) -> Iterator[Content]:
-        """The JSON schemas that the end of `text` is inside of."""
+    def contents(self, text: bytes) -> tuple[Content, ...]:
+        """The JSON schemas that the end of `text` is inside of; what is known of them stays for the last few texts."""
+        return self._contents.once(text, "contents", lambda: tuple(self._found_contents(text)))
+
+    def _found_contents(self, text: bytes) -> Iterator[Content]:
         if self.source.language == "json_schema":
             options = cast(SchemaArguments, dict(self.source.options))
             yield Content(self._walk("#", self.source.value, options), "#", text, options)
@@ -293,24 +303,21 @@ class Reader:
         if prefix.part == "end":
             yield json_place(self.source, content.base, "here", "behind the value")
             return
-        levels = content.walk.levels(prefix)
-        for depth, sites in enumerate(levels[:-1]):
+        for depth, sites in enumerate(content.levels[:-1]):
             for site in sites[:1]:
                 pointer = content.pointer(site.pointer)
                 yield json_place(
                     self.source, pointer, "around", path_of(prefix.path[:depth]) or "the value", site.keyword
                 )
         label = _said_here(prefix)
-        for site in levels[-1]:
+        for site in content.levels[-1]:
             yield json_place(self.source, content.pointer(site.pointer), "here", label, site.keyword)
-        yield from self._next(content, prefix, levels[-1], can_come)
+        yield from self._next(content, can_come)
 
-    def _next(
-        self, content: Content, prefix: JsonPrefix, sites: tuple[Site, ...], can_come: Probe
-    ) -> Iterator[SourcePlace]:
+    def _next(self, content: Content, can_come: Probe) -> Iterator[SourcePlace]:
         """Names and values that a schema lists and that may come (or go on) here."""
-        asked = 0
-        for site in sites:
+        prefix, asked = content.prefix, 0
+        for site in content.levels[-1]:
             if prefix.part in ("name", "after") and (not prefix.levels or prefix.levels[-1].is_object):
                 present = set(prefix.levels[-1].names) if prefix.levels else set()
                 comma = (b",", b", ") if prefix.part == "after" else (b"",)

@@ -110,7 +110,7 @@ class Search:
             if self._reader.source.language == "json_schema":  # else the end of the tag says what follows
                 yield self._forbids(content, "#", "the value is complete: nothing can follow")
             return
-        levels = content.walk.levels(prefix)
+        levels = content.levels
         here = next((site.pointer for site in levels[-1]), "#")
         listed = [site for site in levels[-1] if site.get("properties") is not None]
         if not self._variant(content, (), {}, anything=True, text=text):
