@@ -142,10 +142,7 @@ def test_every_token_lives_or_dies_as_the_parser_says(
             assert int(walk.depth[place]) == (0 if read == len(token) else read + 1), token
             if read < len(token):
                 assert walk.byte[place] == token[read]
-                where = walk.of(place)
-                assert where is not None
-                assert where[0] == read
-                assert where[1].set_number == matcher.set_number
+                assert walk.matchers[walk.state[place]].set_number == matcher.set_number
         stops = set(tokenizer.info.stop_token_ids)
         assert set(words.ids[walk.alive].tolist()) == set(session.inspect.allowed_ids()) - stops
         groups = walk.refusals(waiting_rules)

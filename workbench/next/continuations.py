@@ -126,25 +126,22 @@ class _Explorer:
         self._told: set[int] = set()  # first bytes of the things that were told at this place
 
     def run(self, matcher: GrammarMatcher, text: bytes) -> None:
-        quote = open_end(text)
-        before = text[-1:]
-        if matcher.is_terminated():
-            return
-        separators = self._things(matcher, b"", quote, before)
-        if quote:
-            return
-        live = bytearray(possible_bytes(matcher))
-        for lead, after in self._through_blanks(matcher, live):
-            separators += self._things(after, lead, b"", lead[-1:], only=set(possible_bytes(after)) - set(live))
-            live += possible_bytes(after)
-        for lead, after in separators:
-            self._things(after, lead, b"", lead[-1:])
-            live = bytearray(possible_bytes(after))
-            for blanks, further in self._through_blanks(after, live):
-                self._things(further, lead + blanks, b"", blanks[-1:], only=set(possible_bytes(further)) - set(live))
-                live += possible_bytes(further)
+        if not matcher.is_terminated():
+            for lead, after in self._place(matcher, b"", open_end(text), text[-1:]):
+                self._place(after, lead, b"", lead)
 
     # -- one place ---------------------------------------------------------------------------------------------------
+
+    def _place(
+        self, start: GrammarMatcher, lead: bytes, quote: bytes, before: bytes
+    ) -> list[tuple[bytes, GrammarMatcher]]:
+        """Add what may come at `start`, reached by `lead`, and behind white space there.  Returns the separators."""
+        separators = self._things(start, lead, quote, before)
+        live = bytearray(possible_bytes(start))
+        for blanks, after in () if quote else self._through_blanks(start, live):
+            self._things(after, lead + blanks, b"", blanks[-1:], only=set(possible_bytes(after)) - set(live))
+            live += possible_bytes(after)
+        return separators
 
     def _things(
         self, start: GrammarMatcher, lead: bytes, quote: bytes, before: bytes, only: set[int] | None = None
@@ -308,22 +305,19 @@ class _Explorer:
         key = state_key(matcher)
         if key in self._edges:
             return self._edges[key]
-        by_target: dict[tuple[int, int], bytearray] = {}
+        by_target: dict[tuple[int, int], tuple[bytearray, GrammarMatcher]] = {}
         live = possible_bytes(matcher)
         high = bytes(value for value in live if value >= 0x80)
         whole = len(high) >= MANY
-        probe = matcher.fork()
         self._spend(len(live))
         for value in live:
             if whole and value >= 0x80:
                 continue
-            probe.accept_string(bytes((value,)))
-            by_target.setdefault(state_key(probe), bytearray()).append(value)
-            probe.rollback(1)
-        edges = _Edges([], [])
-        for values in by_target.values():
             after = matcher.fork()
-            after.accept_string(bytes(values[:1]))
+            after.accept_string(bytes((value,)))
+            by_target.setdefault(state_key(after), (bytearray(), after))[0].append(value)
+        edges = _Edges([], [])
+        for values, after in by_target.values():
             (edges.content if len(values) >= MANY else edges.small).append((bytes(values), after))
         if whole:
             self._join_high(matcher, edges, high)

@@ -24,7 +24,6 @@ __all__ = ["Level", "Lexicon", "Runs", "lexicon"]
 Ids = npt.NDArray[np.int64]
 Run = tuple[int, int]
 """A half-open range of places in the sorted vocabulary."""
-_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -118,17 +117,19 @@ class Lexicon:
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """The trie, from depth 1 on."""
-        common = self._common()
         levels: list[Level] = []
         above = np.zeros(1, dtype=np.int64)
+        apart = np.zeros(len(self.tokens), dtype=np.bool_)  # a token no longer begins as the one before it
         for depth in range(1, int(self.lengths.max(initial=0)) + 1):
-            cuts = np.flatnonzero(common < depth)  # where a token no longer shares `depth` bytes with the one before
-            ends = np.append(cuts[1:], len(self.tokens))
-            long = self.lengths[cuts] >= depth
-            first, last = cuts[long], ends[long]
+            places = np.flatnonzero(self.lengths >= depth)
+            column = self._bytes[self._offsets[places] + depth - 1]
+            apart[places] |= np.diff(column, prepend=column[:1]) != 0
+            apart[places[np.diff(places, prepend=-2) != 1]] = True  # the one before it is shorter
+            starts = np.flatnonzero(apart[places])
+            first, last = places[starts], places[np.append(starts[1:], len(places)) - 1] + 1
             levels.append(
                 Level(
-                    byte=self._bytes[self._offsets[first] + depth - 1],
+                    byte=column[starts],
                     parent=(np.searchsorted(above, first, side="right") - 1).astype(np.int32),
                     first=first.astype(np.int32),
                     last=last.astype(np.int32),
@@ -136,22 +137,6 @@ class Lexicon:
             )
             above = first
         return tuple(levels)
-
-    def _common(self) -> npt.NDArray[np.int32]:
-        """How many bytes each token shares with the one before it."""
-        common = np.zeros(len(self.tokens), dtype=np.int32)
-        for start in range(1, len(self.tokens), _ROWS):
-            end = min(len(self.tokens), start + _ROWS)
-            width = int(self.lengths[start - 1 : end].max())
-            table = np.zeros((end - start + 1, width), dtype=np.int16)
-            lengths = self.lengths[start - 1 : end]
-            inside = np.arange(width) < lengths[:, None]
-            table[inside] = self._bytes[self._offsets[start - 1] : self._offsets[end]]
-            table[~inside] = -1
-            # A token that ends before the other differs from it there; twins are alike to their end.
-            same = (table[1:] == table[:-1]) & inside[1:]
-            common[start:end] = np.where(same.all(axis=1), width, same.argmin(axis=1))
-        return np.minimum(common, self.lengths)
 
     def runs(self, allowed: npt.NDArray[np.bool_]) -> Runs:
         """A counter of allowed tokens; `allowed` is bool of shape (vocab_size,), by id."""

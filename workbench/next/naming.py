@@ -6,16 +6,15 @@ Read on: `workbench/provenance/members.py` (the members of the object), `workben
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from kernels_core import GrammarMatcher
 from workbench.provenance import reader_of
-from workbench.provenance.members import Member, OpenObject, Probe, open_objects, probe
+from workbench.provenance.members import Member, OpenObject, listed, open_objects, probe
 from workbench.provenance.names import begun
-from workbench.provenance.reader import Content, Reader, read_text
+from workbench.provenance.reader import Content, Probe, read_text
 
 if TYPE_CHECKING:
     from workbench.session.context import Context
@@ -25,7 +24,6 @@ __all__ = ["Naming", "naming"]
 CLOSE: Final = 0.6
 """How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
 MOST: Final = 3
-_FORCED: Final = 64
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,10 @@ def naming(context: Context, tried: bytes, read: int, *, afresh: bool = False) -
         if tried[read : read + 1] == b"}" and not content.style and content.prefix.part in ("after", "name"):
             begin = len(text) + read
             at = _matcher(context, text, tried, begin, afresh)
-            objects = [] if at is None else _objects(reader, (text + tried)[:begin], at)
-            if objects and objects[0].missing:
-                return Naming(_still_required(objects[0].missing), ())
+            objects = [] if at is None else open_objects(reader, (text + tried)[:begin], at)
+            missing = objects[0].missing if objects else []
+            if missing:
+                return Naming(f"{listed(missing, MOST)} {'is' if len(missing) == 1 else 'are'} still required", ())
         found = begun(content, tried[read:])
         if found is None:
             continue
@@ -59,22 +58,12 @@ def naming(context: Context, tried: bytes, read: int, *, afresh: bool = False) -
         at = _matcher(context, text, tried, begin, afresh)
         if at is None:
             continue
-        objects = _objects(reader, (text + tried)[:begin], at)
+        objects = open_objects(reader, (text + tried)[:begin], at)
         if objects:
             comma = content.prefix.part == "after" and not content.style and b"," not in tried[read:].split(b'"')[0]
             lead, typed = tried[: max(0, begin - len(text))], text[begin:]
             return _judged(objects[0], content, name, ended, comma, lead, typed, probe(at))
     return None
-
-
-def _objects(reader: Reader, text: bytes, at: GrammarMatcher) -> Sequence[OpenObject]:
-    return open_objects(reader, text, probe(at), at.find_jump_forward_string(_FORCED).encode())
-
-
-def _still_required(names: list[str]) -> str:
-    """`a is still required`, `a, b, c and 28 more are still required`."""
-    shown, more = ", ".join(names[:MOST]), len(names) - MOST
-    return f"{shown}{f' and {more} more' if more > 0 else ''} {'is' if len(names) == 1 else 'are'} still required"
 
 
 def _matcher(context: Context, text: bytes, tried: bytes, begin: int, afresh: bool) -> GrammarMatcher | None:

@@ -8,7 +8,6 @@ Read on: `workbench/next/continuations.py` (the exploration), `workbench/panels/
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from kernels_core import GrammarMatcher
+from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
@@ -26,7 +25,9 @@ from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
 from workbench.next.probes import open_end, state_key
+from workbench.provenance.prefix import shared_beginning
 from workbench.reports.record import Printed
+from workbench.session.masks import Known
 from workbench.session.result import byte_ranges, content
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class NextTokens(Printed, Table):
     def _unforced(self) -> str:
         """Why nothing is forced although all that may come besides white space begins alike; "" elsewhere."""
         texts = [chip.text for group in self.groups if group.name != "white space" for chip in group.chips]
-        alike = _alike(texts)
+        alike = shared_beginning(texts or [b""])
         blanks = any(group.name == "white space" for group in self.groups)
         if self.forced or not blanks or not alike or any(group.more for group in self.groups):
             return ""
@@ -278,22 +279,18 @@ def next_tokens(context: Context, *, seconds: float = PATIENCE) -> NextTokens:
         )
 
 
-_places: WeakKeyDictionary[object, OrderedDict[tuple[object, ...], tuple[object, Exploration]]] = WeakKeyDictionary()
+_places: WeakKeyDictionary[CompiledGrammar, Known] = WeakKeyDictionary()
 
 
 def _explored(matcher: GrammarMatcher, text: bytes, seconds: float) -> Exploration:
     """`explore`, remembered for the last places of the grammar: a parser state, and how the text before it is cut."""
-    kept = _places.setdefault(matcher.compiled, OrderedDict())
     key = (*state_key(matcher), open_end(text), text[-1:], matcher.is_terminated())
-    known = kept.get(key)
-    if known is not None and known[1].complete:
-        kept.move_to_end(key)
-        return known[1]
-    found = explore(matcher, text, seconds=seconds)
-    kept[key] = matcher.masks, found  # the number of a parser state means something as long as its masks live
-    if len(kept) > PLACES:
-        kept.popitem(last=False)
-    return found
+    # The number of a parser state means something as long as its masks live, so they are kept with what was found.
+    kept: list[tuple[Exploration, object]]
+    kept = _places.setdefault(matcher.compiled, Known(PLACES)).once(key, "explored", list)
+    if not kept or not kept[0][0].complete:
+        kept[:] = [(explore(matcher, text, seconds=seconds), matcher.masks)]
+    return kept[0][0]
 
 
 def _with_tags(found: list[Continuation], context: Context) -> list[Continuation]:
@@ -307,13 +304,6 @@ def _with_tags(found: list[Continuation], context: Context) -> list[Continuation
     except BudgetExceededError:
         return found
     return [replace(one, kind="tag") if _goes_on(one) else one for one in found] if inside else found
-
-
-def _alike(texts: list[bytes]) -> bytes:
-    """What all of them begin with."""
-    first, last = min(texts, default=b""), max(texts, default=b"")
-    size = next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
-    return first[:size]
 
 
 def _goes_on(one: Continuation) -> bool:

@@ -6,13 +6,10 @@ Read on: `workbench/next/continuations.py`, `workbench/next/rejections.py`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["LONGEST", "open_end", "short_end", "state_key", "waiting_rules"]
 
@@ -39,14 +36,11 @@ def short_end(matcher: GrammarMatcher) -> bytes | None:
 
 def waiting_rules(matcher: GrammarMatcher) -> tuple[str, ...]:
     """Names of the rules, as written, that wait for a byte or a token; at most six, in the order of the automata."""
-    return tuple(dict.fromkeys(_waiting(matcher)))[:MAX_RULES]
-
-
-def _waiting(matcher: GrammarMatcher) -> Iterator[str]:
-    table = matcher.compiled.state_table
+    table, found = matcher.compiled.state_table, dict[str, None]()
     for state, _, _ in sorted(matcher.masks.machine.set_items(matcher.set_number)):
         if table.rule_of[state] >= 0 and table.scannable(state):
-            yield from [rule.name for rule in table.source_rules(state)] or [table.rule_name(state)]
+            found.update(dict.fromkeys([rule.name for rule in table.source_rules(state)] or [table.rule_name(state)]))
+    return tuple(found)[:MAX_RULES]
 
 
 def open_end(text: bytes) -> bytes:

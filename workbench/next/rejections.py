@@ -71,12 +71,6 @@ class Rejections:
         """How many tokens die."""
         return int((self.depth > 0).sum())
 
-    def of(self, token_place: int) -> tuple[int, GrammarMatcher] | None:
-        """How many bytes of the token were read, and the parser where it died; None for a survivor."""
-        if not self.depth[token_place]:
-            return None
-        return int(self.depth[token_place]) - 1, self.matchers[self.state[token_place]]
-
     def refusals(self, rules: Callable[[GrammarMatcher], tuple[str, ...]], most: int = 200) -> list[Refusal]:
         """The refused tokens, by the state at which they die; many first, at most `most` groups.
 

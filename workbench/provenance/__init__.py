@@ -8,8 +8,8 @@ inside a tag through its schema; for EBNF, Lark and patterns the engine's states
 
 In reading order: `places` (the answer), `prefix` (JSON texts), `elements` (arguments as elements), `schema` (schemas),
 `formats` (structural tags), `rules` (grammars), `branches` (small grammars to ask), `reader` (all of it for one
-source), `origins` (what began where), `schema_rules` (which rule reads a place), `members` (objects that are being
-written), `tags` (tags ahead, and what ends the open ones), `reasons` (why not).
+source), `schema_rules` (which rule reads a place), `members` (objects that are being written), `tags` (tags ahead, and
+what ends the open ones), `reasons` (why not).
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING
 
 from kernels_core import GrammarMatcher
 from kernels_core.locks import new_lock
-from workbench.provenance.members import Member, Members, OpenObject, open_objects, probe
-from workbench.provenance.origins import origins
+from workbench.provenance.members import Member, Members, OpenObject, open_objects
 from workbench.provenance.places import Role, SourcePlace
-from workbench.provenance.reader import Reader, read_text
+from workbench.provenance.reader import Reader, named_tokens, read_text
 from workbench.provenance.rules import spans_of_rules
 from workbench.provenance.schema_rules import schema_rules
 from workbench.provenance.sentences import sentence
@@ -51,8 +50,6 @@ __all__ = [
     "tags",
 ]
 
-_FORCED = 64  # bytes that must follow, of which blanks matter
-
 _READERS: weakref.WeakKeyDictionary[Context, Reader] = weakref.WeakKeyDictionary()
 _LOCK = new_lock()
 
@@ -74,9 +71,13 @@ def pointers(context: Context, begins: Iterable[int]) -> list[str | None]:
     In grammars that are written as rules a rule's name says where it is, so there are none.
     """
     with context.held():
-        wanted = list(begins)
-        found = origins(context, reader_of(context), wanted)
-        return [found.get(begin) for begin in wanted]
+        wanted, reader = list(begins), reader_of(context)
+        if not reader.source.is_json:
+            return [None] * len(wanted)
+        named = named_tokens(context)  # their names are part of what the source is read along
+        places = [begin + sum(len(name) for start, name in named if start <= begin) for begin in wanted]
+        found = reader.pointers(read_text(context), places)
+        return [found.get(place) for place in places]
 
 
 def provenance(context: Context) -> tuple[SourcePlace, ...]:
@@ -99,9 +100,7 @@ def members(context: Context) -> Members:
         reader = reader_of(context)
         if not reader.source.is_json or context.is_terminated:
             return Members(context.position, ())
-        shadow = context.shadow()
-        forced = shadow.find_jump_forward_string(_FORCED).encode()
-        return Members(context.position, open_objects(reader, read_text(context), probe(shadow), forced))
+        return Members(context.position, open_objects(reader, read_text(context), context.shadow()))
 
 
 def tags(context: Context) -> Tags:

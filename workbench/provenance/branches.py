@@ -8,12 +8,12 @@ Read on: `workbench/provenance/schema.py` (branches that are alive), `workbench/
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.locks import new_lock
+from workbench.session.masks import Known
 
 __all__ = ["Oracle", "Oracles"]
 
@@ -53,22 +53,13 @@ class Oracles:
         vocabulary: list[str | bytes] = [bytes((value,)) for value in range(256)]
         info = TokenizerInfo([*vocabulary, b""], stop_token_ids=[256])
         self._compiler = GrammarCompiler(info, options=Options())
-        self._kept: OrderedDict[Hashable, Oracle] = OrderedDict()
+        self._kept = Known(_KEPT)
         self._lock = new_lock()
 
     def get(self, key: Hashable, make: Callable[[], Grammar]) -> Oracle:
         """The oracle of `key`; `make` makes its grammar, or raises where there is none."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found
-        made = self._made(make)
-        with self._lock:
-            self._kept[key] = made
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return made
+            return self._kept.once(key, "oracle", lambda: self._made(make))
 
     def _made(self, make: Callable[[], Grammar]) -> Oracle:
         try:

@@ -14,7 +14,7 @@ import html
 from dataclasses import dataclass
 
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
-from workbench.provenance.prefix import JsonPrefix, Level, Part, read_prefix
+from workbench.provenance.prefix import JsonPrefix, Level, Part, read_prefix, shared_beginning
 
 __all__ = ["STYLES", "ElementPrefix", "read_elements", "spelt_element"]
 
@@ -36,11 +36,7 @@ class ElementPrefix(JsonPrefix):
 
 def spelt_element(name: str, style: Style) -> str:
     """How an element of this name begins, as far as that is the same for all types of values."""
-    first = [middle[0] for middle in style.middles.values()]
-    same = first[0]
-    for other in first:
-        while not other.startswith(same):
-            same = same[:-1]
+    same = shared_beginning([middle[0] for middle in style.middles.values()])
     return style.front + "".join(style.entities.get(letter, letter) for letter in name) + same
 
 

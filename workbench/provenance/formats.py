@@ -22,8 +22,9 @@ from kernels_core.grammar.json_schema.exact_text import exact_text
 from workbench.json_values import Json
 from workbench.languages.positions import child
 from workbench.provenance.branches import Oracles
+from workbench.provenance.prefix import shared
 
-__all__ = ["Format", "FormatWalk", "Standing", "Token", "Where"]
+__all__ = ["Format", "FormatWalk", "Standing", "Token", "Where", "ends_of", "overlap"]
 
 
 class Token(TypedDict):
@@ -126,19 +127,15 @@ class _Free(NamedTuple):
 _Item = _Format | _Text | _Again | _Free
 
 
-class _Thread:
+class _Thread(NamedTuple):
     """A reading that waits for a byte; `matcher` for leaves, `tail` for free text, `done` for fixed texts."""
 
-    __slots__ = ("done", "item", "matcher", "rest", "start", "tail")
-
-    def __init__(self, item: _Item, rest: _Todo | None, start: int, matcher: GrammarMatcher | None = None) -> None:
-        self.item, self.rest, self.start, self.matcher = item, rest, start, matcher
-        self.done, self.tail = 0, b""
-
-    def copy(self) -> _Thread:
-        made = _Thread(self.item, self.rest, self.start, None if self.matcher is None else self.matcher.fork())
-        made.done, made.tail = self.done, self.tail
-        return made
+    item: _Item
+    rest: _Todo | None
+    start: int
+    matcher: GrammarMatcher | None = None
+    done: int = 0
+    tail: bytes = b""
 
 
 class FormatWalk:
@@ -154,18 +151,18 @@ class FormatWalk:
 
     def read(self, text: bytes) -> tuple[Standing, ...]:
         """All readings of `text`, which must be the beginning of a text of the format; empty if there is none."""
-        shared = _shared(self._text, text)
-        for place in [place for place in self._snapshots if place > shared]:
+        same = shared(self._text, text)
+        for place in [place for place in self._snapshots if place > same]:
             del self._snapshots[place]
         at = max(self._snapshots)
-        threads = [thread.copy() for thread in self._snapshots[at]]
+        threads = self._snapshots[at]
         while at < len(text) and threads:
             threads = self._step(threads, text[at], at + 1)
             at += 1
         self._text = text[:at]
         if len(self._snapshots) >= _SNAPSHOTS:
             del self._snapshots[sorted(self._snapshots)[1]]
-        self._snapshots[at] = [thread.copy() for thread in threads]
+        self._snapshots[at] = threads
         return tuple(_standing(thread) for thread in threads) if at == len(text) else ()
 
     # -- one byte --------------------------------------------------------------------------------------------------
@@ -179,32 +176,34 @@ class FormatWalk:
         for thread in threads:
             item = thread.item
             if isinstance(item, _Text):
+                done = thread.done + 1
                 if item.data[thread.done] != byte:
                     continue
-                thread.done += 1
-                if thread.done == len(item.data):
+                if done == len(item.data):
                     yield from self._start(thread.rest, at)
                 else:
-                    yield thread
+                    yield thread._replace(done=done)
             elif isinstance(item, _Free):
                 yield from self._free(thread, item, byte, at)
-            elif thread.matcher is None or thread.matcher.accept_string(bytes((byte,))):
-                yield thread
-                if thread.matcher is None or thread.matcher.is_completed():
-                    yield from self._start(thread.rest, at)
+            else:
+                matcher = None if thread.matcher is None else thread.matcher.fork()
+                if matcher is None or matcher.accept_string(bytes((byte,))):
+                    yield thread._replace(matcher=matcher)
+                    if matcher is None or matcher.is_completed():
+                        yield from self._start(thread.rest, at)
 
     def _free(self, thread: _Thread, item: _Free, byte: int, at: int) -> Iterator[_Thread]:
         longest = max((len(text) for text in (*item.deadly, *(text for text, _ in item.switches))), default=1)
-        thread.tail = (thread.tail + bytes((byte,)))[-longest:]
-        if any(thread.tail.endswith(text) for text in item.deadly):
+        tail = (thread.tail + bytes((byte,)))[-longest:]
+        if any(tail.endswith(text) for text in item.deadly):
             return
         for trigger, tags in item.switches:
-            if thread.tail.endswith(trigger):
+            if tail.endswith(trigger):
                 following = _Todo(item, thread.rest) if item.loop else thread.rest
                 for tag in tags:
                     yield from self._start(_joined(tag, following), at)
                 return
-        yield thread
+        yield thread._replace(tail=tail)
         yield from self._start(thread.rest, at)
 
     # -- what can begin --------------------------------------------------------------------------------------------
@@ -360,40 +359,21 @@ def _standing(thread: _Thread) -> Standing:
     if isinstance(item, _Text):
         return Standing(item.where, item.pointer, thread.start, "", thread.done, item.data)
     if isinstance(item, _Free):
-        begun = max((_begun(thread.tail, trigger) for trigger, _ in item.switches), default=0)
+        begun = max((overlap(thread.tail, trigger) for trigger, _ in item.switches), default=0)
         return Standing("trigger" if begun else "free", item.pointer, thread.start, "", begun)
     assert isinstance(item, _Format)
     return Standing("content", item.pointer, thread.start, str(item.value.get("type")))
 
 
-def _begun(tail: bytes, trigger: bytes) -> int:
-    """How many bytes of `trigger` the text behind `tail` has begun with."""
-    return next((size for size in range(len(trigger) - 1, 0, -1) if tail.endswith(trigger[:size])), 0)
+def overlap(text: bytes, trigger: bytes) -> int:
+    """How many bytes of `trigger`, but not all, `text` ends with."""
+    return next((size for size in range(len(trigger) - 1, 0, -1) if text.endswith(trigger[:size])), 0)
 
 
 def _joined(first: _Todo, rest: _Todo | None) -> _Todo:
-    """`first`, and behind its end `rest`."""
-    items = []
-    todo: _Todo | None = first
-    while todo is not None:
-        items.append(todo.item)
-        todo = todo.rest
-    for item in reversed(items):
-        rest = _Todo(item, rest)
-    assert rest is not None
-    return rest
+    """`first`, a few items, and behind its end `rest`."""
+    return _Todo(first.item, rest if first.rest is None else _joined(first.rest, rest))
 
 
 def _excluded(value: Format) -> tuple[bytes, ...]:
     return tuple(text.encode() for text in value.get("excludes") or ())
-
-
-def _shared(old: bytes, new: bytes) -> int:
-    """How many bytes two texts begin with together."""
-    if new.startswith(old):
-        return len(old)
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if old[:middle] == new[:middle] else (low, middle - 1)
-    return low

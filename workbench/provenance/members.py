@@ -1,6 +1,6 @@
 """The objects that are being written: which members are there, may come or are required, and whether it may close.
 
-    open_objects(reader, text, can_come)        # the innermost first; see `Session.inspect.members`
+    open_objects(reader, text, matcher)        # the innermost first; see `Session.inspect.members`
 
 What is there and what is required is read off the text and the schema.  Whether a name or the closing may come now is
 asked of the parser.  While a member is being written the parser cannot be asked about the next one, so that is worked
@@ -13,47 +13,33 @@ of calls that are written as elements).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Table
 from workbench.languages.positions import child
 from workbench.provenance.elements import STYLES
 from workbench.provenance.prefix import path_of
+from workbench.provenance.schema import SAME_VALUE
 
 if TYPE_CHECKING:
     from kernels_core import GrammarMatcher
-    from workbench.provenance.prefix import JsonPrefix
-    from workbench.provenance.reader import Content, Reader
+    from workbench.provenance.reader import Content, Probe, Reader
     from workbench.provenance.schema import Site
 
-__all__ = ["Member", "MemberState", "Members", "OpenObject", "Probe", "open_objects", "probe"]
+__all__ = ["Member", "MemberState", "Members", "OpenObject", "listed", "open_objects", "probe"]
 
 MemberState = Literal["done", "here", "next", "later", "passed"]
 """`done`: it is there.  `here`: it is being written.  `next`: it may come now (or right after the one being written).
 `later`: it may come once others have.  `passed`: it cannot come any more."""
 Now = Literal["name", "begun", "member", "behind"]
-Probe = Callable[[bytes], bool]
 MAX_MEMBERS: Final = 400
+_FORCED: Final = 64  # bytes that must follow, of which blanks matter
 _LISTED: Final = 6
 _FEW: Final = 3
 _REQUIRED: Final = (" is required", " are required")
-_IN_PLACE: Final = frozenset(
-    (
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "then",
-        "else",
-        "dependentSchemas",
-        "dependencies",
-    )
-)
-"""Keywords that apply a schema to the same value."""
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
 _SIGNS: Final = {"done": "✓", "here": "▸", "next": "+", "later": "…", "passed": "–"}
 
@@ -185,27 +171,17 @@ class Members(Table):
 _HEADS: Final = ("written", "being written", "may come next", "may come later", "cannot come any more")
 
 
-def open_objects(reader: Reader, text: bytes, can_come: Probe, forced: bytes = b"") -> tuple[OpenObject, ...]:
-    """The objects that are open after `text`, the innermost first.
+def open_objects(reader: Reader, text: bytes, at: GrammarMatcher) -> tuple[OpenObject, ...]:
+    """The objects that are open after `text`, which `at` has read, the innermost first.
 
-    `can_come` asks the parser about what follows `text`; `forced` is what must follow it, for layouts that fix where
-    line ends are.
+    The parser is asked about what follows the text, also about what must, for layouts that fix where line ends are.
     """
     for content in reader.contents(text):
-        found = tuple(_objects(reader, content, can_come, forced))
-        if found:
-            return found
+        opened, levels = content.prefix.levels, content.levels
+        depths = [depth for depth in range(min(len(opened), len(levels))) if opened[depth].is_object]
+        if depths and content.prefix.part != "end":
+            return tuple(_Object(content, depth, levels[depth], at).read() for depth in reversed(depths))
     return ()
-
-
-def _objects(reader: Reader, content: Content, can_come: Probe, forced: bytes) -> Iterator[OpenObject]:
-    prefix = content.prefix
-    if prefix.part == "end":
-        return
-    levels = content.walk.levels(prefix)
-    for depth in range(min(len(prefix.levels), len(levels)) - 1, -1, -1):
-        if prefix.levels[depth].is_object:
-            yield _Object(reader, content, prefix, depth, levels[depth]).read(can_come, forced)
 
 
 def probe(at: GrammarMatcher) -> Probe:
@@ -214,12 +190,12 @@ def probe(at: GrammarMatcher) -> Probe:
 
 
 class _Object:
-    """One object: container `depth` of `prefix`, to which `sites` apply."""
+    """One object: container `depth` of `content`, to which `sites` apply; `at` has read the text."""
 
-    def __init__(
-        self, reader: Reader, content: Content, prefix: JsonPrefix, depth: int, sites: tuple[Site, ...]
-    ) -> None:
-        self.reader, self.content, self.prefix, self.depth, self.sites = reader, content, prefix, depth, sites
+    def __init__(self, content: Content, depth: int, sites: tuple[Site, ...], at: GrammarMatcher) -> None:
+        self.content, self.depth, self.sites = content, depth, sites
+        self.prefix = prefix = content.prefix
+        self.at, self.can_come = at, probe(at)
         self.level = prefix.levels[depth]
         self.innermost = depth == len(prefix.levels) - 1
         self.declared = dict(_declared(content, sites))
@@ -231,12 +207,12 @@ class _Object:
         self.others = _others(sites, content.options)
         self.ordered = content.options.get("order", "any") == "declared" and not self.others
 
-    def read(self, can_come: Probe, forced: bytes) -> OpenObject:
+    def read(self) -> OpenObject:
         now = self._now()
         written = [name for name in self.level.names if name != self._being]
         states = self._worked_out(written)
         if now in ("name", "behind", "begun"):
-            states = self._asked(states, now, can_come, forced)
+            states = self._asked(states, now)
         members = tuple(
             Member(name, state, name in self.required, self.declared[name], why)
             for name, (state, why) in states.items()
@@ -249,7 +225,7 @@ class _Object:
             ordered=self.ordered,
             others=self.others,
             now=now,
-            blocked=self._blocked(members, now, can_come, forced),
+            blocked=self._blocked(members, now),
         )
 
     @property
@@ -291,19 +267,17 @@ class _Object:
                 first = name if name in self.required else ""
         return states
 
-    def _asked(
-        self, states: dict[str, tuple[MemberState, str]], now: Now, can_come: Probe, forced: bytes
-    ) -> dict[str, tuple[MemberState, str]]:
+    def _asked(self, states: dict[str, tuple[MemberState, str]], now: Now) -> dict[str, tuple[MemberState, str]]:
         """The same, with what the parser says of each name that is not there."""
-        partial, leads = self.prefix.partial, self._leads(now, forced)
+        partial, leads = self.prefix.partial, self._leads(now)
         found = dict(states)
         for name, (state, why) in states.items():
-            rest = self._rest(name, partial)
+            rest = self.content.missing(self.content.spelt_name(name))
             if state in ("done", "here") or (rest is None and state != "next"):
                 continue
             if rest is None:
                 found[name] = "later", f"the name that has begun, {partial}, is another"
-            elif any(can_come(lead + rest) for lead in leads):
+            elif any(self.can_come(lead + rest) for lead in leads):
                 found[name] = "next", ""
             elif state == "next":
                 found[name] = "passed", why or "the schema's other keywords leave no room for it"
@@ -314,19 +288,14 @@ class _Object:
                     found[name] = "passed", f"members come in the schema's order, and {name} comes before {begun[0]}"
         return found
 
-    def _rest(self, name: str, partial: str) -> bytes | None:
-        """What is missing of a name of which `partial` is written; None where that is not its beginning."""
-        text = self.content.spelt_name(name)
-        return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
-
-    def _blocked(self, members: tuple[Member, ...], now: Now, can_come: Probe, forced: bytes) -> str:
+    def _blocked(self, members: tuple[Member, ...], now: Now) -> str:
         """Why the object may not close now, "" where it may."""
-        if now == "member" and not self._number_may_end(can_come):
+        if now == "member" and not self._number_may_end():
             being = next((member.name for member in members if member.state == "here"), "a member")
             return f"the value of {being} is not complete"
         if now == "begun":
             return "a name has begun"
-        if self._may_close(can_come, forced):
+        if self._may_close():
             return ""
         missing = [member.name for member in members if member.required and member.state not in ("done", "here")]
         if missing:
@@ -339,30 +308,33 @@ class _Object:
             return f"at least {least:g} members are required (minProperties)"
         return "other keywords of the schema require more members"
 
-    def _number_may_end(self, can_come: Probe) -> bool:
+    def _number_may_end(self) -> bool:
         """Whether the value that is being written is a number that is complete: what ends it stands behind it."""
         if not self.innermost or self.prefix.part != "value" or self.content.style:
             return False
-        return bool(_NUMBER.fullmatch(self.prefix.partial)) and any(map(can_come, (b"}", b",", b" ", b"\n")))
+        return bool(_NUMBER.fullmatch(self.prefix.partial)) and any(map(self.can_come, (b"}", b",", b" ", b"\n")))
 
-    def _may_close(self, can_come: Probe, forced: bytes) -> bool:
-        blanks = forced[: len(forced) - len(forced.lstrip())]
+    def _may_close(self) -> bool:
         if not self.content.style:
-            return can_come(b"}") or can_come(blanks + b"}")
+            return self.can_come(b"}") or self.can_come(self._forced[1] + b"}")
         if self.depth == 0:
             return self.content.ends
-        back = STYLES[self.content.style].back
-        return can_come(
-            str(self.prefix.levels[self.depth - 1].key).join(back).encode() if back[1:] else back[0].encode()
-        )
+        back, key = STYLES[self.content.style].back, str(self.prefix.levels[self.depth - 1].key)
+        return self.can_come(key.join(back).encode() if back[1:] else back[0].encode())
 
-    def _leads(self, now: Now, forced: bytes) -> list[bytes]:
+    def _leads(self, now: Now) -> list[bytes]:
         """What may stand between the text and a name."""
         if now == "begun":
             return [b""]
-        blanks = forced[: len(forced) - len(forced.lstrip())]
+        forced, blanks = self._forced
         comma = b"," if now == "behind" and not self.content.style else b""
         return list(dict.fromkeys([comma, comma + b" ", comma + blanks, blanks + comma, forced]))
+
+    @cached_property
+    def _forced(self) -> tuple[bytes, bytes]:
+        """What must follow the text, and the blanks that it begins with."""
+        forced = self.at.find_jump_forward_string(_FORCED).encode()
+        return forced, forced[: len(forced) - len(forced.lstrip())]
 
 
 def listed(names: Iterable[str], most: int = _LISTED) -> str:
@@ -397,7 +369,7 @@ def _branch(site: Site) -> tuple[tuple[str, str], str] | None:
     """The outermost `anyOf` or `oneOf` around `site` in the same place (holder and keyword), and the branch of it."""
     found = None
     at: Site | None = site
-    while at is not None and at.keyword in _IN_PLACE:
+    while at is not None and at.keyword in SAME_VALUE:
         if at.keyword in ("anyOf", "oneOf") and at.parent is not None:
             found = (at.parent.pointer, at.keyword), at.pointer
         at = at.parent

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
-__all__ = ["JsonPrefix", "Level", "Part", "path_of", "read_prefix"]
+__all__ = ["JsonPrefix", "Level", "Part", "path_of", "read_prefix", "shared", "shared_beginning"]
+
+S = TypeVar("S", bytes, str, list[str])
 
 Part = Literal["value", "name", "colon", "after", "end"]
 """Where the text stops: at or in a value; at or in a member's name; between a name and its value; behind a value, in
@@ -127,3 +129,20 @@ def _part(wants: str, levels: list[Level]) -> Part:
     if wants == "after":
         return "after" if levels else "end"
     return "colon" if wants == "colon" else "value"
+
+
+def shared(one: S, other: S) -> int:
+    """With how many elements two texts, or two lists, begin alike."""
+    low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def shared_beginning(many: Sequence[S]) -> S:
+    """What all of `many`, at least one, begin with."""
+    first, last = min(many), max(many)
+    return first[: shared(first, last)]

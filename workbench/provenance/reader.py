@@ -6,11 +6,10 @@ Read on: `schema.py`, `formats.py`, `rules.py` (the three kinds of sources), `__
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from kernels_core.grammar.json_schema import TAG_OPTIONS, SchemaArguments
 from kernels_core.grammar.structural_tag import load_structural_tag
@@ -21,18 +20,22 @@ from workbench.provenance.branches import Oracles
 from workbench.provenance.elements import STYLES, read_elements, spelt_element
 from workbench.provenance.formats import Format, FormatWalk, Standing, Token, ends_of
 from workbench.provenance.places import Role, SourcePlace, json_place, one_of_each
-from workbench.provenance.prefix import JsonPrefix, path_of, read_prefix
+from workbench.provenance.prefix import JsonPrefix, path_of, read_prefix, shared, shared_beginning
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import SchemaWalk, Site, object_of
+from workbench.session.masks import Known
 
 if TYPE_CHECKING:
     from kernels_core import TokenizerInfo
     from workbench.session.context import Context
 
-__all__ = ["Content", "Reader", "read_text"]
+__all__ = ["Content", "Probe", "Reader", "named_tokens", "read_text"]
 
 ORACLES: Final = Oracles()
 MAX_NEXT = 200
+MAX_TEXTS: Final = 8
+MAX_NEW: Final = 64
+"""Beginnings that are looked up at one place, the last ones first; a text that was read in steps has few new ones."""
 Probe = Callable[[bytes], bool]
 """Whether a text can come next."""
 
@@ -59,9 +62,19 @@ class Content:
         text = self.text.decode(errors="ignore")
         return read_elements(text, STYLES[self.style]) if self.style else read_prefix(text)
 
+    @cached_property
+    def levels(self) -> list[tuple[Site, ...]]:
+        """What applies at each beginning of the text's path; see `SchemaWalk.levels`."""
+        return self.walk.levels(self.prefix)
+
     def spelt_name(self, name: str) -> str:
         """How a member of this name begins."""
         return spelt_element(name, STYLES[self.style]) if self.style else spelt(name)
+
+    def missing(self, text: str) -> bytes | None:
+        """What is missing of `text`, of which `prefix.partial` is written; None where that is not its beginning."""
+        partial = self.prefix.partial
+        return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
 
     def pointer(self, pointer: str) -> str:
         """The pointer in the source of one in the schema; other documents keep theirs."""
@@ -78,6 +91,9 @@ class Reader:
         self._tag: Mapping[str, Json] | None = None
         self._moved: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._contents = Known(MAX_TEXTS)
+        self._text = b""
+        self._begun: dict[int, str | None] = {}  # pointers of what began in that text, by the bytes before it
         if source.language == "structural_tag":
             triggers = cast("Sequence[str] | None", source.options.get("triggers"))
             self._tag = load_structural_tag(source.value, triggers)
@@ -103,19 +119,35 @@ class Reader:
     def pointer_behind(self, text: bytes) -> str | None:
         """The pointer of what is read behind `text`: a value's own schema, else that of the container, or the tag."""
         for content in self.contents(text):
-            prefix = content.prefix
-            if prefix.part == "end":
+            if content.prefix.part == "end":
                 return content.base
-            sites = content.walk.levels(prefix)[-1]
+            sites = content.levels[-1]
             return content.pointer(sites[0].pointer) if sites else None
-        return common([self.moved(standing.pointer) for standing in self.standings(text)])
+        around = [self.moved(standing.pointer).split("/") for standing in self.standings(text)]
+        return "/".join(shared_beginning(around)) if around else None
+
+    def pointers(self, text: bytes, begins: Iterable[int]) -> dict[int, str | None]:
+        """The pointers of what began after so many bytes of `text`; of those not met before only the last ones.
+
+        Equal schemas share a rule, which is called after the first of them, and a rule may be split in two; but a rule
+        that began at a byte reads what the source says about that byte.
+        """
+        same = shared(self._text, text)
+        self._begun = {begin: found for begin, found in self._begun.items() if begin <= same}
+        self._text = text
+        new = sorted({*begins} - self._begun.keys(), reverse=True)
+        self._begun.update((begin, self.pointer_behind(text[:begin])) for begin in new[:MAX_NEW])
+        return self._begun
 
     def standings(self, text: bytes) -> tuple[Standing, ...]:
         """For tags and tools: the readings of `text`."""
         return () if self._formats is None else self._formats.read(text)
 
-    def contents(self, text: bytes) -> Iterator[Content]:
-        """The JSON schemas that the end of `text` is inside of."""
+    def contents(self, text: bytes) -> tuple[Content, ...]:
+        """The JSON schemas that the end of `text` is inside of; what is known of them stays for the last few texts."""
+        return self._contents.once(text, "contents", lambda: tuple(self._found_contents(text)))
+
+    def _found_contents(self, text: bytes) -> Iterator[Content]:
         if self.source.language == "json_schema":
             options = cast(SchemaArguments, dict(self.source.options))
             yield Content(self._walk("#", self.source.value, options), "#", text, options)
@@ -144,14 +176,9 @@ class Reader:
         """All JSON schemas of the source: the pointer of each, the schema, and how its texts are written."""
         if self.source.language == "json_schema":
             yield "#", self.source.value, cast(SchemaArguments, dict(self.source.options))
-        work = [] if self._tag is None else [("#/format", self._tag["format"])]
-        while work:
-            at, value = work.pop()
-            if isinstance(value, Mapping) and value.get("type") == "json_schema" and "json_schema" in value:
-                yield self.moved(child(at, "json_schema")), value["json_schema"], _options(value)
-            elif isinstance(value, (Mapping, list)):
-                below = value.items() if isinstance(value, Mapping) else enumerate(value)
-                work += [(child(at, key), one) for key, one in below]
+        for at, part in self._parts():
+            if part.get("type") == "json_schema":
+                yield self.moved(child(at, "json_schema")), part["json_schema"], _options(part)
 
     def moved(self, pointer: str) -> str:
         """The pointer in the source of one in the structural tag that was made of it."""
@@ -196,15 +223,17 @@ class Reader:
 
     def all_tags(self) -> Iterator[str]:
         """The places of all tags of the source, the outermost first."""
-        ways: list[tuple[str, Json]] = [("#", self._tag)]
-        while ways:
-            pointer, found = ways.pop(0)
-            if isinstance(found, list | tuple):
-                ways += [(child(pointer, place), one) for place, one in enumerate(found)]
-            elif isinstance(found, dict):
-                if "begin" in found and "end" in found:
-                    yield pointer
-                ways += [(child(pointer, name), one) for name, one in found.items() if name != "json_schema"]
+        return (at for at, part in self._parts() if "begin" in part and "end" in part)
+
+    def _parts(self) -> Iterator[tuple[str, Format]]:
+        """The formats and tags of the structural tag with their places, the outermost first."""
+        waiting: list[tuple[str, Any]] = [("#", self._tag)]
+        for at, found in waiting:
+            if isinstance(found, Mapping):
+                yield at, cast(Format, found)
+                waiting += [(child(at, name), one) for name, one in found.items() if name != "json_schema"]
+            elif isinstance(found, list | tuple):
+                waiting += [(child(at, place), one) for place, one in enumerate(found)]
 
     def beginning(self, tag: str) -> str:
         """The text that begins a tag; a token goes by its name."""
@@ -231,7 +260,7 @@ class Reader:
 
     def _standing_places(self, standing: Standing) -> Iterator[SourcePlace]:
         pointer, tag = self.moved(standing.pointer), self._tag_around(standing.pointer)
-        name = self.tool(standing.pointer) or (self._begin_of(tag) if tag else "")
+        name = self.tool(standing.pointer) or (repr(self.beginning(tag)) if tag else "")
         inside = f"tag {name}" if name else "the format"
         role: Role = "here" if standing.done or standing.where in ("free", "trigger", "content") else "next"
         match standing.where:
@@ -267,10 +296,6 @@ class Reader:
             pointer = pointer.rpartition("/")[0]
         return ""
 
-    def _begin_of(self, tag: str) -> str:
-        begin = self._at(tag)["begin"]
-        return repr(begin) if isinstance(begin, str) else str(begin["token"])
-
     # -- schemas ---------------------------------------------------------------------------------------------------
 
     def _schema_places(self, content: Content, can_come: Probe) -> Iterator[SourcePlace]:
@@ -278,30 +303,27 @@ class Reader:
         if prefix.part == "end":
             yield json_place(self.source, content.base, "here", "behind the value")
             return
-        levels = content.walk.levels(prefix)
-        for depth, sites in enumerate(levels[:-1]):
+        for depth, sites in enumerate(content.levels[:-1]):
             for site in sites[:1]:
                 pointer = content.pointer(site.pointer)
                 yield json_place(
                     self.source, pointer, "around", path_of(prefix.path[:depth]) or "the value", site.keyword
                 )
         label = _said_here(prefix)
-        for site in levels[-1]:
+        for site in content.levels[-1]:
             yield json_place(self.source, content.pointer(site.pointer), "here", label, site.keyword)
-        yield from self._next(content, prefix, levels[-1], can_come)
+        yield from self._next(content, can_come)
 
-    def _next(
-        self, content: Content, prefix: JsonPrefix, sites: tuple[Site, ...], can_come: Probe
-    ) -> Iterator[SourcePlace]:
+    def _next(self, content: Content, can_come: Probe) -> Iterator[SourcePlace]:
         """Names and values that a schema lists and that may come (or go on) here."""
-        asked = 0
-        for site in sites:
+        prefix, asked = content.prefix, 0
+        for site in content.levels[-1]:
             if prefix.part in ("name", "after") and (not prefix.levels or prefix.levels[-1].is_object):
                 present = set(prefix.levels[-1].names) if prefix.levels else set()
                 comma = (b",", b", ") if prefix.part == "after" else (b"",)
                 for name in object_of(site.get("properties")):
                     asked += 1
-                    rest = _missing(content.spelt_name(name), prefix.partial)
+                    rest = content.missing(content.spelt_name(name))
                     if name in present or rest is None or asked > MAX_NEXT:
                         continue
                     if any(can_come(before + rest) for before in comma):
@@ -311,8 +333,10 @@ class Reader:
                 values = site.get("enum")
                 for index, value in enumerate(values if isinstance(values, list) else ()):
                     asked += 1
+                    if isinstance(value, list | dict):
+                        continue
                     raw = content.style and isinstance(value, str) and len(prefix.levels) == 1
-                    rest = _missing(value, prefix.partial) if raw else _rest(value, prefix.partial)
+                    rest = content.missing(str(value) if raw else spelt(value))
                     if rest is not None and asked <= MAX_NEXT and can_come(rest):
                         pointer = content.pointer(child(site.pointer, "enum", index))
                         yield json_place(self.source, pointer, "next", f"value {spelt(value)}", "enum")
@@ -323,27 +347,23 @@ def _options(leaf: Mapping[str, object]) -> SchemaArguments:
     return cast(SchemaArguments, {name: leaf[name] for name in TAG_OPTIONS if leaf.get(name) is not None})
 
 
-def common(pointers: list[str]) -> str | None:
-    """The innermost pointer that holds all of `pointers`; None for none."""
-    if not pointers:
-        return None
-    parts = [pointer.split("/") for pointer in pointers]
-    same = takewhile(lambda column: len(set(column)) == 1, zip(*parts, strict=False))
-    return "/".join(column[0] for column in same)
+def named_tokens(context: Context) -> list[tuple[int, bytes]]:
+    """The control tokens that were taken by their ids: the bytes of text before each, and its name."""
+    vocabulary = context.tokenizer.info.decoded_vocab
+    return [
+        (step.start, bytes(vocabulary[step.token_id]))
+        for step in context.steps[: context.place.index]
+        if step.token_id is not None and not step.data and not step.stop
+    ]
 
 
 def read_text(context: Context) -> bytes:
     """The session's text, with the names of control tokens where they were taken by their ids."""
-    steps, place, text = context.steps, context.place, context.text
-    if not any(step.whole and not step.data for step in steps[: place.index]):
-        return text
-    vocabulary = context.tokenizer.info.decoded_vocab
-    pieces, taken = [], 0
-    for step in steps[: place.index]:
-        taken += len(step.data)
-        named = step.token_id is not None and not step.data and not step.stop
-        pieces.append(bytes(vocabulary[step.token_id]) if named and step.token_id is not None else step.data)
-    return b"".join(pieces) + text[taken:]
+    text, pieces, taken = context.text, [], 0
+    for start, name in named_tokens(context):
+        pieces += [text[taken:start], name]
+        taken = start
+    return b"".join([*pieces, text[taken:]])
 
 
 def _said_here(prefix: JsonPrefix) -> str:
@@ -356,21 +376,6 @@ def _said_here(prefix: JsonPrefix) -> str:
         case "colon":
             return f"behind the name {where}"
     return where
-
-
-def _rest(value: object, partial: str) -> bytes | None:
-    """What is missing of a name or scalar of which `partial` is written, or None where that is not its beginning."""
-    if isinstance(value, list | dict):
-        return None
-    try:
-        text = spelt(value)
-    except ValueError:
-        return None
-    return _missing(text, partial)
-
-
-def _missing(text: str, partial: str) -> bytes | None:
-    return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
 
 
 def spelt(value: object) -> str:

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, cast
 
 from kernels_core import Grammar, GrammarMatcher
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
+from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, Schemas
 from visualizers.glyphs import glyph
 from workbench.json_values import Json
 from workbench.languages.layout import lay_out
@@ -36,30 +37,11 @@ from workbench.session.result import content as in_words
 
 __all__ = ["Search"]
 
-# Keywords that apply other schemas: to blame only where nothing more exact is.
-_APPLICATORS: Final = frozenset(
-    (
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "properties",
-        "patternProperties",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "dependentSchemas",
-        "dependencies",
-        "contains",
-    )
-)
 _SHUT: Final = ("additionalProperties", "unevaluatedProperties")
+# Keywords that apply other schemas: to blame only where nothing more exact is.
+_APPLICATORS: Final = {
+    name for name, entry in KEYWORDS.items() if entry.refers or entry.schemas is not Schemas.NONE
+}.difference(("propertyNames", "unevaluatedItems"), _SHUT)
 _OPTIONS: Final = (
     ("order", "any", "members come in the order of the schema; with the option order=any it could come"),
     ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
@@ -126,24 +108,21 @@ class Search:
         prefix = content.prefix
         if prefix.part == "end":
             if self._reader.source.language == "json_schema":  # else the end of the tag says what follows
-                label = "the value is complete: nothing can follow"
-                yield json_place(self._reader.source, content.base, "forbids", label)
+                yield self._forbids(content, "#", "the value is complete: nothing can follow")
             return
+        levels = content.levels
+        here = next((site.pointer for site in levels[-1]), "#")
+        listed = [site for site in levels[-1] if site.get("properties") is not None]
         if not self._variant(content, (), {}, anything=True, text=text):
-            label = only
-            levels = content.walk.levels(prefix)
-            pointer = levels[-1][0].pointer if levels[-1] else "#"
-            yield json_place(self._reader.source, content.pointer(pointer), "forbids", label)
+            yield self._forbids(content, here, only)
             return
-        levels = content.walk.levels(prefix)
-        tried = _name(content, rest, levels[-1]) if levels else None
+        tried = _name(content, rest, levels[-1])
         if tried is not None:
             name, text = tried
             if name in prefix.levels[-1].names:
-                pointer = next((site.pointer for site in levels[-1] if name in object_of(site.get("properties"))), "")
-                pointer = child(pointer, "properties", name) if pointer else levels[-1][0].pointer
-                label = f"`{name}` is there already, and a name comes once"
-                yield json_place(self._reader.source, content.pointer(pointer), "forbids", label)
+                own = (site.pointer for site in listed if name in object_of(site.get("properties")))
+                place = next((child(pointer, "properties", name) for pointer in own), here)
+                yield self._forbids(content, place, f"`{name}` is there already, and a name comes once")
                 return
         for sites in reversed(levels):
             found = list(self._at_level(content, sites, text))
@@ -158,12 +137,14 @@ class Search:
                 continue  # formats have no such option, or it says nothing about elements
             other = cast(SchemaArguments, {name: value})
             if content.options.get(name, default) != value and self._variant(content, (), other, text=text):
-                pointer = next((site.pointer for site in levels[-1]), "#")
-                if name == "order":  # where the order is written
-                    listing = (site.pointer for site in levels[-1] if site.get("properties") is not None)
-                    pointer = next((child(place, "properties") for place in listing), pointer)
+                place = here
+                if name == "order" and listed:  # where the order is written
+                    place = child(listed[0].pointer, "properties")
                 # An option is no keyword at that place, though a member may be called so.
-                yield replace(json_place(self._reader.source, content.pointer(pointer), "forbids", label), keyword=name)
+                yield replace(self._forbids(content, place, label), keyword=name)
+
+    def _forbids(self, content: Content, pointer: str, label: str, keyword: str = "") -> SourcePlace:
+        return json_place(self._reader.source, content.pointer(pointer), "forbids", label, keyword)
 
     def _at_level(self, content: Content, sites: tuple[Site, ...], text: bytes) -> Iterator[SourcePlace]:
         cuts = [cut for site in sites for cut in _cuts(site)]
@@ -205,15 +186,14 @@ class Search:
         return kept
 
     def _place(self, content: Content, cut: _Cut, others: list[_Cut]) -> SourcePlace:
-        pointer = content.pointer(cut.site.pointer)
         if not cut.keyword:
-            return json_place(self._reader.source, pointer, "forbids", "`false` allows no value")
+            return self._forbids(content, cut.site.pointer, "`false` allows no value")
         value = _shown(cut.site.get(cut.keyword))
         label = f"`{cut.keyword}`: {value}"
         if len(others) > 1:
             rest = ", ".join(f"`{other.keyword}`" for other in others if other is not cut)
             label += f" (together with {rest})"
-        return json_place(self._reader.source, pointer, "forbids", label, cut.keyword)
+        return self._forbids(content, cut.site.pointer, label, cut.keyword)
 
     def _variant(
         self,
@@ -299,7 +279,8 @@ def _cuts(site: Site) -> Iterator[_Cut]:
     if site.schema is False:
         yield _Cut(site, "")
     if isinstance(site.schema, Mapping):
-        yield from (_Cut(site, keyword) for keyword in site.schema if site.get(keyword) is not None)
+        said = (keyword for keyword in site.schema if keyword not in NOTES and site.get(keyword) is not None)
+        yield from (_Cut(site, keyword) for keyword in said)
 
 
 def _without(root: Json, paths: tuple[tuple[str, ...], ...]) -> Json:

@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from kernels_core import CompiledGrammar
 from kernels_core.automata.lower import AFTER
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, RuleRef, children, walk
 from workbench.provenance.places import SourcePlace
@@ -20,7 +21,6 @@ from workbench.provenance.places import SourcePlace
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernels_core import CompiledGrammar
     from kernels_core.inspect.layout import StateTable
     from kernels_core.inspect.snapshots import Automaton, EarleyItem
     from workbench.languages import Source
@@ -43,7 +43,7 @@ def rule_places(
     if ir.source != source.text:  # a grammar that was built by hand has no text
         return []
     found: list[SourcePlace] = []
-    table, known_calls = compiled.state_table, _calls_of(compiled)
+    table = compiled.state_table
     items = [item for item in waiting if item.scannable][:MAX_ITEMS]
     for item in items:
         known = False
@@ -64,7 +64,7 @@ def rule_places(
             text = source.text[span.start : span.end]
             label = _clip(text) if source.language == "regex" else f"{called(source, position.rule)}: {_clip(text)}"
             found.append(SourcePlace("here", label, (span.start, span.end), None, position.rule))
-            between = known_calls.between(ir, whose, position.rule) if calls and whose != position.rule else ()
+            between = _calls_between(compiled, whose, position.rule) if calls and whose != position.rule else ()
             for caller, ref in between:
                 if ref.span is not None:
                     at = (ref.span.start, ref.span.end)
@@ -122,28 +122,21 @@ def _sites(ir: GrammarIR, begin: Iterable[str], own: frozenset[str]) -> list[tup
     return found
 
 
-class _Calls:
-    """Calls of rules that are spelt out, kept while the engine names no other rule."""
-
-    def __init__(self, own: frozenset[str]) -> None:
-        self._own = own
-        self._known: dict[tuple[str, str], list[tuple[str, RuleRef]]] = {}
-
-    def between(self, ir: GrammarIR, begin: str, end: str) -> list[tuple[str, RuleRef]]:
-        """The calls that are on every way from the rule `begin` to `end`, which is spelt out in it."""
-        if (begin, end) not in self._known:
-            self._known[begin, end] = _between(_sites(ir, [begin], self._own), begin, end)
-        return self._known[begin, end]
+_Calls = dict[tuple[int, str, str], list[tuple[str, RuleRef]]]
+_KNOWN: WeakKeyDictionary[CompiledGrammar, _Calls] = WeakKeyDictionary()
 
 
-_KNOWN: WeakKeyDictionary[CompiledGrammar, tuple[int, _Calls]] = WeakKeyDictionary()
+def _calls_between(compiled: CompiledGrammar, begin: str, end: str) -> list[tuple[str, RuleRef]]:
+    """The calls that are on every way from the rule `begin` to `end`, which is spelt out in it.
 
-
-def _calls_of(compiled: CompiledGrammar) -> _Calls:
-    count, known = compiled.state_table.rule_count, _KNOWN.get(compiled)
-    if known is None or known[0] != count:
-        known = _KNOWN[compiled] = count, _Calls(_own(compiled.state_table))
-    return known[1]
+    Kept while the engine names no other rule.
+    """
+    table, known = compiled.state_table, _KNOWN.setdefault(compiled, {})
+    key = table.rule_count, begin, end
+    if key not in known:
+        sites = _sites(compiled.machine.tables.lowering.ir, [begin], _own(table))
+        known[key] = _between(sites, begin, end)
+    return known[key]
 
 
 def _between(sites: list[tuple[str, RuleRef]], begin: str, end: str) -> list[tuple[str, RuleRef]]:

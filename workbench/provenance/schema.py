@@ -16,23 +16,27 @@ Read on: `prefix.py` (where a text stands), `__init__.py` (sites to places).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 from urllib.parse import quote
 
 from kernels_core import Grammar
 from kernels_core.grammar.json_schema import SchemaArguments
 from kernels_core.grammar.json_schema.exact_text import exact_text
-from kernels_core.grammar.json_schema.resolve import REFERENCES, Context, Documents, Unresolved
+from kernels_core.grammar.json_schema.keywords import IN_PLACE
+from kernels_core.grammar.json_schema.reach import schemas_below
+from kernels_core.grammar.json_schema.resolve import REFERENCES, Context, Documents
 from workbench.json_values import Json, JsonObject
-from workbench.languages.positions import child
+from workbench.languages.positions import child, parts_of
 from workbench.provenance.branches import Oracles
 from workbench.provenance.prefix import JsonPrefix
 
-__all__ = ["SchemaWalk", "Site", "list_of", "object_of"]
+__all__ = ["SAME_VALUE", "SchemaWalk", "Site", "list_of", "object_of"]
 
 _ROOT = "urn:maskscope:schema"
 MAX_SITES = 500
+SAME_VALUE = tuple(name for name in IN_PLACE if not name.startswith("unevaluated"))
+"""Keywords that speak of the value that their schema speaks of, in the order of the engine's table."""
 
 
 @dataclass(frozen=True)
@@ -103,47 +107,39 @@ class SchemaWalk:
         """What a schema applies to the value that it applies to itself."""
         if not isinstance(site.schema, Mapping):
             return
-        inside = self._documents.inside(site.schema, site.context)
-        site = Site(site.schema, inside, site.pointer, site.keyword, site.parent)
-        for keyword, resolve in (
-            ("$ref", self._documents.resolve),
-            ("$dynamicRef", self._documents.resolve_dynamic),
-            ("$recursiveRef", self._documents.resolve_recursive),
-        ):
-            reference = site.get(keyword)
-            if isinstance(reference, str):
-                try:
-                    target = resolve(reference, inside)
-                except Unresolved:
-                    continue
-                yield Site(target.schema, target.context, target.pointer, keyword, site)
-        for index, branch in enumerate(list_of(site.get("allOf"))):
-            yield site.below(branch, "allOf", index)
-        for keyword in ("anyOf", "oneOf"):
-            for index, branch in enumerate(list_of(site.get(keyword))):
-                below = site.below(branch, keyword, index)
-                if self.alive(below, text):
+        site = self._entered(site)
+        for keyword in SAME_VALUE:
+            value = site.get(keyword)
+            for found in schemas_below(self._documents, keyword, value, site.context, site.pointer):
+                below = Site(*found[:3], keyword, site)
+                if self._applies(below, text, names):
                     yield below
-        if site.get("if") is not None:
-            condition = site.below(site.get("if"), "if")
-            for keyword, negated in (("then", False), ("else", True)):
-                branch = site.get(keyword)
-                if branch is not None and self.alive(condition, text, negated=negated):
-                    below = site.below(branch, keyword)
-                    if self.alive(below, text):
-                        yield below
-        for keyword in ("dependentSchemas", "dependencies"):
-            for name, branch in object_of(site.get(keyword)).items():
-                if name in names and isinstance(branch, Mapping):
-                    yield site.below(branch, keyword, name)
+
+    def _applies(self, site: Site, text: str, names: list[str]) -> bool:
+        """Whether a schema in its parent applies to a value of the parent: `text` so far, with the members `names`."""
+        match site.keyword:
+            case "anyOf" | "oneOf":
+                return self.alive(site, text)
+            case "then" | "else":
+                parent = site.parent
+                condition = None if parent is None else parent.get("if")
+                if parent is None or condition is None:
+                    return False
+                held = self.alive(parent.below(condition, "if"), text, negated=site.keyword == "else")
+                return held and self.alive(site, text)
+            case "dependentSchemas" | "dependencies":
+                return parts_of(site.pointer)[-1] in names and isinstance(site.schema, Mapping)
+        return site.keyword not in ("not", "if")
+
+    def _entered(self, site: Site) -> Site:
+        """The same in the context of what stands in it."""
+        return replace(site, context=self._documents.inside(site.schema, site.context))
 
     def descend(self, site: Site, key: str | int) -> Iterator[Site]:
         """What a schema says about one member or item."""
         if not isinstance(site.schema, Mapping):
             return
-        site = Site(
-            site.schema, self._documents.inside(site.schema, site.context), site.pointer, site.keyword, site.parent
-        )
+        site = self._entered(site)
         yield from self._member(site, key) if isinstance(key, str) else self._item(site, key)
 
     def _member(self, site: Site, name: str) -> Iterator[Site]:

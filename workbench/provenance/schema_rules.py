@@ -11,8 +11,9 @@ Read on: `reader.py` (the schemas of a source), `workbench/panels/automaton.py` 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
@@ -20,8 +21,7 @@ from kernels_core import Grammar
 from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
-from kernels_core.grammar.json_schema.keywords import KEYWORDS, schemas_in
-from kernels_core.grammar.json_schema.problems import child
+from kernels_core.grammar.json_schema.misspelt import schemas_of
 from kernels_core.grammar.json_schema.rule_keys import RuleKeys
 from workbench.json_values import Json
 from workbench.languages.positions import value_at
@@ -43,12 +43,12 @@ class SchemaRules:
 
     def __init__(self, context: Context, reader: Reader) -> None:
         self.reader, self.grammar = reader, context.compiled.grammar
-        self._schemas: dict[str, tuple[object, _Document]] = {}
+        self._schemas: dict[str, tuple[str, Callable[[], RuleKeys]]] = {}  # where its document is, and keys in that
         whole = _schema_of(self.grammar) if reader.source.language == "json_schema" else None
         for base, schema, options in reader.schemas():
-            document = _Document(base, schema, options, whole)
-            for pointer, one in _places(base, schema):
-                self._schemas.setdefault(pointer, (one, document))
+            keys = cache(partial(_keys, schema, options, whole))
+            for pointer, _ in schemas_of([(base, schema)]):
+                self._schemas.setdefault(pointer, (base, keys))
         self._keys: dict[str, bytes | None] = {}
 
     def rules(self, pointer: str) -> list[str]:
@@ -88,9 +88,10 @@ class SchemaRules:
         if pointer not in self._schemas:
             return None
         if pointer not in self._keys:
-            schema, document = self._schemas[pointer]
+            base, keys = self._schemas[pointer]
+            inside = "#" + pointer.removeprefix(base)
             try:
-                self._keys[pointer] = document.key(schema, pointer)
+                self._keys[pointer] = keys().key(value_at(keys().schema, inside), inside)
             except MaskscopeError as error:  # it leads nowhere, or is no schema by itself
                 if isinstance(error, BudgetExceededError) and error.what == "milliseconds":
                     raise  # those before it may have taken them
@@ -102,44 +103,17 @@ _Whole = tuple[str, SchemaOptions, Mapping[str, Json]]
 """The text of a schema, its options and the other documents that it refers to."""
 
 
-class _Document:
-    """One schema of a source, in which what stands in it refers to the rest of it.
+def _keys(schema: Json, options: SchemaArguments, whole: _Whole | None) -> RuleKeys:
+    """The keys of one schema of a source, in which what stands in it refers to the rest of it.
 
     `whole`: what the grammar in use was made of, if that is the schema.
     """
-
-    def __init__(self, base: str, schema: object, options: SchemaArguments, whole: _Whole | None) -> None:
-        self._base, self._schema, self._options, self._whole = base, schema, options, whole
-        self._known: RuleKeys | None = None
-
-    def key(self, schema: object, pointer: str) -> bytes | None:
-        if self._known is None:
-            whole = self._whole or _schema_of(Grammar.from_json_schema(self._schema, **self._options))
-            self._known = RuleKeys(*whole)
-        inside = "#" + pointer.removeprefix(self._base)
-        return self._known.key(value_at(self._known.schema, inside), inside)
+    return RuleKeys(*(whole or _schema_of(Grammar.from_json_schema(schema, **options))))
 
 
 def _schema_of(grammar: Grammar) -> _Whole:
     """The text, the options and the other documents that a grammar was made of."""
     return cast(_Whole, grammar.__reduce__()[1])
-
-
-def _places(base: str, schema: Json) -> Iterator[tuple[str, Json]]:
-    """All schemas in `schema`, each with its pointer, in the order of the text."""
-    work = [(base, schema)]
-    while work:
-        at, one = work.pop()
-        if not isinstance(one, dict):
-            continue
-        yield at, one
-        entries = [(keyword, KEYWORDS[keyword], value) for keyword, value in one.items() if keyword in KEYWORDS]
-        below = [
-            (child(at, keyword, *keys), part)
-            for keyword, entry, value in entries
-            for keys, part in schemas_in(entry, value)
-        ]
-        work += reversed(below)
 
 
 _KNOWN: weakref.WeakKeyDictionary[Context, SchemaRules] = weakref.WeakKeyDictionary()

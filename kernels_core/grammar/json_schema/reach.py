@@ -21,7 +21,7 @@ from .problems import Problems, child
 from .resolve import Context, Documents, Unresolved
 from .values import Malformed, kind_of
 
-__all__ = ["Reached", "check_values", "reached"]
+__all__ = ["Reached", "check_values", "reached", "schemas_below"]
 
 
 class Reached(NamedTuple):
@@ -52,13 +52,17 @@ def reached(documents: Documents, root: Any, skip: Callable[[Any], bool] = lambd
         yield Reached(schema, context, pointer, keywords)
         below: list[tuple[Any, Context, str, bool]] = []
         for keyword in keywords:
-            below += _below(documents, keyword, schema[keyword], context, pointer)
+            below += schemas_below(documents, keyword, schema[keyword], context, pointer)
         work.extend(reversed(below))
 
 
-def _below(
+def schemas_below(
     documents: Documents, keyword: str, value: Any, context: Context, pointer: str
 ) -> list[tuple[Any, Context, str, bool]]:
+    """The schemas that the `value` of a keyword of the schema at `pointer` holds or refers to.
+
+    Each with its context and pointer, and whether it was entered: its own names count in that context.
+    """
     entry = KEYWORDS[keyword]
     if entry.refers and isinstance(value, str):
         resolve = {
