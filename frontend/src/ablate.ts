@@ -1,6 +1,6 @@
 // What mechanisms of the engine are worth: what is left out is chosen, measured with progress, and drawn with intervals.
 // Read on: workbench/panels/ablate.py (traits and messages), intervals.ts (the figure).
-import { button, h, keep, defineView, offer, put, soon } from "./common.js";
+import { button, clip, h, keep, defineView, offer, put } from "./common.js";
 import { intervals } from "./intervals";
 
 export default defineView("ablate", "ablate-view", ({ view, model }: any) => {
@@ -20,9 +20,9 @@ export default defineView("ablate", "ablate-view", ({ view, model }: any) => {
   const figure = h("div", { class: "figure", "data-testid": "ablate-figure" });
   const note = h("div", { class: "ms-muted" });
   const copied = h("span", { class: "ms-muted", role: "status" });
-  const copy = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => put(copied, `copied: ${what}`), () => put(copied, text));
-  const tools = h("div", { class: "tools" }, button("copy table", "the summary, with tabs between columns", "copy-table", () => copy(state().table, "the table")),
-    button("copy code", "the line that measures this in a cell", "copy-code", () => copy(state().code, "the line for a cell")),
+  const said = (text: string) => put(copied, text);
+  const tools = h("div", { class: "tools" }, button("copy table", "the summary, with tabs between columns", "copy-table", () => clip(state().table, "the table", said)),
+    button("copy code", "the line that measures this in a cell", "copy-code", () => clip(state().code, "the line for a cell", said)),
     button("save SVG", "the figure as a file", "save-svg", () => copied.replaceChildren(keep("ablation.svg", drawn(), "image/svg+xml"))), copied);
   view.root.append(h("div", { class: "ask" }, h("div", { class: "ms-cap" }, "Leave out"), first, h("label", {}, "repeats ", repeats), h("label", {}, "texts ", writer), prompts, h("label", {}, "vocabulary ", vocabulary), h("div", { class: "tools" }, run, stop), more),
     h("div", { class: "told", tabindex: "0" }, head, h("div", { class: "under-way" }, bar, doing), figure, tools, note));
@@ -68,8 +68,6 @@ export default defineView("ablate", "ablate-view", ({ view, model }: any) => {
     tools.hidden = !now.effects?.length;
     put(note, [now.on, now.note].filter(Boolean).join(" · "));
   }
-  view.on("change:choices", soon(drawChoices));
-  view.on("change:state", soon(drawState));
-  view.on("change:offline", soon(drawState));
-  drawChoices();
+  view.draws(["choices"], drawChoices);
+  view.draws(["state", "offline"], drawState);
 });

@@ -1,7 +1,8 @@
 // The caches as one picture: over the masks of a text the time of each, the visits of its parser state, and the bytes held;
 // beside it how masks were come by, and which parts of the grammars share which token sets.
 // Read on: visualizers/caches.py (what the traits hold).
-import { bytes, h, many, defineView, number, soon, svg, table } from "./common.js";
+import { bytes, h, key, many, defineView, number, put, svg, table } from "./common.js";
+import { grid, logarithmic, timeline } from "./chart.js";
 import { micros } from "./run";
 
 interface Visits { step: number[]; word: number[]; by: string[]; us: number[]; bytes: number[]; made: number[]; pool: number[]; state: number[]; times: number[];
@@ -26,7 +27,7 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
   const visits = (): Visits | null => (model.get("visits")?.us?.length ? model.get("visits") : null);
   const mine = (v: Visits, step: number) => v.step.findLastIndex((at, k) => at === step && !v.other[k]);
   const go = (step: number) => model.get("offline") && model.get("steps")?.length ? view.commit("index", step) : model.send({ kind: "goto", index: step });
-  const key = (word: number) => h("i", { class: `key mask-${word}` });
+  const swatch = (word: number) => key(`--mask-${word}`);
 
   // -- the picture -----------------------------------------------------------------------------------------------------
   let mark = () => {};
@@ -37,56 +38,42 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
     if (!v) { chart.replaceChildren(h("div", { class: "ms-empty" }, "No mask was asked for yet.")); detail.replaceChildren(); return; }
     const count = v.us.length, wide = Math.max(260, (chart.clientWidth || 640) - 2), gap = Math.min(40, (wide - LEFT) / count), right = LEFT + gap * count;
     const bar = Math.max(0.5, gap - (gap > 3 ? 1 : 0)), most = Math.max(...v.times), x = (k: number) => LEFT + k * gap;
-    const low = Math.floor(Math.log10(Math.max(0.01, Math.min(...v.us)))), top = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...v.us))));
-    const tall = (us: number) => Math.max(1.5, (COST * (Math.log10(Math.max(us, 0.01)) - low)) / (top - low));
     const heatAt = COST + 20, heldAt = heatAt + HEAT + 14, end = heldAt + HELD;
-    const sums = v.us.map((_, k) => v.held.reduce((sum, [, values]) => sum + values[k], 0)), high = Math.max(1, ...sums);
-    const y = (value: number) => end - (HELD * value) / high;
+    const { place, powers } = logarithmic(v.us, 0.01, 8 + COST, COST);
+    const high = Math.max(1, ...v.us.map((_, k) => v.held.reduce((sum, [, values]) => sum + values[k], 0))), y = (value: number) => end - (HELD * value) / high;
     let below = Array(count).fill(0);
-    const areas = v.held.map(([label, values], n) => {
+    const areas = v.held.map(([name, values], n) => {
       const above = below.map((value, k) => value + values[k]);
-      const edge = (line: number[], from: number[]) => from.map((k) => `${x(k).toFixed(1)},${y(line[k]).toFixed(1)} ${(x(k) + gap).toFixed(1)},${y(line[k]).toFixed(1)}`);
-      const order = above.map((_, k) => k);
-      const back = [...order].reverse().map((k) => `${(x(k) + gap).toFixed(1)},${y(below[k]).toFixed(1)} ${x(k).toFixed(1)},${y(below[k]).toFixed(1)}`);
-      const area = svg("polygon", { class: `held-${n}`, points: [...edge(above, order), ...back].join(" ") }, svg("title", {}, `${label}: ${bytes(values[count - 1])}`));
+      const corners = (line: number[]) => line.flatMap((value, k) => [[x(k), y(value)], [x(k) + gap, y(value)]]);
+      const points = [...corners(above), ...corners(below).reverse()].map((corner) => corner.map((one) => one.toFixed(1)).join(","));
       below = above;
-      return area;
+      return svg("polygon", { style: `fill:var(--held-${n})`, points: points.join(" ") }, svg("title", {}, `${name}: ${bytes(values[count - 1])}`));
     });
-    const label = (at: number, text: string, size = "") => svg("text", { x: LEFT - 6, y: at, "text-anchor": "end", class: size }, text);
-    const ticks = Array.from({ length: top - low + 1 }, (_, k) => low + k).filter((power, k, all) => all.length < 6 || (top - power) % 2 === 0);
-    const now = svg("rect", { class: "now", y: 0, height: end, width: Math.max(gap, 3) });
-    const over = svg("rect", { class: "over", y: 0, height: end, width: Math.max(gap, 3), visibility: "hidden" });
-    const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: right - LEFT, height: end, "data-testid": "timeline-hit" });
-    const picture = svg("svg", { viewBox: `0 0 ${wide} ${end + 16}`, width: wide, height: end + 16, role: "img", "data-testid": "timeline", "aria-label": model.get("head") }, now,
-      ...ticks.map((power) => svg("line", { class: "grid", x1: LEFT, x2: right, y1: 8 + COST - tall(10 ** power), y2: 8 + COST - tall(10 ** power) })),
-      ...ticks.map((power) => label(12 + COST - tall(10 ** power), power < 0 ? `${10 ** power} µs` : micros(10 ** power).replace(".0", ""))),
-      ...v.us.map((us, k) => svg("rect", { class: `mask-${v.word[k]}${v.other[k] ? " other" : ""}`, x: x(k), width: bar, y: 8 + COST - tall(us), height: tall(us) })),
+    const rect = (k: number, name: string, top: number, height: number, props = {}) => svg("rect", { class: name, x: x(k), width: bar, y: top, height, ...props });
+    const label = (at: number, text: string) => svg("text", { x: LEFT - 6, y: at, "text-anchor": "end" }, text);
+    const made = timeline({ wide, left: LEFT, gap, count, high: end, foot: 16, testid: "timeline", label: model.get("head"), go: (k: number) => go(v.step[k]), point: (k: number) => (k < 0 ? mark() : tell(v, k)) }, [
+      ...grid(powers.map((power) => [10 ** power, power < 0 ? `${10 ** power} µs` : micros(10 ** power).replace(".0", "")]), place, LEFT, right),
+      ...v.us.map((us, k) => { const top = Math.min(place(us), 8 + COST - 1.5); return rect(k, `mask-${v.word[k]}${v.other[k] ? " other" : ""}`, top, 8 + COST - top); }),
       label(heatAt + 10, "visits"),
-      ...v.times.map((times, k) => svg("rect", { class: "heat", "data-times": times, x: x(k), width: bar, y: heatAt, height: HEAT, "fill-opacity": (most === 1 ? 0.1 : 0.1 + (0.9 * Math.log(times)) / Math.log(most)).toFixed(2) })),
-      label(heldAt + 8, bytes(high)), label(end, "0"), svg("line", { class: "grid", x1: LEFT, x2: right, y1: end, y2: end }), ...areas,
-      svg("text", { x: LEFT, y: end + 13 }, `after step ${number(v.step[0])}`), svg("text", { x: right, y: end + 13, "text-anchor": "end" }, count > 6 ? `after step ${number(v.step[count - 1])}` : ""), over, hit);
-    const at = (event: MouseEvent) => {
-      const box = picture.getBoundingClientRect();
-      return Math.min(count - 1, Math.max(0, Math.floor((((event.clientX - box.left) * wide) / box.width - LEFT) / gap)));
-    };
-    hit.addEventListener("pointermove", (event: PointerEvent) => { const k = at(event); over.setAttribute("x", String(x(k))); over.setAttribute("visibility", "visible"); tell(v, k); });
-    hit.addEventListener("pointerleave", () => { over.setAttribute("visibility", "hidden"); mark(); });
-    hit.addEventListener("click", (event: MouseEvent) => go(v.step[at(event)]));
+      ...v.times.map((times, k) => rect(k, "heat", heatAt, HEAT, { "data-times": times, "fill-opacity": (most === 1 ? 0.1 : 0.1 + (0.9 * Math.log(times)) / Math.log(most)).toFixed(2) })),
+      label(heldAt + 8, bytes(high)), ...grid([[0, "0"]], y, LEFT, right), ...areas,
+      svg("text", { x: LEFT, y: end + 13 }, `after step ${number(v.step[0])}`), count > 6 && svg("text", { x: right, y: end + 13, "text-anchor": "end" }, `after step ${number(v.step[count - 1])}`)]);
     mark = () => {
       const k = mine(v, model.get("step"));
-      now.setAttribute("visibility", k < 0 ? "hidden" : "visible");
-      if (k >= 0) { now.setAttribute("x", String(x(k))); tell(v, k); } else detail.replaceChildren(h("span", { class: "ms-muted" }, "Point at a mask; a click goes to its step."));
+      made.mark(k);
+      if (k >= 0) tell(v, k); else detail.replaceChildren(h("span", { class: "ms-muted" }, "Point at a mask; a click goes to its step."));
     };
-    chart.replaceChildren(picture, h("div", { class: "ms-legend" }, h("span", { class: "ms-muted" }, "held:"), ...v.held.map(([name, values], n) => h("span", { title: name === "token sets" ? "what others hold as well counts in equal shares here" : "" }, h("i", { class: `key held-${n}` }), `${name} ${bytes(values[count - 1])}`)),
+    chart.replaceChildren(made.picture, h("div", { class: "ms-legend" }, h("span", { class: "ms-muted" }, "held:"),
+      v.held.map(([name, values], n) => key(`--held-${n}`, `${name} ${bytes(values[count - 1])}`, name === "token sets" ? "what others hold as well counts in equal shares here" : "")),
       h("span", { class: "ms-muted", title: "what all grammars of this compiler share; most of it is made with the first compiler of a vocabulary" }, `beside them the pool, ${bytes(v.pooled[count - 1])}`)));
     const order = v.us.map((_, k) => k).filter((k) => !v.other[k]).sort((one, two) => v.us[two] - v.us[one]).slice(0, SLOWEST);
-    slowest.replaceChildren(h("span", { class: "ms-muted" }, "slowest:"), ...order.map((k) => h("button", { type: "button", "data-testid": "slowest", title: `go to step ${v.step[k]}`, onclick: () => go(v.step[k]) }, key(v.word[k]), `${micros(v.us[k])} after step ${number(v.step[k])}`)));
+    slowest.replaceChildren(h("span", { class: "ms-muted" }, "slowest:"), ...order.map((k) => h("button", { type: "button", "data-testid": "slowest", title: `go to step ${v.step[k]}`, onclick: () => go(v.step[k]) }, swatch(v.word[k]), `${micros(v.us[k])} after step ${number(v.step[k])}`)));
     mark();
   }
 
   function tell(v: Visits, k: number) {
     const parts = `${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `, ${number(v.pool[k])} from the pool` : ""}`;
-    detail.replaceChildren(h("div", {}, key(v.word[k]), h("b", {}, WORDS[v.word[k]]), v.by[k] ? ` by ${v.by[k]}${parts}` : "", ` in ${micros(v.us[k])}, after step ${number(v.step[k])}`,
+    detail.replaceChildren(h("div", {}, swatch(v.word[k]), h("b", {}, WORDS[v.word[k]]), v.by[k] ? ` by ${v.by[k]}${parts}` : "", ` in ${micros(v.us[k])}, after step ${number(v.step[k])}`,
       ...(v.other[k] ? [h("span", { class: "ms-muted" }, " of a text that an edit replaced")] : v.token[k] ? [" before ", h("code", { class: "ms-mono" }, v.token[k])] : []), ` · mask of ${bytes(v.bytes[k])}`),
     h("div", { class: "ms-muted", title: `parser state ${v.state[k]}` }, `this parser state was visited ${v.times[k] === 1 ? "once" : `${number(v.times[k])} times`}`,
       ...v.strategies[k].flatMap((name, n) => [n ? ", " : " · ", h("span", { class: "way", title: `${name}: ${(model.get("strategies") || {})[name] || ""}` }, name)]), v.place[k] ? ` · in ${v.place[k]}` : ""));
@@ -98,9 +85,8 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
     const rows: Way[] = model.get("ways") || [], all = rows.reduce((sum, [, , , , , total]) => sum + total, 0);
     ways.replaceChildren(...(rows.length ? [table(["the mask was", "#masks", ["#median", "microseconds, half of the masks took less"], h("th", { class: "share", title: "of the time of all masks" }, "time")],
       rows.map(([word, by, told, count, median, total]) => {
-        const gauge = h("i", { class: `gauge mask-${WORDS.indexOf(word)}`, title: `${micros(total)} in all` });
-        gauge.style.width = `${Math.max(2, (100 * total) / (all || 1))}%`;
-        return h("tr", { title: told, "data-testid": "way", "data-word": word, "data-by": by, "data-count": count }, h("td", {}, key(WORDS.indexOf(word)), word, by ? h("span", { class: "ms-muted" }, `, ${by}`) : ""), num(number(count)), num(micros(median)), h("td", { class: "share" }, gauge));
+        const gauge = h("i", { class: `gauge mask-${WORDS.indexOf(word)}`, title: `${micros(total)} in all`, style: `width:${Math.max(2, (100 * total) / (all || 1))}%` });
+        return h("tr", { title: told, "data-testid": "way", "data-word": word, "data-by": by, "data-count": count }, h("td", {}, swatch(WORDS.indexOf(word)), word, by ? h("span", { class: "ms-muted" }, `, ${by}`) : ""), num(number(count)), num(micros(median)), h("td", { class: "share" }, gauge));
       }))] : []));
   }
 
@@ -125,7 +111,6 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
       })));
   }
 
-  const drawHead = () => { head.textContent = model.get("head") || ""; };
   last = before = model.get("stats") || {};
   view.on("change:stats", () => {
     const stats = model.get("stats") || {};
@@ -133,13 +118,12 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
     last = stats;
     drawCounters();
   });
-  const redraw = soon(drawChart);
-  view.on("change:visits", redraw);
   view.on("change:step", () => mark());
-  view.on("change:head", drawHead);
-  view.on("change:ways", soon(drawWays));
-  view.on("change:sharing", soon(drawSharing));
+  view.draws(["head"], () => put(head, model.get("head") || ""));
+  const redraw = view.draws(["visits"], drawChart);
+  view.draws(["ways"], drawWays);
+  view.draws(["sharing"], drawSharing);
+  drawCounters();
   let size = 0;
   view.sized(chart, () => { if (chart.clientWidth !== size) { size = chart.clientWidth; redraw(); } });
-  for (const draw of [drawHead, drawChart, drawWays, drawSharing, drawCounters]) draw();
 });

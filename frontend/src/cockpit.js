@@ -1,12 +1,15 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
-import { code, h, many, measured, defineView, number, svg, table } from "./common.js";
+import { code, h, key, many, measured, morph, defineView, number, svg, tab as tabOf, table } from "./common.js";
+import { grid, logarithmic, timeline } from "./chart.js";
 import { micros } from "./run";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
-const FORCED = 1, GIVEN = 2, STOP = 4, REFUSED = 8, WISH = 16;
-const CLOCK_TINTS = ["--grey", "--blue", "--violet", "--good", "--warn"];
+const FORCED = 1, GIVEN = 2, REFUSED = 8, WISH = 16;
+const NOTED = [[FORCED, "", "the grammar left no choice"], [GIVEN, "given", "written by hand"], [WISH, "wish", "the model's favourite was refused"],
+  [REFUSED, "refused", "the grammar refuses it"]]; // [flag, class, what is told]
+const CLOCK_TINTS = ["--ms-rejected", "--ms-accent", "--mask-2", "--ms-accepted", "--ms-uncertain"];
 
 const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : share < 1 && share >= 0.9995 ? ">99.9 %" : `${(100 * share).toFixed(1)} %`;
 // What the mask removed; never all of it where something was left, however little (1 − 1e-17 is 1).
@@ -15,8 +18,7 @@ const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
 
 export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const summary = h("span", { class: "ms-muted", "data-testid": "cockpit-summary" });
-  const tabs = h("span", { class: "ms-group", role: "tablist" }, ...TABS.map(([name, label]) =>
-    h("button", { type: "button", role: "tab", "data-tab": name, "data-testid": `cockpit-tab-${name}`, onclick: () => view.commit("tab", name) }, label)));
+  const tabs = h("span", { class: "ms-group", role: "tablist" });
   const stop = h("button", { type: "button", "data-testid": "cockpit-stop", title: "end the generation before the next token", onclick: () => model.send({ kind: "stop" }) }, "■ stop");
   const apart = h("div", { class: "ms-note warn apart", role: "status", "data-testid": "cockpit-apart" });
   const strips = h("div", { class: "strips", "data-testid": "cockpit-strips" });
@@ -38,37 +40,28 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const parting = () => (model.get("about") || {}).apart ?? null;
   const beyond = (step) => parting() !== null && step >= parting() + ((model.get("about") || {}).cut ? 0 : 1);
   const tint = (run, k) => {
-    if (run.flags[k] & REFUSED) return "--bad";
-    if (!run.constrained || run.flags[k] & FORCED) return "--grey";
+    if (run.flags[k] & REFUSED) return "--ms-bad";
+    if (!run.constrained || run.flags[k] & FORCED) return "--ms-rejected";
     const removed = 1 - run.mass[k];
-    return removed < 0.1 ? "--good" : removed < 0.95 ? "--warn" : "--bad";
+    return removed < 0.1 ? "--ms-accepted" : removed < 0.95 ? "--ms-uncertain" : "--ms-bad";
   };
 
-  let chips = [];
+  let chips = []; // of the first run
+  function token(run, k, present) {
+    const step = run.from + k, noted = NOTED.filter(([flag]) => run.flags[k] & flag), lost = present && beyond(step);
+    return h("button", { type: "button", role: "listitem", "data-step": step, tabindex: "-1", style: `--tint:var(${tint(run, k)})`, class: noted.map(([, name]) => name).join(" "), disabled: lost,
+      title: [`step ${step + 1}: p${run.constrained ? " before the mask" : ""} = ${percent(run.p[k])}${run.constrained ? `, the mask removed ${removed(run.mass[k])}` : ""}`,
+        ...noted.map(([, , told]) => told), lost && "not in the present text"].filter(Boolean).join("; "),
+      onclick: () => goto(step) }, run.text[k]);
+  }
   function drawStrips() {
-    chips = [];
-    strips.replaceChildren(...(model.get("runs") || []).map((run, r) => {
-      const line = h("div", { class: "strip", role: "list", "data-testid": "cockpit-strip", "aria-label": `tokens of ${run.name}` },
-        h("span", { class: "name", title: run.about }, run.name, run.verdict ? ` (${run.verdict})` : ""));
-      if (run.from) line.append(h("span", { class: "ms-muted" }, `… ${number(run.from)} before `));
-      run.text.forEach((text, k) => {
-        const step = run.from + k, flags = run.flags[k];
-        if (run.parts === step) line.append(h("span", { class: "fork", title: "from here on it differs from the first run", "data-testid": "fork" }, "≠"));
-        const chip = h("button", { type: "button", role: "listitem", "data-step": step, tabindex: "-1",
-          class: `${flags & GIVEN ? "given " : ""}${flags & REFUSED ? "refused " : ""}${flags & WISH ? "wish" : ""}`,
-          disabled: r === 0 && beyond(step),
-          title: `step ${step + 1}: p${run.constrained ? " before the mask" : ""} = ${percent(run.p[k])}` + (run.constrained ? `, the mask removed ${removed(run.mass[k])}` : "")
-            + (flags & FORCED ? "; the grammar left no choice" : "") + (flags & GIVEN ? "; written by hand" : "") + (flags & WISH ? "; the model's favourite was refused" : "")
-            + (flags & REFUSED ? "; the grammar refuses it" : "") + (r === 0 && beyond(step) ? "; not in the present text" : ""),
-          onclick: () => goto(step) }, text);
-        chip.style.setProperty("--tint", `var(${tint(run, k)})`);
-        if (r === 0) chips.push(chip);
-        line.append(chip);
-      });
-      return line;
-    }));
-    const { call } = model.get("about") || {};
-    if (!strips.children.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, ...(call ? ["No model has written here.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : ["No generation is shown."])));
+    const runs = model.get("runs") || [], { call } = model.get("about") || {};
+    const fork = () => h("span", { class: "fork", title: "from here on it differs from the first run", "data-testid": "fork" }, "≠");
+    strips.replaceChildren(...runs.map((run, r) => h("div", { class: "strip", role: "list", "data-testid": "cockpit-strip", "aria-label": `tokens of ${run.name}` },
+      h("span", { class: "name", title: run.about }, run.name, run.verdict && ` (${run.verdict})`), run.from > 0 && h("span", { class: "ms-muted" }, `… ${number(run.from)} before `),
+      run.text.map((_, k) => [run.parts === run.from + k && fork(), token(run, k, r === 0)]))));
+    chips = [...strips.querySelectorAll(".strip:first-child button")];
+    if (!runs.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, call ? ["No model has written here.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : "No generation is shown."));
   }
 
   function stepPage() {
@@ -88,8 +81,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
       fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows from which this token was drawn", "allowed-count"),
       ...run.us[i].map((value, c) => { const [name, told] = model.get("about").clocks[c]; return fact(name, micros(value), told + (name === "mask" && detail.kind ? ` (${detail.kind})` : "")); }));
     const most = Math.max(0.0001, ...(detail.options || []).flatMap(([, , before, after]) => [before, after]));
-    const bar = (kind, share) => { const one = h("i", { class: `bar ${kind}` }); one.style.width = `${Math.max(0, (36 * share) / most)}px`; return one; };
-    const share = (kind, value) => [h("span", { class: "share" }, percent(value)), bar(kind, value)];
+    const share = (kind, value) => [h("span", { class: "share" }, percent(value)), h("i", { class: `bar ${kind}`, style: `width:${Math.max(0, (36 * value) / most)}px` })];
     const rows = (detail.options || []).map(([id, text, before, after, allowed, why]) =>
       h("tr", { class: `${allowed ? "" : "refused "}${id === detail.id ? "drawn" : ""}`, "data-testid": "option", "data-token": id, "data-allowed": String(allowed) },
         h("td", { class: "ms-mono", title: `token ${id}` }, text, id === detail.id ? " ◂" : ""),
@@ -99,66 +91,48 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
       : h("div", { class: "ms-empty" }, "This generation was not recorded in detail (record=False).")];
   }
 
-  // A frame of grid lines and labels for one chart.
-  const grid = (ticks, place, title, top) => [
-    ...ticks.flatMap(([value, text]) => [svg("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: place(value), y2: place(value) }),
-      svg("text", { x: LEFT - 6, y: place(value) + 4, "text-anchor": "end" }, text)]),
-    svg("text", { x: LEFT + 4, y: top - 5 }, title)];
-
   let move = () => {};
-  let WIDTH = 720;
+  let right = 720;
   const slot = el.closest(".ms-slot");
+  const titled = (title, top, ticks, place) => [...grid(ticks, place, LEFT, right), svg("text", { x: LEFT + 4, y: top - 5 }, title)];
   function chart(own, draw, legend, testid) {
     const run = first(), count = run ? run.text.length : 0;
     if (!count) return [h("div", { class: "ms-empty" }, "No token was drawn yet.")];
-    WIDTH = Math.max(280, (page.clientWidth || 740) - 20);
-    const keys = h("div", { class: "facts keys" }, ...legend);
+    right = Math.max(280, (page.clientWidth || 740) - 20);
+    const keys = h("div", { class: "facts keys" }, legend);
     page.replaceChildren(keys);
-    const height = slot ? Math.max(90, page.clientHeight - 10 - keys.offsetHeight) : own;   // beside the source what the legend leaves
-    const gap = (WIDTH - LEFT) / count, x = (k) => LEFT + k * gap;
-    const now = svg("rect", { class: "now", y: 0, height: height - 16, width: Math.max(3, gap) });
-    const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height });
-    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "data-testid": testid, "aria-label": `${count} tokens` }, now, ...draw(run, gap, x, height),
-      svg("text", { x: WIDTH, y: height - 3, "text-anchor": "end" }, `step ${number(run.from + 1)} to ${number(run.from + count)} →`), hit);
-    hit.addEventListener("click", (event) => {
-      const box = picture.getBoundingClientRect();
-      goto(run.from + Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - box.left) * WIDTH / box.width - LEFT) / gap))));
-    });
-    move = () => now.setAttribute("x", x(at() - run.from));
+    const high = (slot ? Math.max(90, page.clientHeight - 10 - keys.offsetHeight) : own) - 16;   // beside the source what the legend leaves
+    const gap = (right - LEFT) / count;
+    const made = timeline({ wide: right, left: LEFT, gap, count, high, foot: 16, testid, label: `${count} tokens`, go: (k) => goto(run.from + k) }, [...draw(run, gap, (k) => LEFT + k * gap, high),
+      svg("text", { x: right, y: high + 13, "text-anchor": "end" }, `step ${number(run.from + 1)} to ${number(run.from + count)} →`)]);
+    move = () => made.mark(at() - run.from);
     move();
-    return [keys, picture];
+    return [keys, made.picture];
   }
-  const key = (colour, text, title) => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", { title }, one, text); };
   const line = (values, x, gap, y, colour) => {
-    let path = "", open = false;
-    values.forEach((value, k) => { if (value == null) { open = false; return; } path += `${open ? "L" : "M"}${(x(k) + gap / 2).toFixed(1)} ${y(value).toFixed(1)}`; open = true; });
-    const made = svg("path", { class: "line", d: path });
-    made.style.stroke = `var(${colour})`;
-    return made;
+    const path = values.map((value, k) => value == null ? "" : `${k && values[k - 1] != null ? "L" : "M"}${(x(k) + gap / 2).toFixed(1)} ${y(value).toFixed(1)}`);
+    return svg("path", { class: "line", d: path.join(""), style: `stroke:var(${colour})` });
   };
 
   function runPage() {
-    return chart(236, (run, gap, x, height) => {
-      const tall = Math.round(0.52 * (height - 54)), low = 38 + tall, small = height - 16 - low;
+    return chart(236, (run, gap, x, high) => {
+      const tall = Math.round(0.52 * (high - 38)), low = 38 + tall, small = high - low, wide = Math.max(0.5, gap - (gap > 3 ? 1 : 0));
       const y = (share) => 18 + tall - tall * share, most = Math.max(1, ...run.entropy.concat(run.masked).filter((value) => value != null)), z = (value) => low + small - (small * value) / most;
-      return [...grid([[0, "0 %"], ...(tall > 50 ? [[0.5, "50 %"]] : []), [1, "100 %"]], y, "probability that the mask removed", 18),
-        ...run.mass.map((mass, k) => { const one = svg("rect", { x: x(k), width: Math.max(0.5, gap - (gap > 3 ? 1 : 0)), y: y(1 - mass), height: Math.max(0.5, y(0) - y(1 - mass)) }); one.style.fill = `var(${tint(run, k)})`; return one; }),
-        ...grid([[0, "0"], [most, most.toFixed(1)]], z, "entropy, bits", low), line(run.entropy, x, gap, z, "--grey"), line(run.masked, x, gap, z, "--good")];
-    }, [h("span", { class: "ms-muted" }, "removed"), key("--good", "< 10 %"), key("--warn", "< 95 %"), key("--bad", "more"), key("--grey", "no choice left", "the mask allows one token"),
-      h("span", { class: "ms-muted" }, "entropy"), key("--grey", "before the mask"), key("--good", "after it")], "mass-chart");
+      return [...titled("probability that the mask removed", 18, [[0, "0 %"], ...(tall > 50 ? [[0.5, "50 %"]] : []), [1, "100 %"]], y),
+        ...run.mass.map((mass, k) => svg("rect", { x: x(k), width: wide, y: y(1 - mass), height: Math.max(0.5, y(0) - y(1 - mass)), style: `fill:var(${tint(run, k)})` })),
+        ...titled("entropy, bits", low, [[0, "0"], [most, most.toFixed(1)]], z), line(run.entropy, x, gap, z, "--ms-rejected"), line(run.masked, x, gap, z, "--ms-accepted")];
+    }, [h("span", { class: "ms-muted" }, "removed"), key("--ms-accepted", "< 10 %"), key("--ms-uncertain", "< 95 %"), key("--ms-bad", "more"), key("--ms-rejected", "no choice left", "the mask allows one token"),
+      h("span", { class: "ms-muted" }, "entropy"), key("--ms-rejected", "before the mask"), key("--ms-accepted", "after it")], "mass-chart");
   }
 
   function timePage() {
-    const clocks = (model.get("about") || {}).clocks || [];
-    return chart(210, (run, gap, x, height) => {
-      const all = run.us.flat().filter((value) => value > 0);
-      const low = Math.floor(Math.log10(Math.min(...all, 1))), high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...all, 10))));
-      const tall = height - 36, y = (value) => 18 + tall - (tall * (Math.log10(Math.max(value, 10 ** low)) - low)) / (high - low);
-      const every = Math.ceil((high - low) / Math.max(1, tall / 18));
-      const ticks = Array.from({ length: Math.floor((high - low) / every) + 1 }, (_, k) => 10 ** (low + every * k)).map((value) => [value, value >= 1000 ? `${value / 1000} ms` : `${Number(value.toPrecision(1))} µs`]);
-      return [...grid(ticks, y, "time of each token (log)", 18), ...clocks.map((clock, c) => line(run.us.map((times) => times[c] > 0 ? times[c] : null), x, gap, y, CLOCK_TINTS[c]))];
+    const clocks = (model.get("about") || {}).clocks || [], us = first()?.us || [];
+    return chart(210, (run, gap, x, high) => {
+      const { place, powers } = logarithmic([1, 10, ...us.flat().filter((value) => value > 0)], 0, high - 2, high - 20);
+      const ticks = powers.map((power) => 10 ** power).map((value) => [value, value >= 1000 ? `${value / 1000} ms` : `${Number(value.toPrecision(1))} µs`]);
+      return [...titled("time of each token (log)", 18, ticks, place), ...clocks.map((clock, c) => line(us.map((times) => times[c] > 0 ? times[c] : null), x, gap, place, CLOCK_TINTS[c]))];
     }, clocks.map(([name, told], c) => {
-      const run = first(), total = run ? run.us.reduce((sum, times) => sum + times[c], 0) : 0;
+      const total = us.reduce((sum, times) => sum + times[c], 0);
       return key(CLOCK_TINTS[c], `${name} ${micros(total)}`, `${told}: ${micros(total)} in all`);
     }), "time-chart");
   }
@@ -166,7 +140,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const pages = { step: stepPage, run: runPage, time: timePage };
   function drawPage() {
     const tab = pages[model.get("tab")] ? model.get("tab") : "step";
-    for (const button of tabs.children) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
+    morph(tabs, TABS.map(([name, label]) => tabOf(`cockpit-tab-${name}`, null, name === tab, () => view.commit("tab", name), label)));
     move = () => {};
     page.replaceChildren(...pages[tab]());
     moved();
@@ -175,16 +149,12 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   let rows = 0;
   const reveal = measured(() => {   // the place where the newest run parts from the first
     const fork = [...strips.querySelectorAll(".fork")].pop();
-    if (!fork) return;
-    strips.scrollLeft = Math.max(0, fork.offsetLeft - strips.clientWidth / 2);
-    strips.scrollTop = Math.max(0, fork.offsetTop - strips.clientHeight / 2);
+    if (fork) strips.scrollLeft = Math.max(0, fork.offsetLeft - strips.clientWidth / 2);
   });
   let shownStep = -1, here = null;
   const follow = measured(() => {   // scrolls the strips alone, never the page around them
-    const left = here.offsetLeft, top = here.offsetTop, bottom = top + here.offsetHeight;
-    const name = slot ? here.parentElement.firstChild.offsetWidth : 0;   // beside the source it stays in sight, over what is scrolled
+    const left = here.offsetLeft, name = here.parentElement.firstChild.offsetWidth;   // it stays in sight, over what is scrolled
     if (left < strips.scrollLeft + name || left + here.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
-    if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
   });
   function moved() {
     const run = first(), k = at();

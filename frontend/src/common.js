@@ -1,25 +1,48 @@
 // Helpers that every view uses.
 
-export function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
+// Children may be lists; null and false say nothing.  Handlers are properties, so that `morph` can hand them on.
+const said = (children) => children.flat(Infinity).filter((child) => child != null && child !== false && child !== "");
+export function dress(node, props, ...children) {
   for (const [name, value] of Object.entries(props)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value != null) node.setAttribute(name, value);
+    if (name.startsWith("on")) node[name] = value;
+    else if (value !== false && value != null) node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.filter((child) => child != null));
+  node.append(...said(children));
   return node;
 }
-
-export function svg(tag, props = {}, ...children) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(props)) if (value != null) node.setAttribute(name, value);
-  node.append(...children.filter((child) => child != null));
-  return node;
-}
+export const h = (tag, props = {}, ...children) => dress(document.createElement(tag), props, ...children);
+export const svg = (tag, props = {}, ...children) => dress(document.createElementNS("http://www.w3.org/2000/svg", tag), props, ...children);
 
 export const button = (label, title, testid, action) =>
   h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: action }, label);
+
+export const tab = (name, title, chosen, choose, ...inside) =>
+  h("button", { type: "button", role: "tab", title, "aria-selected": String(chosen), "data-testid": name, onclick: choose }, ...inside);
+
+// A place in the source or a rule, which is shown there: `part` is what becomes chosen.
+export const link = (view, text, part, testid) => h("button", { type: "button", class: "link ms-mono", title: "show it in the source", "data-testid": testid,
+  onclick: (event) => { event.stopPropagation(); view.select(part); } }, text);
+
+// ◂ what is shown ▸: `turn(-1)` and `turn(1)` show its neighbours.
+export const turner = (names, titles, turn, disabled, ...shown) => {
+  const [back, on] = [0, 1].map((at) => h("button", { type: "button", title: titles[at], "data-testid": names[at], disabled, onclick: () => turn(2 * at - 1) }, "◂▸"[at]));
+  return h("span", { class: "ms-group" }, back, ...shown, on);
+};
+
+// What a colour means; `tint` is a custom property.
+export const key = (tint, text = "", title) => h("span", { class: "ms-key", title, style: `--tint:var(${tint})` }, text);
+
+// Puts a text on the clipboard; `tell` hears what a person is told.
+export const clip = (text, what, tell) => navigator.clipboard.writeText(text).then(() => tell(`copied: ${what}`), () => tell(`this page may not write to the clipboard: ${text}`));
+
+// Puts a card that lies over `frame` beside a node: below it, or above where that has no room; or the other way round.
+export function beside(card, frame, node, above = false) {
+  const room = frame.getBoundingClientRect(), box = node.getBoundingClientRect(), { offsetWidth: wide, offsetHeight: high } = card;
+  const over = box.top - room.top - high - 6, under = box.bottom - room.top + 4;
+  const left = box.width > wide ? box.right - wide - 12 : box.left; // of a row, so that those below stay readable
+  card.style.top = `${over < 4 || (!above && under + high <= room.height) ? Math.min(under, room.height - high - 4) : over}px`;
+  card.style.left = `${Math.max(4, Math.min(left - room.left, room.width - wide - 4))}px`;
+}
 
 // A table of rows (`tr`); a head is a text, a text and a title, or a `th`.  Those that begin with # stand over numbers.
 export function table(heads, rows, props = {}) {
@@ -36,10 +59,10 @@ export function table(heads, rows, props = {}) {
 export const dotted = ([before, after] = [""]) => after === undefined ? [before]
   : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after)];
 
-// The options of a list, [[value, text]], which is only touched when they are others.
+// The options of a list, [[value, text, disabled]], which is only touched when they are others.
 export function offer(list, options, value) {
   const said = JSON.stringify(options);
-  if (list.said !== said) list.replaceChildren(...options.map(([name, text]) => h("option", { value: name }, text)));
+  if (list.said !== said) list.replaceChildren(...options.map(([name, text, disabled]) => h("option", { value: name, disabled }, text)));
   list.said = said;
   if (value !== undefined && list.value !== String(value)) list.value = value;
 }
@@ -59,26 +82,24 @@ export function keep(name, text, type) {
 // Writes a text only where it is another: what is not touched is not laid out again.
 export const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
-// Makes `parent` hold `nodes`, in their order; those that it holds already are not touched.
-export function fill(parent, nodes) {
-  const wanted = new Set(nodes);
-  for (const node of [...parent.childNodes]) if (!wanted.has(node)) node.remove();
-  let at = parent.firstChild;
-  for (const node of nodes) {
-    if (node === at) at = at.nextSibling;
-    else parent.insertBefore(node, at);
-  }
+// Makes `parent` hold what `nodes` say.  What says the same already is not touched, and keeps the focus.
+const PASSED_ON = ["onclick", "onkeydown"], OURS = "data-lm-suppress-shortcuts";
+export function morph(parent, ...nodes) {
+  const wanted = said(nodes).map((node) => (node instanceof Node ? node : document.createTextNode(node)));
+  while (parent.childNodes.length > wanted.length) parent.lastChild.remove();
+  wanted.forEach((node, at) => {
+    const old = parent.childNodes[at];
+    if (!old) parent.append(node);
+    else if (old.nodeName !== node.nodeName) old.replaceWith(node);
+    else if (old.nodeType === Node.TEXT_NODE) put(old, node.data);
+    else if (old !== node) become(old, node);
+  });
 }
-
-// Draws items that come again as the nodes they had: `draw(items)` makes a node of each, `make(item)`, unless the last
-// call had an item that says the same.  `say` tells what an item says (and must tell apart those of one call).
-export function again(make, say = JSON.stringify) {
-  let kept = new Map();
-  return (items) => {
-    const next = new Map(items.map((item) => { const said = say(item); return [said, kept.get(said) || make(item)]; }));
-    kept = next;
-    return [...next.values()];
-  };
+function become(old, node) {
+  for (const name of old.getAttributeNames()) if (!node.hasAttribute(name) && name !== OURS) old.removeAttribute(name);
+  for (const { name, value } of node.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const event of PASSED_ON) old[event] = node[event];
+  morph(old, [...node.childNodes]);
 }
 
 // Sizes in binary units (1 KiB is 1,024 bytes), as `size` in visualizers/glyphs.py writes them.
@@ -107,6 +128,17 @@ export const click = (selection, row, was) => ({ ...selection, rule: was ? null 
 // Bring another panel of the same screen into sight, if there is one: stage.ts hears it.
 export const reveal = (node, panel) => node.dispatchEvent(new CustomEvent("ms-reveal", { bubbles: true, detail: panel }));
 
+export const FIELD = "input:not([type=range], [type=checkbox]), textarea, select, [contenteditable=true]";
+export const moded = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
+// What keys do, as a listener: `find(event)` gives actions by their keys.  One that returns false leaves the key to others.
+export const keys = (find) => (event) => {
+  const action = !event.defaultPrevented && !moded(event) && find(event)[event.key];
+  if (!action || action() === false) return;
+  event.preventDefault();
+  event.stopPropagation();
+};
+
 // A view by its name (`ms-name` is its class), what tests call it, and what builds it.  `render` may run many times for one
 // model and returns a function that undoes everything that was attached.
 export const defineView = (name, testid, build) => ({
@@ -120,36 +152,30 @@ export const defineView = (name, testid, build) => ({
 function mount({ model, el }, name, testid) {
   const undo = [];
   const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid });
-  // Keeps JupyterLab's one-letter shortcuts (x cuts a cell) away from keys that are meant for the view.  It looks for
-  // this attribute on the element that has the focus.
-  root.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true"));
-  el.replaceChildren(root);
   const view = {
     root,
+    defer: (action) => undo.push(action),
     on(event, handler) {
       model.on(event, handler);
       undo.push(() => model.off(event, handler));
-    },
-    watch(traits, handler) {
-      for (const trait of traits) view.on(`change:${trait}`, handler);
-      handler();
     },
     listen(target, event, handler, options) {
       target.addEventListener(event, handler, options);
       undo.push(() => target.removeEventListener(event, handler, options));
     },
-    defer(action) {
-      undo.push(action);
-    },
+    keys: (target, find) => view.listen(target, "keydown", keys(find)),
     commit(trait, value) {
       model.set(trait, value);
       model.save_changes();
     },
-    // Calls `draw` now, and once for all traits that change in one task.
+    // Changes some keys of what all views have chosen.
+    select: (part) => view.commit("selection", { ...model.get("selection"), ...part }),
+    // Calls `draw` now, and once for all traits that change in one task; gives what asks for it.
     draws(traits, draw) {
       const redraw = soon(draw);
       for (const trait of traits) view.on(`change:${trait}`, redraw);
       draw();
+      return redraw;
     },
     // Calls `handler(entries)` when the size of `node` changes.
     sized(node, handler) {
@@ -157,22 +183,20 @@ function mount({ model, el }, name, testid) {
       sizes.observe(node);
       undo.push(() => sizes.disconnect());
     },
-    // Changes some keys of what all views have chosen.
-    select(part) {
-      view.commit("selection", { ...model.get("selection"), ...part });
-    },
     clean() {
       while (undo.length) undo.pop()();
       root.remove();
     },
   };
+  // Keeps JupyterLab's one-letter shortcuts (x cuts a cell) away from keys that are meant for the view.  It looks for
+  // this attribute on the element that has the focus.
+  root.addEventListener("focusin", (event) => event.target.setAttribute(OURS, "true"));
+  // What is typed into a field is nobody else's, neither the screen's nor the notebook's.
+  root.addEventListener("keydown", (event) => { if (!moded(event) && event.key !== "Escape" && event.target.matches(FIELD)) event.stopPropagation(); });
+  el.replaceChildren(root);
   // A recorded run: `steps[index]` holds the traits of that step, so stepping needs no kernel.
-  const step = () => {
-    const traits = (model.get("steps") || [])[model.get("index")];
-    for (const [trait, value] of Object.entries(traits || {})) model.set(trait, value);
-  };
-  view.on("change:index", step);
-  view.on("change:steps", step);
+  const step = () => { for (const [trait, value] of Object.entries((model.get("steps") || [])[model.get("index")] || {})) model.set(trait, value); };
+  for (const trait of ["index", "steps"]) view.on(`change:${trait}`, step);
   step();
   return view;
 }
@@ -180,26 +204,20 @@ function mount({ model, el }, name, testid) {
 // What depends on sizes waits until the task is over: then all views draw, then look, then change: one layout for all.
 // `measured(look, change, draw)` gives a function that asks for a turn: `draw()` is for what reads sizes by drawing, `look()`
 // reads sizes and may scroll, `change(seen)` gets what it gave and reads none.  The host waits for it (see host.js).
-export const frames = (globalThis.__maskscopeFrames ??= {
-  turns: [],
-  task: new MessageChannel(),
-  ask(turn) {
-    if (frames.turns.push(turn) === 1) frames.task.port2.postMessage(0);
-  },
-  run() {
-    const turns = frames.turns.splice(0);
-    for (const turn of turns) attempt(turn.draw);
-    const seen = turns.map((turn) => attempt(turn.look));
-    turns.forEach((turn, at) => { turn.due = false; attempt(() => turn.change(seen[at])); });
-  },
-});
-frames.task.port1.onmessage = frames.run;
+const turns = new Set(), task = new MessageChannel();
+task.port1.onmessage = settle;
+export function settle() {
+  const now = [...turns];
+  turns.clear();
+  for (const turn of now) attempt(turn.draw);
+  const seen = now.map((turn) => attempt(turn.look));
+  now.forEach((turn, at) => attempt(() => turn.change(seen[at])));
+}
 export function measured(look, change = () => {}, draw = () => {}) {
-  const turn = { look, change, draw, due: false };
+  const turn = { look, change, draw };
   return () => {
-    if (turn.due) return;
-    turn.due = true;
-    frames.ask(turn);
+    if (!turns.size) task.port2.postMessage(0);
+    turns.add(turn);
   };
 }
 // One view's mistake keeps nobody else from being drawn.
@@ -220,26 +238,31 @@ export function soon(handler) {
 // Requests to Python carry a sequence number and the view's own name; replies to others and stale replies are dropped.
 let views = 0;
 export function channel(model, view) {
-  const name = `${Date.now().toString(36)}-${views++}`;
-  const waiting = new Map();
+  const name = `${Date.now().toString(36)}-${views++}`, waiting = new Map();
   let sequence = 0;
   view.on("msg:custom", (message) => {
-    if (message.view !== name || !waiting.has(message.seq)) return;
+    if (message.view !== name) return;
     const handler = waiting.get(message.seq);
     waiting.delete(message.seq);
-    handler(message);
+    handler?.(message);
   });
   return {
     ask(content, handler) {
-      sequence += 1;
-      waiting.set(sequence, handler);
+      waiting.set(++sequence, handler);
       model.send({ ...content, view: name, seq: sequence });
     },
-    forget() {
-      waiting.clear();
-    },
-    get pending() {
-      return waiting.size;
-    },
+    forget: () => waiting.clear(),
+  };
+}
+
+export const LINKED = ["index", "selected_token", "selection"]; // traits that all views of a host share
+
+// Handlers by events.
+export function emitter() {
+  const handlers = new Map();
+  return {
+    on(event, handler) { handlers.set(event, [...(handlers.get(event) || []), handler]); },
+    off(event, handler) { handlers.set(event, (handlers.get(event) || []).filter((kept) => kept !== handler)); },
+    emit(event, ...given) { for (const handler of handlers.get(event) || []) handler(...given); },
   };
 }

@@ -1,126 +1,89 @@
 // The mask here beside that of another engine, other options or another grammar: chosen and asked for by the person.
 // What comes back is in traits, so a page without Python shows the last comparison.
 // Read on: visualizers/compare.py (CompareView), workbench/panels/compare.py (who answers).
-import { code, h, many, defineView, number, table } from "./common.js";
+import { button, code, h, key, many, morph, defineView, number, offer, put, table } from "./common.js";
 
 const KINDS = { refused: "", "mask only": "its mask alone", "false hope": "false hope", end: "" };
+const SAID = { idle: "computed when asked for", busy: "comparing ...", stale: "for an earlier position; compare again" };
+
+const td = (text, props = {}) => h("td", props, text);
+const num = (text) => td(text, { class: "ms-num" });
+const time = (value, unit) => num(value == null ? "" : `${Number(value.toPrecision(3)).toLocaleString("en-US")} ${unit}`);
 
 export default defineView("compare", "compare-view", ({ view, model }) => {
+  const offline = () => Boolean(model.get("offline"));
   const engine = h("select", { "aria-label": "compare with", "data-testid": "compare-engine" });
-  const ask = h("button", { "data-testid": "compare-ask" }, "Compare here");
+  const ask = button("Compare here", "compare the masks at this place (Ctrl+Enter)", "compare-ask", request);
   const status = h("span", { class: "ms-muted", role: "status", "data-testid": "compare-status" });
   const other = h("textarea", { rows: 4, spellcheck: "false", placeholder: "another grammar, in any language (empty: the same one)",
-    "aria-label": "another grammar", "data-testid": "compare-grammar" });
-  const present = h("button", { type: "button", "data-testid": "compare-present", title: "put the present grammar into the box, to change it there" }, "put the present one here");
+    "aria-label": "another grammar", "data-testid": "compare-grammar", onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) request(); } });
+  const present = button("put the present one here", "put the present grammar into the box, to change it there", "compare-present", () => {
+    view.commit("other_text", other.value);   // what was written since, so that the answer is another text
+    model.send({ type: "present" });
+  });
   const more = h("details", { class: "other", "data-testid": "compare-other" }, h("summary", {}, "another grammar"), present, other);
   const body = h("div", { class: "ms-scroll body", tabindex: "0", "data-testid": "compare-result" });
   view.root.append(
-    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Compare"), h("label", { class: "ms-group" }, "with ", engine), ask, status),
-    more, body);
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Compare"), h("label", { class: "ms-group" }, "with ", engine), ask, status), more, body);
 
   function request() {
-    if (model.get("offline")) return;
+    if (offline()) return;
     model.set("chosen", engine.value);
     model.set("other_text", other.value);
     model.save_changes();
     model.send({ type: "compare", engine: engine.value, grammar: other.value });
   }
 
-  view.listen(ask, "click", request);
-  view.listen(present, "click", () => {
-    view.commit("other_text", other.value);   // what was written since, so that the answer is another text
-    model.send({ type: "present" });
-  });
-  view.listen(other, "keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) request();
-    event.stopPropagation();
-  });
-
-  const time = (value, unit) => value == null ? "" : `${Number(value.toPrecision(3)).toLocaleString("en-US")} ${unit}`;
-
   function sides(result) {
-    const rows = result.sides.map((side) => side.refusal
-      ? h("tr", {}, h("td", {}, side.side), h("td", { colspan: 5, class: "refusal" }, code(`refuses the ${side.stage}: ${side.refusal}`)))
-      : h("tr", {}, h("td", { title: side.settings }, side.side), h("td", { class: "ms-num" }, number(side.allowed)), h("td", {}, side.may_end ? "yes" : "no"),
-          h("td", { class: "ms-num" }, time(side.compile_ms, "ms")), h("td", { class: "ms-num" }, time(side.first_mask_us, "µs")),
-          h("td", { class: "ms-num" }, time(side.mask_again_us, "µs"))));
-    return table(["side", "#may follow", "may end", "#compile", "#first mask", "#again"], rows, { "data-testid": "compare-sides" });
+    return table(["side", "#may follow", "may end", "#compile", "#first mask", "#again"], result.sides.map((side) => h("tr", {}, td(side.side, { title: side.settings }), side.refusal
+      ? td(code(`refuses the ${side.stage}: ${side.refusal}`), { colspan: 5, class: "refusal" })
+      : [num(number(side.allowed)), td(side.may_end ? "yes" : "no"), time(side.compile_ms, "ms"), time(side.first_mask_us, "µs"), time(side.mask_again_us, "µs")])), { "data-testid": "compare-sides" });
   }
 
-  function chip(example) {
-    return h("button", { class: "chip", title: `token ${example.id}`, "data-token": example.id,
-      onclick: () => view.select({ token: example.id }) }, example.token);
-  }
-
+  const chip = ({ id, token }) => h("button", { class: "chip", title: `token ${id}`, "data-token": id, onclick: () => view.select({ token: id }) }, token);
   function groups(pair) {
-    const rows = pair.differences.map((group) => h("tr", { "data-testid": "compare-group" },
-      h("td", { class: "ms-num" }, group.kind === "end" ? "the end" : number(group.count)),
-      h("td", {}, group.allowed_by, KINDS[group.kind] ? h("div", { class: "ms-muted" }, KINDS[group.kind]) : null),
-      h("td", { class: "ms-mono" }, group.after ? `${group.parts_at} after ${group.after}` : group.parts_at),
-      h("td", { class: "chips" }, ...group.examples.map(chip)),
-      h("td", {}, code(group.why), group.places.length ? h("div", { class: "ms-muted" }, code(`${group.ours ? "in" : "because:"} ${group.places.join("; ")}`)) : null)));
-    return table(["#tokens", "allowed by", "part at", "for example", "why, by our engine"], rows, { class: "ms-table groups" });
+    return table(["#tokens", "allowed by", "part at", "for example", "why, by our engine"], pair.differences.map((group) => h("tr", { "data-testid": "compare-group" },
+      num(group.kind === "end" ? "the end" : number(group.count)),
+      h("td", {}, group.allowed_by, KINDS[group.kind] && h("div", { class: "ms-muted" }, KINDS[group.kind])),
+      td(group.after ? `${group.parts_at} after ${group.after}` : group.parts_at, { class: "ms-mono" }),
+      h("td", { class: "chips" }, group.examples.map(chip)),
+      h("td", {}, code(group.why), group.places.length > 0 && h("div", { class: "ms-muted" }, code(`${group.ours ? "in" : "because:"} ${group.places.join("; ")}`))))), { class: "ms-table groups" });
   }
 
   // How much differs: tokens, which one counts in the masks, and the groups of the table below.
   function verdict(pair) {
-    if (pair.agree) return "they agree";
-    const groups = pair.differences.filter((group) => group.kind !== "end");
+    const groups = pair.differences.filter((group) => group.kind !== "end"), end = groups.length < pair.differences.length;
     const count = groups.reduce((sum, group) => sum + group.count, 0);
-    const end = groups.length < pair.differences.length;
+    if (pair.agree) return "they agree";
     if (!count) return "the end differs";
     return `${many(count, "token")} ${count === 1 ? "differs" : "differ"}${groups.length > 1 ? `, in ${groups.length} groups` : ""}${end ? ", and the end" : ""}`;
   }
 
-  function counts(pair) {
-    const entry = (name, text, count) => h("span", { class: `key ${name}` }, h("i"), `${text} ${number(count)}`);
-    return h("div", { class: "counts", "data-testid": "compare-counts" },
-      h("b", { class: pair.agree ? "agree" : "differ" }, verdict(pair)),
-      entry("both", "both", pair.both), entry("base", `${pair.base} alone`, pair.only_base),
-      entry("other", `${pair.other} alone`, pair.only_other), entry("neither", "neither", pair.neither));
-  }
+  const counts = (pair) => h("div", { class: "counts", "data-testid": "compare-counts" }, h("b", { class: pair.agree ? "agree" : "differ" }, verdict(pair)),
+    key("--both", `both ${number(pair.both)}`), key("--base", `${pair.base} alone ${number(pair.only_base)}`),
+    key("--other", `${pair.other} alone ${number(pair.only_other)}`), key("--neither", `neither ${number(pair.neither)}`));
 
+  let shown = ""; // the status that was drawn last
   function draw() {
-    const result = model.get("result") || {}, note = model.get("note");
-    const parts = [];
-    if (note) parts.push(h("div", { class: "ms-note warn", "data-testid": "compare-note" }, code(note)));
-    if (result.sides) {
-      parts.push(sides(result), h("div", { class: "ms-muted" }, "Times were measured once, here and now: compare orders of magnitude."));
-      for (const pair of result.pairs) {
-        parts.push(counts(pair));
-        if (pair.differences.length) parts.push(groups(pair));
-      }
-      const picture = model.get("picture");
-      if (picture) parts.push(h("details", { class: "picture" }, h("summary", {}, "both masks, one pixel a token by id"), h("img", { src: picture, alt: "both masks" })));
-      for (const line of result.notes) parts.push(h("div", { class: "ms-note" }, code(line)));
-    } else if (!note) parts.push(h("div", { class: "ms-empty" }, "Which tokens may come here for another engine, other options or another grammar? Choose, then compare."));
-    body.replaceChildren(...parts);
-  }
-
-  view.watch(["choices", "chosen"], () => {
-    const choices = model.get("choices") || [];
-    engine.replaceChildren(...choices.map((choice) => h("option", { value: choice.id, disabled: Boolean(choice.missing) }, choice.missing ? `${choice.label} (${choice.missing})` : choice.label)));
-    if (model.get("chosen")) engine.value = model.get("chosen");
-  });
-
-  let shown = "";
-  view.watch(["status", "note", "offline"], () => {
-    const state = model.get("status");
-    const words = { idle: "computed when asked for", busy: "comparing ...", done: "", stale: "for an earlier position; compare again", error: "" };
-    status.textContent = model.get("offline") ? "" : words[state] ?? "";
-    ask.disabled = state === "busy" || model.get("offline");
-    engine.disabled = other.disabled = present.disabled = Boolean(model.get("offline"));
+    const state = model.get("status"), note = model.get("note"), result = model.get("result") || {}, picture = model.get("picture");
+    put(status, offline() ? "" : SAID[state] ?? "");
+    ask.disabled = state === "busy" || offline();
+    engine.disabled = other.disabled = present.disabled = offline();
     if (state === "done" && shown !== "done" && shown !== "stale") { more.open = false; body.scrollTop = 0; }   // the answer, not the question, is looked at now
     shown = state;
     body.classList.toggle("stale", state === "stale");
-    draw();
-  });
+    morph(body, note && h("div", { class: "ms-note warn", "data-testid": "compare-note" }, code(note)),
+      !result.sides && !note && h("div", { class: "ms-empty" }, "Which tokens may come here for another engine, other options or another grammar? Choose, then compare."),
+      result.sides && [sides(result), h("div", { class: "ms-muted" }, "Times were measured once, here and now: compare orders of magnitude."),
+        ...result.pairs.flatMap((pair) => [counts(pair), pair.differences.length > 0 && groups(pair)]),
+        picture && h("details", { class: "picture" }, h("summary", {}, "both masks, one pixel a token by id"), h("img", { src: picture, alt: "both masks" })),
+        ...result.notes.map((line) => h("div", { class: "ms-note" }, code(line)))]);
+  }
 
-  view.watch(["other_text"], () => {
+  view.draws(["choices", "chosen"], () => offer(engine, (model.get("choices") || []).map(({ id, label, missing }) => [id, missing ? `${label} (${missing})` : label, Boolean(missing)]), model.get("chosen") || undefined));
+  view.draws(["other_text"], () => {
     if (other.value !== model.get("other_text")) other.value = model.get("other_text") || "";
     if (other.value && shown !== "done") more.open = true;
   });
-
-  view.on("change:result", draw);
-  view.on("change:picture", draw);
+  view.draws(["status", "note", "offline", "result", "picture"], draw);
 });

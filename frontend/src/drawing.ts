@@ -1,8 +1,8 @@
 // Draws graphs: Graphviz says where everything goes and writes it as SVG; here its elements get what a view needs of them.
 // Each rule of an automaton is a graph of its own, a panel, so one that did not change is not laid out again.
 // Read on: visualizers/dot.py (the graphs), visualizers/live_automaton.py (pictures), automaton.js (lights them).
-import { svg } from "./common.js";
-import { graphviz } from "./parts";
+import { dress, svg } from "./common.js";
+import { graphviz } from "./loader";
 
 type Cell = [kind: string, text: string, rule: string];
 interface Label { id: string; rows: Cell[][]; cuts?: [number, number][] }
@@ -14,7 +14,6 @@ export interface Panel {
   rule?: number; name?: string; title?: [string, string, string]; arrows?: Arrow[];
   ways?: Record<string, number>; opened?: number[];
 }
-export interface Drawing { svg: SVGElement; graph: SVGElement; size: [number, number] }
 
 // EDGE: what Graphviz leaves around a frame.
 const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15;
@@ -65,7 +64,7 @@ export function drawInto(root: HTMLElement, hold: HTMLElement, dot: string, labe
   }).catch((error) => { hold.textContent = `not drawn: ${error.message || error}`; }).finally(() => { if (held.get(hold) === mine) delete root.dataset.drawing; });
 }
 
-export async function draw(panels: Panel[]): Promise<Drawing> {
+export async function draw(panels: Panel[]): Promise<{ svg: SVGElement; graph: SVGElement; size: [number, number] }> {
   const texts = await Promise.all(panels.map((panel) => panel.svg || write(panel.dot)));
   const graph = svg("g", { class: "graph" });
   const made = panels.map((panel, at) => {
@@ -100,56 +99,46 @@ export function packed(sizes: [number, number][]): [[number, number][], [number,
   let x = 0, y = 0, row = 0, right = 0;
   const places = sizes.map(([width, height]): [number, number] => {
     if (x > 0 && x + width > limit) { y += row + GUTTER; x = row = 0; }
-    const place: [number, number] = [x, y];
+    const left = x;
     x += width + GUTTER;
-    row = Math.max(row, height);
-    right = Math.max(right, x - GUTTER);
-    return place;
+    [row, right] = [Math.max(row, height), Math.max(right, x - GUTTER)];
+    return [left, y];
   });
   return [places, [Math.max(1, right), Math.max(1, y + row)]];
 }
 
-const button = (node: Element) => { node.setAttribute("role", "button"); node.setAttribute("tabindex", "0"); };
+const BUTTON = { role: "button", tabindex: 0 };
 
 function map(graph: SVGElement, names: Record<string, string>) {
-  graph.setAttribute("class", "rules");
-  for (const node of graph.querySelectorAll<SVGElement>(".rulenode")) { node.dataset.title = names[node.id]; button(node); }
-  return graph;
+  for (const node of graph.querySelectorAll<SVGElement>(".rulenode")) dress(node, { "data-title": names[node.id], ...BUTTON });
+  return dress(graph, { class: "rules" });
 }
 
 function decorate(graph: SVGElement, { rule, name, title, arrows = [], ways = {}, opened = [] }: Panel) {
-  graph.setAttribute("class", "panel");
-  graph.id = `rule${rule}`;
-  graph.dataset.rule = name; // the engine's
-  graph.dataset.said = title![0]; // the source's
-  const cluster = graph.querySelector(".cluster")!;
-  const [frame, heading] = [cluster.querySelector("path")!, cluster.querySelector<SVGElement>("text")!];
-  frame.setAttribute("class", "frame");
-  heading.setAttribute("class", "title");
-  heading.setAttribute("text-anchor", "start"); // what is written is narrower than what was measured
-  heading.setAttribute("x", String(Math.min(...(frame.getAttribute("d") || "").match(/-?[\d.]+(?=,)/g)!.map(Number)) + 10));
-  heading.dataset.title = name;
-  heading.replaceChildren(title![0], ...[["repeat", title![1]], ["part", title![2]]].filter(([, text]) => text)
-    .map(([kind, text]) => svg("tspan", { class: kind, dx: 8 }, text!)));
-  cluster.replaceWith(frame, heading);
+  const [said, repeat, part] = title!; // the source's name of the rule; `name` is the engine's
+  const cluster = graph.querySelector(".cluster")!, frame = cluster.querySelector("path")!, heading = cluster.querySelector<SVGElement>("text")!;
+  const left = Math.min(...(frame.getAttribute("d") || "").match(/-?[\d.]+(?=,)/g)!.map(Number));
+  dress(graph, { class: "panel", id: `rule${rule}`, "data-rule": name, "data-said": said });
+  heading.replaceChildren();
+  dress(heading, { class: "title", "text-anchor": "start", x: left + 10, "data-title": name }, // what is written is narrower than what was measured
+    said, repeat && svg("tspan", { class: "repeat", dx: 8 }, repeat), part && svg("tspan", { class: "part", dx: 8 }, part));
+  cluster.replaceWith(dress(frame, { class: "frame" }), heading);
   for (const node of graph.querySelectorAll<SVGElement>(".edge")) {
-    for (const line of node.querySelectorAll(":scope > path")) line.setAttribute("class", "line");
-    for (const tip of node.querySelectorAll(":scope > polygon")) tip.setAttribute("class", "arrow");
-    const arrow = arrows[Number(node.id.slice(1))];
-    if (!node.id.startsWith("a") || !arrow) { node.removeAttribute("id"); continue; }
+    for (const line of node.querySelectorAll(":scope > path")) dress(line, { class: "line" });
+    for (const tip of node.querySelectorAll(":scope > polygon")) dress(tip, { class: "arrow" });
+    const arrow = node.id.startsWith("a") ? arrows[Number(node.id.slice(1))] : undefined;
     node.removeAttribute("id");
-    Object.assign(node.dataset, { from: arrow.from, to: arrow.to }, arrow.full && { full: arrow.full });
+    if (!arrow) continue;
+    dress(node, { "data-from": arrow.from, "data-to": arrow.to, "data-full": arrow.full || null });
     const rows = [...node.querySelectorAll<SVGElement>(":scope > text")];
-    for (const label of arrow.labels || []) {
-      const lines = rows.splice(0, label.rows.length);
-      lines.forEach((line, at) => line.replaceChildren(...cells(label.rows[at]!)));
-      const group = svg("g", { class: "label", id: label.id }, ...lines) as SVGElement;
-      if (label.cuts?.length) group.dataset.cuts = label.cuts.map((cut) => cut.join(":")).join(" ");
-      node.append(group);
+    for (const { id, rows: written, cuts } of arrow.labels || []) {
+      const lines = rows.splice(0, written.length);
+      lines.forEach((line, at) => line.replaceChildren(...cells(written[at]!)));
+      node.append(svg("g", { class: "label", id, "data-cuts": cuts?.length ? cuts.map((cut) => cut.join(":")).join(" ") : null }, lines));
     }
     for (const row of rows) row.setAttribute("class", "else");
   }
-  for (const node of graph.querySelectorAll<SVGElement>(".stub:not(.edge)")) { node.dataset.stub = node.id; button(node); }
+  for (const node of graph.querySelectorAll<SVGElement>(".stub:not(.edge)")) dress(node, { "data-stub": node.id, ...BUTTON });
   for (const node of graph.querySelectorAll<SVGElement>(".state")) {
     const id = node.id.slice(1), shape = node.querySelector("ellipse")!;
     node.dataset.state = id;
@@ -164,6 +153,6 @@ const cells = (row: Cell[]) => row.map(([kind, text, rule]) => kind === "sign" ?
 
 function badge(name: string, text: string, x: number, y: number, tip: string) {
   const width = 8 + 6 * text.length;
-  return svg("g", { class: "badge", "data-stub": name, role: "button", tabindex: 0, "aria-label": `${text} ${tip}` },
+  return svg("g", { class: "badge", "data-stub": name, ...BUTTON, "aria-label": `${text} ${tip}` },
     svg("rect", { x: x - width / 2, y: y - 7, width, height: 13, rx: 6.5 }), svg("text", { x, y: y + 3 }, text));
 }

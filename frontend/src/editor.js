@@ -1,4 +1,4 @@
-// The editor: CodeMirror 6, and what it knows of our languages.  A part of the bundle of its own (see parts.ts).
+// The editor: CodeMirror 6, and what it knows of our languages.  A part of the bundle of its own (see loader.ts).
 // Read on: source.js (the view).
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
@@ -39,7 +39,7 @@ function colours(kind) {
 const highlight = syntaxHighlighting(HighlightStyle.define([
   { tag: tags.comment, color: "var(--ms-muted)", fontStyle: "italic" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--ms-string)" },
-  { tag: [tags.keyword, tags.operator, tags.atom, tags.bool, tags.null, tags.number], color: "var(--ms-symbol)" },
+  { tag: [tags.keyword, tags.operator, tags.atom, tags.bool, tags.null, tags.number], color: "var(--ms-accent)" },
   { tag: [tags.propertyName, tags.definition(tags.variableName)], color: "var(--ms-name)", fontWeight: "600" },
 ]));
 const looks = EditorView.theme({
@@ -52,7 +52,7 @@ const looks = EditorView.theme({
 });
 
 // An editor in `parent`, whose tooltips go into `over`.  `on`: edited(text), clicked(offset), hover(offset) -> Promise of a node or null.
-// Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, sees, keep, reveal, lock, focus, close }.
+// Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, sees, keep, reveal, select, lock, close }.
 export function codeEditor(parent, { label, testid, over, on }) {
   const marking = StateEffect.define();
   const marks = StateField.define({
@@ -125,18 +125,14 @@ export function codeEditor(parent, { label, testid, over, on }) {
       });
     },
     mark(ranges) {
-      const made = [], lined = new Set(); // many ranges may lie in one line
-      for (const { from, to, css, line, title } of ranges) {
-        const [start, end] = [clamp(from), clamp(to)];
-        if (css && end > start) made.push(Decoration.mark({ class: css, attributes: title ? { "data-label": title } : {} }).range(start, end));
-        if (!line) continue;
-        const last = editor.state.doc.lineAt(end).number;
-        for (let number = editor.state.doc.lineAt(start).number; number <= last; number += 1) {
-          if (lined.has(`${line} ${number}`)) continue;
-          lined.add(`${line} ${number}`);
-          made.push(Decoration.line({ class: line }).range(editor.state.doc.line(number).from));
-        }
-      }
+      const { doc } = editor.state, lined = new Set(); // many ranges may lie in one line
+      const made = ranges.flatMap(({ from, to, css, line, title }) => {
+        const [start, end] = [clamp(from), clamp(to)], first = doc.lineAt(start).number, lines = line ? doc.lineAt(end).number - first + 1 : 0;
+        const fresh = Array.from({ length: lines }, (_, k) => doc.line(first + k).from).filter((at) => !lined.has(`${line} ${at}`));
+        for (const at of fresh) lined.add(`${line} ${at}`);
+        return [...(css && end > start ? [Decoration.mark({ class: css, attributes: title ? { "data-label": title } : {} }).range(start, end)] : []),
+          ...fresh.map((at) => Decoration.line({ class: line }).range(at))];
+      });
       editor.dispatch({ effects: marking.of(Decoration.set(made, true)) });
     },
     colour(kind) { editor.dispatch({ effects: spoken.reconfigure(colours(kind)) }); },
@@ -156,7 +152,6 @@ export function codeEditor(parent, { label, testid, over, on }) {
       editor.focus();
     },
     lock(value) { editor.dispatch({ effects: locked.reconfigure(EditorState.readOnly.of(value)) }); },
-    focus() { editor.focus(); },
     close() { editor.destroy(); },
   };
 }

@@ -1,6 +1,6 @@
 // Texts that the source must and must not take, green and red while one edits; how far each is taken is marked.
 // Read on: workbench/panels/examples.py (traits and messages).
-import { again, button, fill, h, keep, defineView, put } from "./common.js";
+import { button, h, keep, morph, defineView, put } from "./common.js";
 
 type Row = [text: string, must: boolean, ok: boolean, taken: number, told: string];
 
@@ -16,16 +16,16 @@ export default defineView("examples", "examples-view", ({ view, model }: any) =>
   const also = h("div", { class: "tools" }, button("the text above must", "keep the text on the screen as an example", "keep-text", () => model.send({ kind: "keep", must: true })),
     button("save as a test", "a module for pytest", "save-test", () => said.replaceChildren(keep("test_examples.py", model.get("code") || "", "text/x-python"))), said);
   view.root.append(head, tools, also, list); // the field stays where it is
-  const line = again(({ row: [text, must, ok, taken, told], number }: { row: Row; number: number }) => h("div", { class: `row ${ok ? "ok" : "bad"}`, "data-testid": "example", "data-ok": String(ok) },
+  const line = ([text, must, ok, taken, told]: Row, number: number) => h("div", { class: `row ${ok ? "ok" : "bad"}`, "data-testid": "example", "data-ok": String(ok) },
     h("span", { class: "mark", "aria-label": ok ? "as it must be" : "not as it must be" }, ok ? "✓" : "✗"),
     button(must ? "must" : "must not", "turn it round", "turn", () => model.send({ kind: "set", number, text, must: !must })),
     h("code", { class: "ms-mono", title: told }, text.slice(0, taken), h("span", { class: taken < text.length ? "rest" : "end" }, text.slice(taken) || "\u200b")),
     h("span", { class: "ms-muted", title: told }, must && ok ? "" : told),
-    button("×", "drop this example", "drop", () => model.send({ kind: "drop", number }))));
+    button("×", "drop this example", "drop", () => model.send({ kind: "drop", number })));
   function draw() {
     const all = rows(), good = all.filter(([, , ok]) => ok).length;
     put(head, !all.length ? "Which texts must be taken, and which must not?" : `${good} of ${all.length} as they must be${model.get("draft") ? "; by the last source that compiled" : ""}`);
-    fill(list, line(all.map((row, number) => ({ row, number }))));
+    morph(list, all.map(line));
     for (const one of view.root.querySelectorAll("button, textarea") as any) if (one.dataset.testid !== "save-test") one.disabled = offline();
   }
   view.draws(["rows", "draft", "offline"], draw);

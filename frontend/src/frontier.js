@@ -1,6 +1,6 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
 // Read on: visualizers/live.py (FrontierView).
-import { click, dotted, h, many, defineView, number, reveal, table } from "./common.js";
+import { click, dotted, h, many, morph, defineView, number, reveal, table } from "./common.js";
 
 export default defineView("frontier", "frontier-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
@@ -22,11 +22,11 @@ export default defineView("frontier", "frontier-view", ({ view, model }) => {
       h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
         about.completed ? "may end here" : "must go on"));
     grid.classList.toggle("no-iterations", !items.some((item) => item.counter));
-    body.replaceChildren(...items.map(row));
+    morph(body, items.map(row));
     const hidden = (about.total ?? 0) - items.length;
     note.textContent = hidden > 0 ? `${number(hidden)} more items; the first ${number(items.length)} are shown` : "";
     note.hidden = hidden <= 0;
-    mark();
+    body.children[model.get("selected_item") ?? -1]?.scrollIntoView({ block: "nearest" });
   }
 
   function row(item, index) {
@@ -38,7 +38,7 @@ export default defineView("frontier", "frontier-view", ({ view, model }) => {
         onclick: (event) => { event.stopPropagation(); reveal(view.root, "tree"); } }, `ambiguous: ${number(item.ways)} ways`) : null), ...item.dots.map((dots) => h("div", {}, ...dotted(dots))),
       item.members ? h("div", { class: "ms-muted", "data-testid": "frontier-members", title: "members in any order: those that this item has behind it" }, item.members) : null,
       item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
-    return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },
+    return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", "aria-selected": String(index === model.get("selected_item")), onclick: () => choose(index) },
       rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num iteration" }, item.counter ? number(item.counter) : ""),
       h("td", { class: "ms-num" }, String(item.state)));
   }
@@ -47,30 +47,11 @@ export default defineView("frontier", "frontier-view", ({ view, model }) => {
   const here = (item) => (model.get("selection") || {}).pointer === item.pointer;
   const point = (item) => view.commit("selection", click(model.get("selection") || {}, item, here(item)));
 
-  function choose(index) {
-    view.commit("selected_item", index === model.get("selected_item") ? null : index);
-  }
-
-  function mark() {
-    const chosen = model.get("selected_item");
-    const items = model.get("items") || [];
-    [...body.children].forEach((line, index) => {
-      line.setAttribute("aria-selected", String(index === chosen));
-      line.querySelector(".where button")?.setAttribute("aria-pressed", String(here(items[index] || {})));
-    });
-    if (chosen != null && body.children[chosen]) body.children[chosen].scrollIntoView({ block: "nearest" });
-  }
-
-  view.listen(scroll, "keydown", (event) => {
-    const count = body.children.length;
-    const chosen = model.get("selected_item");
-    const next = { ArrowDown: chosen == null ? 0 : chosen + 1, ArrowUp: chosen == null ? count - 1 : chosen - 1, Home: 0, End: count - 1 }[event.key];
-    if (event.key === "Escape") view.commit("selected_item", null);
-    else if (next === undefined || !count) return;
-    else view.commit("selected_item", Math.min(count - 1, Math.max(0, next)));
-    event.preventDefault();
-    event.stopPropagation();
+  const choose = (index) => view.commit("selected_item", index === model.get("selected_item") ? null : index);
+  view.keys(scroll, () => {
+    const last = body.children.length - 1, chosen = model.get("selected_item");
+    const to = (index) => (last < 0 ? false : view.commit("selected_item", Math.min(last, Math.max(0, index))));
+    return { ArrowDown: () => to((chosen ?? -1) + 1), ArrowUp: () => to((chosen ?? last + 1) - 1), Home: () => to(0), End: () => to(last), Escape: () => view.commit("selected_item", null) };
   });
-  for (const trait of ["selected_item", "selection"]) view.on(`change:${trait}`, mark);
-  view.draws(["items", "about"], draw);
+  view.draws(["items", "about", "selected_item", "selection"], draw);
 });

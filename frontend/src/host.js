@@ -4,43 +4,45 @@
 // `shared__selection`.  Values of places already visited are kept here (`travel`), so that going back to one paints at
 // once; the kernel follows and its answer counts.
 // Read on: visualizers/host.py (the traits), still.ts (the same without Python), stage.ts (the screen).
-import { frames, h } from "./common.js";
+import { LINKED, emitter, h, settle, soon } from "./common.js";
+import { lend } from "./loader";
+import stage from "./stage";
+import { views } from "./views";
+import sheet from "sheet:style";
 
 const KEPT_PLACES = 240;
 const SHARED = "shared";
-const LINKED = ["index", "selected_token", "selection"];
 const BUSY_MS = 2500;
 const SLIVER = 40;
 
 // Whether two values say the same.
-function same(one, two) {
-  if (Object.is(one, two)) return true;
-  if (typeof one !== "object" || typeof two !== "object" || !one || !two) return false;
-  if (Array.isArray(one) !== Array.isArray(two)) return false;
-  const keys = Object.keys(one);
-  return keys.length === Object.keys(two).length && keys.every((key) => key in two && same(one[key], two[key]));
-}
+const same = (one, two) => one === two || JSON.stringify(one) === JSON.stringify(two);
 
 // What stands between the widget's model and the views: names, the overlay of a place already visited, messages.
 function hub(model, parts) {
   const client = Math.random().toString(36).slice(2);
-  const handlers = new Map(); // event -> functions
-  const wired = new Map(); // wire -> the listener on the widget's model
+  const { on: hear, off, emit } = emitter();
+  const undo = [], wired = new Set(); // wires that are listened to on the widget's model
   const overlay = new Map(); // wire -> value shown before the kernel has answered
   const unsent = new Map(); // wire -> value set here that the kernel has not been told yet
   const bundles = new Map(); // place's key -> { wire: value }
-  const known = Object.fromEntries(parts.map((part) => [part.name, new Set(part.traits)]));
   let sent = 0, answered = 0, gone = false, latest = 0, partial = false;
 
   const wire = (name, trait) => `${LINKED.includes(trait) ? SHARED : name}__${trait}`;
-  const emit = (event, ...rest) => { for (const handler of [...(handlers.get(event) || [])]) handler(...rest); };
   const get = (full) => (overlay.has(full) ? overlay.get(full) : model.get(full));
+  const outside = (event, handler) => {
+    model.on(event, handler);
+    undo.push(() => model.off(event, handler));
+  };
   function listen(full) {
     if (wired.has(full)) return;
-    const forward = () => { if (!overlay.has(full)) emit(`change:${full}`); };
-    wired.set(full, forward);
-    model.on(`change:${full}`, forward);
+    wired.add(full);
+    outside(`change:${full}`, () => { if (!overlay.has(full)) emit(`change:${full}`); });
   }
+  const on = (event, handler) => {
+    if (event.startsWith("change:") && event !== "change:place") listen(event.slice(7));
+    hear(event, handler);
+  };
 
   const place = () => get("place") || {};
   const wires = (part) => part.placed.map((trait) => wire(part.name, trait));
@@ -105,34 +107,21 @@ function hub(model, parts) {
     setTimeout(() => { if (answered < mine && Date.now() - latest >= BUSY_MS - 50) emit("waiting"); }, BUSY_MS);
   }
 
-  let queued = false;
-  function changed() {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; keep(); emit("placed"); });
-  }
+  const changed = soon(() => { keep(); emit("placed"); });
 
-  const onAck = () => {
+  outside("change:ack", () => {
     const [who, seq] = model.get("ack") || [];
     if (who !== client) return;
     answered = Math.max(answered, seq);
     emit("answered");
     if (settled()) { partial = false; uncover(); changed(); }
-  };
-  const onPlace = () => { if (!overlay.has("place")) { emit("change:place"); changed(); } };
-  const onMessage = (message, buffers) => { if (message && message.to) emit(`msg:${message.to}`, message.content, buffers); };
-  model.on("change:ack", onAck);
-  model.on("change:place", onPlace);
-  model.on("msg:custom", onMessage);
+  });
+  outside("change:place", () => { if (!overlay.has("place")) { emit("change:place"); changed(); } });
+  outside("msg:custom", (message, buffers) => { if (message?.to) emit(`msg:${message.to}`, message.content, buffers); });
   // Values of a place may come later than the place, when a panel becomes visible.
-  for (const part of parts) for (const full of wires(part)) { listen(full); handlers.set(`change:${full}`, [changed]); }
+  for (const part of parts) for (const full of wires(part)) on(`change:${full}`, changed);
   changed();
 
-  const on = (event, handler) => {
-    if (event.startsWith("change:")) { const full = event.slice(7); if (full !== "place") listen(full); }
-    handlers.set(event, [...(handlers.get(event) || []), handler]);
-  };
-  const off = (event, handler) => handlers.set(event, (handlers.get(event) || []).filter((kept) => kept !== handler));
   const translated = (name, event) => event.startsWith("change:") ? `change:${wire(name, event.slice(7))}` : event === "msg:custom" ? `msg:${name}` : event;
 
   const self = {
@@ -186,7 +175,7 @@ function hub(model, parts) {
       const name = part.name;
       return {
         get: (trait) => (trait === "offline" && gone) || get(wire(name, trait)),
-        set: (trait, value) => { if (known[name].has(trait)) self.set(wire(name, trait), value); },
+        set: (trait, value) => { if (part.traits.includes(trait)) self.set(wire(name, trait), value); },
         save_changes: self.save,
         send: (content) => self.go(name, content),
         on: (event, handler) => on(translated(name, event), handler),
@@ -195,13 +184,7 @@ function hub(model, parts) {
     },
     // Puts places into the store, as a saved page does.
     fill(places) { for (const [key, kept] of Object.entries(places)) bundles.set(isNaN(key) ? key : Number(key), kept); },
-    close() {
-      model.off("change:ack", onAck);
-      model.off("change:place", onPlace);
-      model.off("msg:custom", onMessage);
-      for (const [full, forward] of wired) model.off(`change:${full}`, forward);
-      handlers.clear();
-    },
+    close() { while (undo.length) undo.pop()(); },
   };
   return self;
 }
@@ -255,9 +238,9 @@ function keepTyping(root) {
   root.addEventListener("beforeinput", hide, true);
 }
 
-export async function render({ model, el, places, views, arrangers, sheet }) {
+export async function render({ model, el, places, load }) {
+  lend(load);
   const parts = model.get("parts") || [];
-  const arranger = model.get("arranger");
   const undo = [];
   const host = hub(model, parts);
   if (places) { host.page = true; host.fill(places); }
@@ -269,23 +252,21 @@ export async function render({ model, el, places, views, arrangers, sheet }) {
     if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "s") return;
     if (!root.parentElement.dispatchEvent(new KeyboardEvent("keydown", event))) event.preventDefault();
   }, true);
-  const style = h("style", {}, sheet);
   // The static twin of this widget is not seen while the widget is (`with_twin` in visualizers/host.py).
-  const alone = h("style", {}, mark && `.ms-twin-${mark} { display: none; }`);
+  const style = h("style", {}, sheet, mark && `.ms-twin-${mark} { display: none; }`);
   undo.push(() => host.close(), watchKernel(model, host), watchSight(model, host, root));
   keepTyping(root);
-  el.replaceChildren(style, alone, root);
-  undo.push(() => { for (const node of [style, alone, root]) node.remove(); });
+  el.replaceChildren(style, root);
+  undo.push(() => { style.remove(); root.remove(); });
   // What is painted, and whether the kernel has agreed: for tests, measurements and style sheets.
   let asked = false;
   const painted = () => {
-    if (asked) return;
+    if (!asked) requestAnimationFrame(say);
     asked = true;
-    requestAnimationFrame(say);
   };
   const say = () => {
     asked = false;
-    frames.run();
+    settle();
     if (!host.partial) root.dataset.place = String(host.place().number ?? "");
     if (host.pending) root.dataset.pending = String(host.pending); else delete root.dataset.pending;
   };
@@ -297,12 +278,12 @@ export async function render({ model, el, places, views, arrangers, sheet }) {
     const clean = await views[part.module].render({ model: host.model(part), el: slot, host });
     undo.push(() => typeof clean === "function" && clean());
   };
-  if (arranger) {
-    undo.push(await arrangers[arranger].render({ model, host, root, parts, draw }));
-  } else {
+  if (model.get("arranger") === "screen") undo.push(await stage({ model, host, root, parts, draw }));
+  else {
     const gone = h("div", { class: "ms-gone", role: "status", "data-testid": "kernel-gone" });
-    host.on("gone", () => { gone.textContent = host.gone ? "The kernel is gone: run the cell again." : ""; });
-    gone.textContent = host.gone ? "The kernel is gone: run the cell again." : "";
+    const tell = () => { gone.textContent = host.gone ? "The kernel is gone: run the cell again." : ""; };
+    host.on("gone", tell);
+    tell();
     root.append(gone);
     for (const part of parts) {
       const slot = h("div", { class: "part", "data-view": part.name });

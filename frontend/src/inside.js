@@ -7,9 +7,9 @@ import { svg } from "./common.js";
 const HEIGHT = 20, ASIDE = 7; // ASIDE: from the edge, away from its label
 const widthOf = (state) => Math.max(HEIGHT, 6 * String(state).length + 8);
 
-export function plate([state, rule, x, y], selected) {
+export function plate([state, , x, y], selected) {
   const wide = widthOf(state);
-  return svg("g", { class: `state plate active${selected ? " selected" : ""}`, "data-state": state, "data-rule": `rule${rule}` },
+  return svg("g", { class: `state plate active${selected ? " selected" : ""}`, "data-state": state },
     svg("rect", { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT, rx: HEIGHT / 2 }),
     svg("text", { x, y: y + 3.5 }, state));
 }
@@ -58,22 +58,20 @@ export function apart(wanted, gap, first, last) {
   });
 }
 
-// Puts a dot between the pieces of a label: {"ci•ty":
+// Puts a dot between the pieces of a label, {"ci•ty":, in place of those that it had.
 export function dots(label, places) {
+  if (label.dataset.dots === String(places)) return;
+  for (const dot of label.querySelectorAll(".dot")) dot.remove();
+  if (places.length) label.dataset.dots = String(places); else delete label.dataset.dots;
   const cuts = (label.dataset.cuts || "").split(" ").filter(Boolean).map((cut) => cut.split(":").map(Number));
-  const spots = places.map((place) => place ? cuts[place - 1] || [0, 0] : [0, 0]).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+  const spots = places.map((place) => cuts[place - 1] || [0, 0]).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
   for (const [row, at] of spots) {
-    const text = label.children[row];
-    if (!text) continue;
     let left = at;
-    for (const part of [...text.childNodes]) {
-      const length = part.textContent.length;
-      if (left > length) { left -= length; continue; }
-      const dot = svg("tspan", { class: "dot" }, "•");
-      const rest = part.cloneNode(true);
-      rest.textContent = part.textContent.slice(left);
-      part.textContent = part.textContent.slice(0, left);
-      part.after(dot, rest);
+    for (const part of [...label.children[row]?.childNodes || []]) {
+      const text = part.textContent, rest = part.cloneNode(true);
+      if (left > text.length) { left -= text.length; continue; }
+      [part.textContent, rest.textContent] = [text.slice(0, left), text.slice(left)];
+      part.after(svg("tspan", { class: "dot" }, "•"), rest);
       break;
     }
   }

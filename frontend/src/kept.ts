@@ -9,7 +9,7 @@ const ago = (when: number) => {
 
 export default defineView("kept", "kept", ({ view, model }: any) => {
   const send = (kind: string) => () => model.send({ kind });
-  view.watch(["offer", "offline"], () => {
+  view.draws(["offer", "offline"], () => {
     const { text, examples, when } = model.get("offer") || {};
     view.root.hidden = !text || model.get("offline");
     view.root.replaceChildren(

@@ -1,4 +1,5 @@
-// The parts of the bundle as modules: each is a text, deflated, and is loaded once a page.
+// The parts of the bundle as modules: each is a text, deflated, and is loaded once a page.  The editor and Graphviz are
+// loaded only where they are needed.
 //
 // A page may load nothing from elsewhere, so a part becomes a module by the address of a blob.
 // Read on: widget.ts (where the parts come from in a notebook), page.ts (in a saved page), visualizers/assets.py.
@@ -20,3 +21,9 @@ export function loader(parts: Parts): Load {
     return modules.get(name)!;
   };
 }
+
+// Whoever loaded the views can load the other parts of the bundle as well.
+let lent: Load = async () => { throw new Error("the bundle's other parts cannot be loaded here"); };
+export const lend = (given: Load) => { lent = given; };
+export const editor = (): Promise<any> => lent("editor");
+export const graphviz = (): Promise<{ write(dot: string): string }> => lent("graphviz");

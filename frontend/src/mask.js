@@ -1,12 +1,12 @@
 // The mask, one pixel a token id: a picture that Python makes (visualizers/png.py), in rows of `columns` ids.
 // Read on: visualizers/live_tokens.py (MaskMap).
-import { channel, h, defineView, number, put } from "./common.js";
+import { channel, h, key, defineView, number, put } from "./common.js";
 
 const LABELS = { accepted: "allowed", uncertain: "uncertain, taken", refused: "uncertain, refused", rejected: "rejected" };
 
 export default defineView("mask", "mask-map", ({ view, model }) => {
   const python = channel(model, view);
-  const legend = h("span", { class: "ms-group" }, ...Object.entries(LABELS).map(([kind, label]) => h("span", { class: "ms-key" }, h("i", { class: kind }), label)));
+  const legend = h("span", { class: "ms-group" }, ...Object.entries(LABELS).map(([kind, label]) => key(`--${kind}`, label)));
   const count = h("span", { class: "ms-mono", "data-testid": "mask-count" });
   const picture = h("img", { tabindex: "0", "data-testid": "mask-picture" });
   const note = h("div", { class: "ms-note ms-mono", role: "status", "data-testid": "mask-note" });
@@ -50,13 +50,13 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
   view.listen(picture, "pointerleave", () => tell(model.get("selected_token")));
   view.listen(picture, "click", (event) => select(under(event)));
   // Up and down walk the vocabulary; left and right are left to the page, where they step.
-  view.listen(picture, "keydown", (event) => {
-    const { size, columns } = about(), by = { ArrowDown: 1, ArrowUp: -1, PageDown: columns, PageUp: -columns }[event.key];
-    if (by === undefined) return;
-    const id = Math.min(size - 1, Math.max(0, (model.get("selected_token") ?? -by) + by));
-    if (id !== model.get("selected_token")) select(id);
-    event.preventDefault();
-    event.stopPropagation();
+  view.keys(picture, () => {
+    const { size, columns } = about(), chosen = model.get("selected_token");
+    const walk = (by) => () => {
+      const id = Math.min(size - 1, Math.max(0, (chosen ?? -by) + by));
+      if (id !== chosen) select(id);
+    };
+    return { ArrowDown: walk(1), ArrowUp: walk(-1), PageDown: walk(columns), PageUp: walk(-columns) };
   });
   view.on("change:selected_token", () => tell(model.get("selected_token")));
   view.defer(() => clearTimeout(delay));

@@ -1,6 +1,6 @@
 // The parser's operations in one step, or those behind the item that is chosen: a line an operation, the byte told once.
 // Read on: visualizers/operations.py.
-import { button, defineView, dotted, h, many, measured, number, reveal, table } from "./common.js";
+import { button, defineView, dotted, h, many, measured, morph, number, reveal, table } from "./common.js";
 
 // What stands before the byte or the rule that an operation is done by.
 const BY = { scan: "reads ", token: "reads ", predict: "called by ", complete: "ends ", iteration: "ends " };
@@ -20,10 +20,10 @@ export default defineView("operations", "operation-view", ({ view, model }) => {
     const about = model.get("about") || {}, rows = model.get("rows") || [], item = about.item;
     const span = about.position ? `bytes ${number(about.begin)} to ${number(about.position)}` : "before the first byte";
     const hidden = (about.total ?? 0) - rows.length;
-    head.replaceChildren(...(item ? [h("span", { class: "ms-title", title: many(rows.length, "operation") }, "How it got there"), h("span", { class: "ms-mono clip" }, ...dotted(item)),
+    morph(head, item ? [h("span", { class: "ms-title", title: many(rows.length, "operation") }, "How it got there"), h("span", { class: "ms-mono clip" }, ...dotted(item)),
       h("span", { class: "ms-grow" }), button("×", "back to the operations of the last step", "chain-close", () => view.select({ item: null }))]
-      : [h("span", { class: "ms-title" }, about.total ? many(about.total, "operation") : "Operations"), h("span", { class: "ms-mono", "data-testid": "operation-span" }, span)]));
-    body.replaceChildren(...rows.map((row, index) => line(row, index && rows[index - 1].position === row.position, item)));
+      : [h("span", { class: "ms-title" }, about.total ? many(about.total, "operation") : "Operations"), h("span", { class: "ms-mono", "data-testid": "operation-span" }, span)]);
+    morph(body, rows.map((row, index) => line(row, index && rows[index - 1].position === row.position, item)));
     list.classList.toggle("no-origin", Boolean(item));
     note.textContent = item ? "" : [hidden > 0 ? `${number(hidden)} more operations.` : rows.length ? "" : "Nothing was read or predicted.", "Choose an item of the frontier to see the operations behind it."].filter(Boolean).join(" ");
     note.hidden = Boolean(item);

@@ -12,7 +12,7 @@
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
-import { again, button, code, fill, h, keep, measured, defineView, number, offer, put, soon } from "./common.js";
+import { button, clip, code, h, keep, key, measured, morph, defineView, number, offer, put, soon } from "./common.js";
 import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
@@ -99,6 +99,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
 
   // -- the text ------------------------------------------------------------------------------------------------------
   const modes = h("div", { class: "ms-modes", role: "slider", tabindex: "0", "aria-label": "parts of the text", "aria-valuemin": 0, "data-testid": "modes" });
+  const position = h("i", { class: "ms-at" });
   const copy = h("div", { class: "ms-copy", "aria-hidden": "true" });
   const box = h("textarea", { class: "ms-typed", spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "the text", "data-testid": "text" });
   const paper = h("div", { class: "ms-paper" }, copy, box);
@@ -108,13 +109,12 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
   const ended = h("span", { class: "ms-outcome", role: "status", "data-testid": "outcome" });
   const more = button("continue", "let the model go on from the end", "continue", () => ask("continue"));
-  const clip = (text: string, what: string) => navigator.clipboard.writeText(text).then(() => show(`copied: ${what}`), () => show(`this page may not write to the clipboard: ${text}`));
-  const copyText = button("copy text", "the whole text", "copy-text", () => clip(box.value, "the text"));
+  const copyText = button("copy text", "the whole text", "copy-text", () => clip(box.value, "the text", show));
   const python = button("copy code", "the Python that makes this run", "copy-python", () => send({ kind: "copy" }));
   const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)));
   const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
   const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
-  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => h("span", { class: `ms-key mask-${at}`, title: COME_BY[at] }, mask)), sum));
+  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => key(`--mask-${at}`, mask, COME_BY[at])), sum));
 
   // -- the place -----------------------------------------------------------------------------------------------------
   const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));
@@ -122,6 +122,8 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
   const end = h("div", { class: "ms-end", "data-testid": "end" });
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
+  const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
+  const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
   // What was done here, until something else is; what Python has to say comes first.
   let shown: Node | string = "";
@@ -158,56 +160,46 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
       if (!host.pending) goto(at + 1);
       tick(host.pending ? 60 : pause(tokens, at + 1));
     }, wait);
-    put(play, "❚❚");
-    play.title = "hold (space)";
+    [play.textContent, play.title] = ["❚❚", "hold (space)"];
   }
   function hold() {
     clearTimeout(playing);
     playing = 0;
-    put(play, "↻");
-    play.title = "replay the text (space)";
+    [play.textContent, play.title] = ["↻", "replay the text (space)"];
   }
 
   // White space is seen, and takes the room that it takes in the box below.
   const marked = (shown: string) => shown.split(/(\n|\t| )/).filter(Boolean).map((piece) => (SIGNS[piece] ? h("span", { class: "ws", "data-sign": SIGNS[piece] }, piece) : piece));
 
   // -- drawing -------------------------------------------------------------------------------------------------------
-  const chip = again((item: { token: Token; at: number }) => {
-    const [shown, how, , , told, sure] = item.token;
-    const made = h("span", { class: `ms-tok ${how}`, title: told, "data-at": item.at });
-    if (sure !== null) {
-      made.classList.add("leaf");
-      made.style.setProperty("--doubt", `${Math.round(100 * (1 - sure))}%`);
-    }
-    made.append(...marked(shown));
-    return made;
-  });
-  const cost = again((item: { token: Token; at: number }) => {
-    const [, , mask, us, told] = item.token;
-    const made = h("i", { class: `mask-${MASKS.indexOf(mask as any)}`, title: told });
-    made.style.height = `${Math.round(100 * height(us))}%`;
-    return h("span", { "data-at": item.at }, made);
-  });
+  // A node for each token: those at the front that say what they said stay as they are, since a text goes on at its end.
+  const nodes = (parent: HTMLElement, make: (token: Token, at: number) => HTMLElement) => {
+    let known: string[] = [];
+    return (tokens: Token[], behind: HTMLElement[] = []) => {
+      const said = tokens.map((token) => JSON.stringify(token)), first = said.findIndex((one, at) => one !== known[at]), kept = first < 0 ? said.length : first;
+      while (parent.childNodes.length > kept) parent.lastChild!.remove();
+      parent.append(...tokens.slice(kept).map((token, k) => make(token, kept + k)), ...behind);
+      known = said;
+      return ([...parent.children] as HTMLElement[]).slice(0, tokens.length);
+    };
+  };
+  const drawChips = nodes(copy, ([shown, how, , , told, sure], at) => h("span", { class: `ms-tok ${how}${sure === null ? "" : " leaf"}`, title: told, "data-at": at,
+    style: sure !== null && `--doubt:${Math.round(100 * (1 - sure))}%` }, marked(shown)));
+  const drawCosts = nodes(bars, ([, , mask, us, told], at) => h("span", { "data-at": at },
+    h("i", { class: `mask-${MASKS.indexOf(mask as any)}`, title: told, style: `height:${Math.round(100 * height(us))}%` })));
   let chips: HTMLElement[] = [], columns: HTMLElement[] = [], written = "";
   function drawText() {
     const { tokens, parts, refused } = text();
-    const items = tokens.map((token, at) => ({ token, at }));
-    chips = chip(items);
-    columns = cost(items);
-    fill(copy, [...chips, ...(refused ? [h("span", { class: "ms-tok refused", title: "the grammar refuses it" }, ...marked(refused))] : []), h("span", {}, "\u200b")]);
-    fill(bars, columns);
+    chips = drawChips(tokens, [...(refused ? [h("span", { class: "ms-tok refused", title: "the grammar refuses it" }, marked(refused))] : []), h("span", {}, "\u200b")]);
+    columns = drawCosts(tokens);
     const count = counted(parts);
-    modes.replaceChildren(...parts.map(([name, hue, length]) => {
-      const one = h("span", { class: `ms-hue-${hue}`, title: name }, h("span", {}, name));
-      one.style.flex = `${length} 1 0`;
-      return one;
-    }), h("i", { class: "ms-at" }));
+    modes.replaceChildren(...parts.map(([name, hue, length]) => h("span", { class: `ms-hue-${hue}`, title: name, style: `flex:${length} 1 0` }, h("span", {}, name))), position);
     modes.setAttribute("aria-valuemax", String(count));
     const { us, counts } = costs(tokens);
     put(sum, counts.some(Boolean) ? `these tokens: ${counts.map((many, at) => `${number(many)} ${MASKS[at]}`).join(", ")}, in ${micros(us)}` : "");
     const now = tokens.map(([piece]) => piece).join("") + refused;
-    if (now !== written && timer === 0) { if (box.value !== now) box.value = now; written = now; }
-    else written = now;
+    if (now !== written && timer === 0 && box.value !== now) box.value = now;
+    written = now;
     drawHere();
   }
   const follow = measured(() => {
@@ -224,24 +216,20 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     const { place: at, next: rows, wanted: refused, end: told, more, died } = here(), { tokens } = text();
     chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
     columns.forEach((one, k) => one.classList.toggle("now", k === at));
-    const mark = modes.querySelector(".ms-at") as HTMLElement | null;
-    if (mark) mark.style.left = `${Math.min(100, (100 * at) / counted(text().parts))}%`;
+    position.style.left = `${Math.min(100, (100 * at) / counted(text().parts))}%`;
     modes.setAttribute("aria-valuenow", String(at));
-    const gauge = (row: Row) => row.before == null ? [] : [h("span", { class: "ms-share" }, percent(row.before)), ...(row.after == null ? [] : [h("span", { class: "ms-muted" }, "→"),
-      h("span", { class: "ms-share" }, percent(row.after)), bar_(row.after)])];
-    next.replaceChildren(...rows.map((row) => h("button", { type: "button", class: `ms-may${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
-      title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), ...gauge(row))));
+    const share = (value: number) => h("span", { class: "ms-share" }, percent(value));
+    const gauge = ({ before, after }: Row) => before == null ? [] : [share(before), ...(after == null ? [] : [h("span", { class: "ms-muted" }, "→"), share(after),
+      h("i", { class: "ms-gauge" }, h("i", { style: `width:${100 * after}%` }))])];
+    morph(next, ...rows.map((row) => h("button", { type: "button", class: `ms-may${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
+      title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), gauge(row))),
+      (more || !rows.length) && h("span", { class: "ms-muted" }, more || "nothing: the text has ended"));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
-    if (more) next.append(h("span", { class: "ms-muted" }, more));
-    else if (!rows.length) next.append(h("span", { class: "ms-muted" }, "nothing: the text has ended"));
-    wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), h("span", { class: "ms-share" }, percent(row.before ?? 0)), h("span", { class: "ms-cross" }, "✗"),
-      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)),
-      ...(k ? [] : [button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); }),
-        button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"))]))));
-    for (const one of wanted.querySelectorAll("[data-testid=branch-here]") as any) one.disabled = offline();
-    if (!refused.length) wanted.append(h("span", { class: "ms-muted" }, here().note || told_(tokens, at)));
-    const first = refused[0];
-    reason.replaceChildren(...(died ? [code(died)] : first ? [code(`${first.shown} is refused: ${first.why}`)] : []));
+    branch.disabled = offline();
+    wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), share(row.before ?? 0), h("span", { class: "ms-cross" }, "✗"),
+      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)), ...(k ? [] : [why, branch]))), ...(refused.length ? [] : [h("span", { class: "ms-muted" }, here().note || told_(tokens, at))]));
+    const [first] = refused;
+    reason.replaceChildren(...(died || first ? [code(died || `${first!.shown} is refused: ${first!.why}`)] : []));
     reason.classList.toggle("ms-died", Boolean(died));
     if (died || !first || had) reason.hidden = !died;
     had = Boolean(died);
@@ -254,7 +242,6 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
     return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
   };
-  const bar_ = (share: number) => { const one = h("i", { class: "ms-gauge" }, h("i", {})); (one.firstChild as HTMLElement).style.width = `${100 * share}%`; return one; };
 
   let plays = 0;
   function drawBar() {
@@ -323,33 +310,30 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   };
   for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
   view.listen(view.root, "click", (event: Event) => { if ((event.target as HTMLElement).closest("[data-testid=ablate-run]")) hold(); });
-  view.listen(view.root, "keydown", (event: KeyboardEvent) => {
-    if (event.key === "Escape" && (!sheet.hidden || (event.target as HTMLElement).closest("textarea, input, [contenteditable=true]"))) { sheet.hidden = true; view.root.focus({ preventScroll: true }); event.preventDefault(); return; }
-    const target = event.target as HTMLElement;
-    if (!target.closest("textarea, input, [contenteditable=true]")) takeBack(event);
-    if (target.closest("textarea, input, select, [contenteditable=true]") || event.ctrlKey || event.metaKey || event.altKey) return;
-    const by = event.shiftKey ? "byte" : "token";
-    const moves: Record<string, any> = { ArrowLeft: { to: "back", by }, ArrowRight: { to: "forward", by }, Home: { to: "first" }, End: { to: "last" } };
-    if (event.key === " " && target.tagName !== "BUTTON") { if (playing) hold(); else start(); } else if (moves[event.key]) { hold(); model.send({ kind: "move", ...moves[event.key] }); } else return;
-    event.preventDefault();
-    event.stopPropagation();
+  const fieldOf = (target: any) => target.closest("textarea, input, [contenteditable=true]");
+  view.listen(view.root, "keydown", (event: KeyboardEvent) => { if (!fieldOf(event.target)) takeBack(event); });
+  view.keys(view.root, ({ target, shiftKey }: any) => {
+    const field = fieldOf(target), by = shiftKey ? "byte" : "token", move = (to: any) => () => { hold(); model.send({ kind: "move", ...to }); };
+    return {
+      ...(field || !sheet.hidden ? { Escape: () => { sheet.hidden = true; view.root.focus({ preventScroll: true }); } } : {}),
+      ...(field || target.closest("select") ? {} : { ArrowLeft: move({ to: "back", by }), ArrowRight: move({ to: "forward", by }), Home: move({ to: "first" }), End: move({ to: "last" }),
+        " ": () => (target.tagName === "BUTTON" ? false : playing ? hold() : start()) }),
+    };
   });
   view.on("msg:custom", (sent: any) => {
     if (sent.save) show(keep(sent.save, sent.text, "text/html"));
-    if (sent.copy) void clip(sent.copy, sent.said);
+    if (sent.copy) clip(sent.copy, sent.said, show);
     if (sent.reads) { put(read, sent.reads); reading.showModal(); }
   });
-  view.on("change:text", soon(drawText));
-  view.on("change:here", soon(drawHere));
-  view.on("change:bar", soon(drawBar));
   const lost = () => { gone.hidden = !host?.gone; };
   host?.on("gone", lost);
   host?.on("waiting", () => put(busy, "waiting for the kernel …"));
   host?.on("answered", () => put(busy, ""));
   host?.on("refused", () => put(busy, host.gone ? "the kernel is gone" : "not in this page"));
   host?.on("placed", () => { if (!host.pending) put(busy, ""); });
-  view.watch(["offline"], () => { box.readOnly = offline(); lost(); drawBar(); drawHere(); });
+  view.draws(["offline"], () => { box.readOnly = offline(); lost(); drawBar(); drawHere(); });
+  view.on("change:here", soon(drawHere));
+  view.draws(["text"], drawText);
+  view.draws(["bar"], drawBar);
   view.defer(hold);
-  drawText();
-  drawBar();
 });

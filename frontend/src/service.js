@@ -2,27 +2,17 @@
 // Texts are set as text, never as markup.  Read on: workbench/serving/watching.py (what comes), frontier.js.
 import frontier from "./frontier.js";
 import { ask } from "./ask";
-import { bytes, h, many, number, put, table } from "./common.js";
+import { bytes, h, many, morph, number, table } from "./common.js";
 import { plain } from "./still";
 
-const place = document.getElementById("service");
 const list = h("tbody", {});
 const facts = h("div", { class: "ms-bar", "data-testid": "service-facts" });
-const title = h("span", { class: "ms-title", "data-testid": "shown-title" });
-const badge = h("span", { class: "ms-badge", "data-testid": "shown-state" });
-const prompt = h("pre", { class: "prompt", "data-testid": "shown-prompt" });
-const text = h("pre", { class: "text", tabindex: "0", "data-testid": "shown-text" });
-const mask = h("div", { class: "mask", "data-testid": "shown-mask" });
-const trouble = h("div", { class: "ms-note warn", "data-testid": "shown-trouble" });
-const items = h("div", {});
-const nothing = h("div", { class: "ms-empty" }, "Nothing is chosen: send a request, and choose it in the list.");
-const shown = h("div", { class: "shown", hidden: true },
-  h("div", { class: "ms-bar" }, title, badge), prompt, text, mask, trouble, items);
-place.append(
+const told = h("div", {}), items = h("div", {});
+document.getElementById("service").append(
   h("div", { class: "ms-view ms-service" }, facts, ask(document.querySelector("h1").textContent),
     h("div", { class: "columns" },
       h("div", { class: "list" }, table(["#no.", "request", "must be", "#tokens", ""], list, { "aria-label": "Requests" })),
-      h("div", { class: "one" }, nothing, shown))));
+      h("div", { class: "one" }, told, items))));
 
 // The frontier's own view, over a model of plain values.
 const model = plain({ about: {}, items: [], steps: [], index: 0, selected_item: null });
@@ -31,89 +21,65 @@ frontier.render({ model, el: items });
 let chosen = null; // the number of a request
 let follows = true; // until somebody chooses one: the newest that runs
 let stream = null;
-let drawn = "";
+
+const muted = (text) => h("span", { class: "ms-muted" }, text);
+const td = (text, name) => h("td", { class: name }, text);
 
 function connect() {
   stream?.close();
   stream = new EventSource(chosen === null ? "/watch" : `/watch?request=${chosen}`);
   stream.onmessage = (event) => draw(JSON.parse(event.data));
-  stream.onerror = () => facts.replaceChildren(h("span", { class: "ms-badge rejected" }, "the server does not answer"));
-}
-
-function pick(request) {
-  follows = false;
-  choose(request.number);
+  stream.onerror = () => morph(facts, h("span", { class: "ms-badge rejected" }, "the server does not answer"));
 }
 
 function choose(which) {
   if (which === chosen) return;
   chosen = which;
-  drawn = "";
   connect();
 }
 
-function draw(view) {
-  const { service } = view;
-  facts.replaceChildren(
-    h("span", { class: `ms-badge ${service.status === "ok" ? "accepted" : "rejected"}` }, service.status),
+function draw({ service, requests, shown }) {
+  morph(facts, h("span", { class: `ms-badge ${service.status === "ok" ? "accepted" : "rejected"}` }, service.status),
     h("span", {}, `${number(service.running)} of ${many(service.rows, "row")} busy`),
-    h("span", { class: "ms-muted" }, `${many(service.requests, "request")} here, ${number(service.answered)} answered`),
-    h("span", { class: "ms-grow" }),
-    h("span", { class: "ms-muted" }, `${many(service.steps, "step")} · grammars ${bytes(service.grammar_bytes)} · keys and values ${bytes(service.cache_bytes)}`));
-  const said = JSON.stringify([view.requests, chosen]);
-  if (said !== drawn) {
-    drawn = said;
-    list.replaceChildren(...view.requests.map(line));
-  }
-  const runs = view.requests.some((request) => request.number === chosen && request.running);
-  const next = view.requests.find((request) => request.running) || view.requests[0];
+    muted(`${many(service.requests, "request")} here, ${number(service.answered)} answered`), h("span", { class: "ms-grow" }),
+    muted(`${many(service.steps, "step")} · grammars ${bytes(service.grammar_bytes)} · keys and values ${bytes(service.cache_bytes)}`));
+  morph(list, requests.map(line));
+  const runs = requests.some((request) => request.number === chosen && request.running);
+  const next = requests.find((request) => request.running) || requests[0];
   if (follows && !runs && next && next.number !== chosen && (next.running || chosen === null)) return choose(next.number);
-  one(view.shown);
+  one(shown);
 }
+
+const state = (request, props = {}) => h("span", { class: `ms-badge ${TINTS[request.state] || "accepted"}`, ...props }, request.state.replaceAll("_", " "));
+const TINTS = { running: "active", waiting: "uncertain", reading: "uncertain", error: "rejected", gone: "rejected", length: "uncertain" };
 
 function line(request) {
-  return h("tr", {
-    "aria-selected": String(request.number === chosen), tabindex: "0", class: request.running ? "" : "over", "data-testid": "request",
-    onclick: () => pick(request), onkeydown: (event) => { if (event.key === "Enter") pick(request); },
-  },
-    h("td", { class: "ms-num" }, number(request.number)), h("td", { class: "what" }, request.title || "…"),
-    h("td", {}, request.kind.replaceAll("_", " ")), h("td", { class: "ms-num" }, number(request.tokens)),
-    h("td", {}, h("span", { class: `ms-badge ${tint(request)}` }, request.state.replaceAll("_", " "))));
+  const pick = () => { follows = false; choose(request.number); };
+  return h("tr", { "aria-selected": String(request.number === chosen), tabindex: "0", class: request.running ? "" : "over", "data-testid": "request",
+    onclick: pick, onkeydown: (event) => { if (event.key === "Enter") pick(); } },
+  td(number(request.number), "ms-num"), td(request.title || "…", "what"), td(request.kind.replaceAll("_", " ")), td(number(request.tokens), "ms-num"), td(state(request)));
 }
 
-const tint = (request) => ({ running: "active", waiting: "uncertain", reading: "uncertain", error: "rejected", gone: "rejected", length: "uncertain" })[request.state] || "accepted";
-
 function one(request) {
-  nothing.hidden = Boolean(request);
-  shown.hidden = !request;
-  if (!request) return;
-  put(title, `Request ${number(request.number)}`);
-  put(badge, request.state.replaceAll("_", " "));
-  badge.className = `ms-badge ${tint(request)}`;
-  put(prompt, request.prompt);
-  prompt.hidden = !request.prompt;
-  const below = text.scrollHeight - text.scrollTop - text.clientHeight < 8;
-  put(text, request.text);
-  if (below) text.scrollTop = text.scrollHeight;
-  mask.replaceChildren(...seen(request));
-  text.hidden = mask.hidden = request.state === "error" && !request.tokens;
-  put(trouble, request.trouble);
-  trouble.hidden = !request.trouble;
-  items.hidden = !request.frontier;
-  if (request.frontier) {
-    model.set("about", request.frontier.about);
-    model.set("items", request.frontier.items);
-  }
+  const text = () => told.querySelector(".text"), before = text(), below = !before || before.scrollHeight - before.scrollTop - before.clientHeight < 8;
+  const pre = (name, said) => h("pre", { class: name, tabindex: "0", "data-testid": `shown-${name}` }, said);
+  const wrote = request && (request.state !== "error" || request.tokens > 0);
+  morph(told, request ? [
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title", "data-testid": "shown-title" }, `Request ${number(request.number)}`), state(request, { "data-testid": "shown-state" })),
+    request.prompt && pre("prompt", request.prompt), wrote && pre("text", request.text), wrote && h("div", { class: "mask", "data-testid": "shown-mask" }, seen(request)),
+    request.trouble && h("div", { class: "ms-note warn", "data-testid": "shown-trouble" }, request.trouble)]
+    : h("div", { class: "ms-empty" }, "Nothing is chosen: send a request, and choose it in the list."));
+  if (below && text()) text().scrollTop = text().scrollHeight;
+  items.hidden = !request?.frontier;
+  for (const trait of ["about", "items"]) if (request?.frontier) model.set(trait, request.frontier[trait]);
 }
 
 function seen({ sight, running, tokens }) {
-  if (!sight) return [h("span", { class: "ms-muted" }, running ? "the next mask has not been looked at yet" : "nobody looked on while it was written")];
-  const strategy = sight.strategy
-    ? [h("span", { class: "ms-badge active", title: sight.how }, sight.strategy), h("span", { class: "ms-muted" }, `${sight.how}, ${number(Math.round(sight.microseconds))} µs`)]
-    : [];
-  const when = running ? "" : `, after ${many(sight.tokens, "token")} of ${number(tokens)}`;
-  return [h("b", { "data-testid": "shown-allowed" }, number(sight.allowed)), h("span", {}, `${sight.allowed === 1 ? "token" : "tokens"} may come next${when}`),
-    h("span", { class: "ms-muted" }, `(${(100 * sight.share).toPrecision(2)} % of the vocabulary)`), ...strategy];
+  if (!sight) return [muted(running ? "the next mask has not been looked at yet" : "nobody looked on while it was written")];
+  return [h("b", { "data-testid": "shown-allowed" }, number(sight.allowed)),
+    h("span", {}, `${sight.allowed === 1 ? "token" : "tokens"} may come next${running ? "" : `, after ${many(sight.tokens, "token")} of ${number(tokens)}`}`),
+    muted(`(${(100 * sight.share).toPrecision(2)} % of the vocabulary)`),
+    sight.strategy && h("span", { class: "ms-badge active", title: sight.how }, sight.strategy), sight.strategy && muted(`${sight.how}, ${number(Math.round(sight.microseconds))} µs`)];
 }
 
 connect();

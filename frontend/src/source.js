@@ -13,8 +13,8 @@
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: editor.js, workbench/panels/source.py.
-import { channel, h, many, measured, defineView, soon } from "./common.js";
-import { editor as editorPart } from "./parts";
+import { button, channel, h, many, measured, morph, defineView, soon, tab as tabOf } from "./common.js";
+import { editor as editorPart } from "./loader";
 
 const WAIT_MS = 350;
 
@@ -22,21 +22,17 @@ const WAIT_MS = 350;
 function codec(text) {
   const shown = text.replace(/\r\n?/g, "\n");
   if (shown === text && !/[\ud800-\udfff]/.test(text)) return { shown, out: (at) => at, back: (at) => at };
-  const units = [];
-  let unit = 0, before = "";
-  for (const character of text) {
-    if (before === "\r" && character === "\n") units.push(unit - 1);
-    else { units.push(unit); unit += character.length; }
-    before = character;
+  const units = [0]; // where the characters of `text` are in `shown`
+  for (const piece of text.match(/\r\n|[^]/gu)) {
+    const at = units.at(-1);
+    units.push(...(piece === "\r\n" ? [at, at + 1] : [at + piece.length]));
   }
-  units.push(unit);
-  const out = (at) => units[Math.max(0, Math.min(at, units.length - 1))];
-  const back = (at) => { let low = 0; while (low + 1 < units.length && units[low + 1] <= at) low += 1; return low; };
-  return { shown, out, back };
+  return { shown, out: (at) => units[Math.max(0, Math.min(at, units.length - 1))], back: (at) => Math.max(0, units.findLastIndex((one) => one <= at)) };
 }
 
 export default defineView("source", "source", async ({ view, model, el }) => {
   const talk = channel(model, view);
+  const offline = () => Boolean(model.get("offline"));
   const client = Math.random().toString(36).slice(2);
   let seq = 0, timer = null, turns = codec(""), language = null, closed = false;
 
@@ -44,17 +40,15 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   const tabs = h("div", { class: "ms-group ms-source-tabs", role: "tablist", "aria-label": "language" });
   const summary = h("span", { class: "ms-muted ms-source-summary", "data-testid": "grammar-summary" });
   const waiting = h("span", { class: "ms-badge active ms-source-waiting" }, "compiling…");
-  const toggle = h("button", { type: "button", "aria-expanded": "false", "data-testid": "source-options", title: "options of this language",
-    "aria-label": "options of this language" }, "⚙");
+  const toggle = button("⚙", "options of this language", "source-options", () => {
+    options.hidden = !options.hidden;
+    toggle.setAttribute("aria-expanded", String(!options.hidden));
+  });
   const bar = h("div", { class: "ms-bar" }, tabs, toggle, summary, waiting);
   const options = h("div", { class: "ms-source-options", hidden: true });
   const page = h("div", { class: "ms-source-page" });
   const said = h("div", { class: "ms-source-said", role: "status", "data-testid": "grammar-status" });
   view.root.append(bar, options, page, said);
-  toggle.addEventListener("click", () => {
-    options.hidden = !options.hidden;
-    toggle.setAttribute("aria-expanded", String(!options.hidden));
-  });
 
   // -- the editor ---------------------------------------------------------------------------------------------------
   const on = {
@@ -69,16 +63,15 @@ export default defineView("source", "source", async ({ view, model, el }) => {
       if (timer === null && inUse()) model.send({ kind: "choose", offset: turns.back(at) });
     },
     hover: (at) => new Promise((resolve) => {
+      const covers = (one) => turns.out(one.start) <= at && at <= turns.out(one.end);
       const known = [...(model.get("mistakes") || []).map((one) => ({ ...one, lines: [one.message, one.cure] })),
-        ...(model.get("forbids") || []).map((one) => ({ ...one, lines: [one.label] }))]
-        .filter((one) => turns.out(one.start) <= at && at <= turns.out(one.end));
+        ...forbids().map((one) => ({ ...one, lines: [one.label] }))].filter(covers);
       const local = () => {
-        const places = lit().filter((one) => turns.out(one.start) <= at && at <= turns.out(one.end));
-        places.sort((a, b) => a.end - a.start - (b.end - b.start));
-        return places.length ? [places[0].label, places[0].pointer || places[0].rule] : [];
+        const [inner] = lit().filter(covers).sort((a, b) => a.end - a.start - (b.end - b.start));
+        return inner ? [inner.label, inner.pointer || inner.rule] : [];
       };
       const answer = (lines) => resolve(lines.length ? told(lines) : null);
-      if (known.length || model.get("offline") || timer !== null) return answer(known.length ? known[0].lines : local());
+      if (known.length || offline() || timer !== null) return answer(known.length ? known[0].lines : local());
       const late = setTimeout(() => answer(local()), 1500);
       talk.ask({ type: "hover", offset: turns.back(at) }, (reply) => { clearTimeout(late); answer(reply.lines || []); });
     }),
@@ -102,7 +95,8 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   const current = () => model.get("document") || {};
   const stale = () => current().client === client && current().seq < seq;
   const inUse = () => editor.text === turns.shown;
-  const lit = () => model.get("places") || [];
+  const lit = () => model.get("places") || [], forbids = () => model.get("forbids") || [];
+  const placed = (list) => list.filter((one) => one.start != null);
 
   function update() {
     const state = current();
@@ -112,72 +106,49 @@ export default defineView("source", "source", async ({ view, model, el }) => {
     summary.textContent = state.summary || "";
     summary.title = state.why || "";
     if (language !== state.language) { language = state.language; editor.colour(language); }
-    drawTabs(state);
-    drawOptions(state);
-    lockTools();
+    drawTools();
     mark();
   }
 
-  function drawTabs(state) {
-    const wanted = (state.languages || []).map((one) => h("button", {
-      type: "button", role: "tab", "aria-selected": String(one.name === state.language), "data-testid": `language-${one.name}`,
-      onclick: () => { if (one.name !== current().language) { if (timer !== null) send(); model.send({ kind: "language", language: one.name }); } },
-    }, one.title));
-    tabs.replaceChildren(...wanted);
-  }
-
-  function drawOptions(state) {
-    const list = state.options || [];
-    toggle.hidden = !list.length;
-    const changed = list.filter((one) => one.value !== one.default).length;
-    toggle.textContent = changed ? `⚙ ${changed}` : "⚙";
-    if (options.contains(document.activeElement)) return;
-    const set = (name, value) => model.send({ kind: "option", name, value });
-    options.replaceChildren(...list.map((one) => {
-      const name = one.name.replaceAll("_", " ");
-      if (one.kind === "flag") {
-        const box = h("input", { type: "checkbox", onchange: (event) => { event.target.blur(); set(one.name, event.target.checked); } });
-        box.checked = Boolean(one.value);
-        return h("label", { title: one.help }, box, name);
-      }
-      const field = one.kind === "choice"
-        ? h("select", { onchange: (event) => { event.target.blur(); set(one.name, event.target.value); } }, ...one.choices.map((choice) => h("option", { value: choice }, choice)))
-        : h("input", { type: "text", size: 10, onchange: (event) => set(one.name, event.target.value) });
-      field.value = one.value ?? "";
-      return h("label", { title: one.help }, name, field);
-    }));
-  }
-
   // Without a kernel there is nobody to read another text.
-  function lockTools() {
-    for (const one of [...tabs.children, ...options.querySelectorAll("input, select")]) one.disabled = Boolean(model.get("offline"));
+  function drawTools() {
+    const { languages = [], language: now, options: list = [] } = current(), changed = list.filter((one) => one.value !== one.default).length;
+    morph(tabs, languages.map(({ name, title }) => tabOf(`language-${name}`, null, name === now, () => {
+      if (name === current().language) return;
+      if (timer !== null) send();
+      model.send({ kind: "language", language: name });
+    }, title)));
+    toggle.hidden = !list.length;
+    toggle.textContent = changed ? `⚙ ${changed}` : "⚙";
+    if (!options.contains(document.activeElement)) options.replaceChildren(...list.map(option));
+    for (const one of [...tabs.children, ...options.querySelectorAll("input, select")]) one.disabled = offline();
+  }
+
+  function option({ name, kind, value, help, choices }) {
+    const set = ({ target }) => {
+      target.blur(); // what has the focus is not drawn anew
+      model.send({ kind: "option", name, value: kind === "flag" ? target.checked : target.value });
+    };
+    const said = name.replaceAll("_", " ");
+    if (kind === "flag") return h("label", { title: help }, h("input", { type: "checkbox", checked: Boolean(value), onchange: set }), said);
+    const field = kind === "choice" ? h("select", { onchange: set }, choices.map((choice) => h("option", { value: choice }, choice))) : h("input", { type: "text", size: 10, onchange: set });
+    field.value = value ?? "";
+    return h("label", { title: help }, said, field);
   }
 
   function mark() {
     if (stale() || timer !== null) return;
-    const ranges = [];
-    const add = (list, css, line) => {
-      for (const one of list || []) if (one.start != null)
-        ranges.push({ from: turns.out(one.from ?? one.start), to: turns.out(one.to ?? one.end), css, line, title: one.label || one.message,
-          ...(line ? {} : null), whole: [turns.out(one.start), turns.out(one.end)] });
-    };
-    const of = (role) => lit().filter((one) => one.role === role);
-    add(of("around"), "", "ms-line-around");
-    add(of("next"), "ms-lit-next");
-    add(of("here"), "ms-lit-here", "ms-line-here");
-    add(model.get("forbids"), "ms-lit-forbids");
-    const [doubts, wrong] = [true, false].map((doubt) => (model.get("mistakes") || []).filter((one) => Boolean(one.warning) === doubt));
-    add(doubts, "ms-lit-warning");
-    add(wrong, "ms-lit-mistake");
-    const chosen = model.get("selected");
-    if (chosen) add([chosen], "ms-lit-chosen");
+    const of = (role) => lit().filter((one) => one.role === role), mistakes = model.get("mistakes") || [], chosen = model.get("selected");
     // What is lit is a key or a word, what its line is marked for is the whole range.
-    marks = ranges.flatMap((one) => one.line
-      ? [{ ...one, line: null }, { from: one.whole[0], to: one.whole[1], css: "", line: one.line }] : [one]);
+    const ranges = (list, css, line) => placed(list).flatMap((one) => [
+      css && { from: turns.out(one.from ?? one.start), to: turns.out(one.to ?? one.end), css, title: one.label || one.message },
+      line && { from: turns.out(one.start), to: turns.out(one.end), line }].filter(Boolean));
+    marks = [...ranges(of("around"), "", "ms-line-around"), ...ranges(of("next"), "ms-lit-next"), ...ranges(of("here"), "ms-lit-here", "ms-line-here"), ...ranges(forbids(), "ms-lit-forbids"),
+      ...ranges(mistakes.filter((one) => one.warning), "ms-lit-warning"), ...ranges(mistakes.filter((one) => !one.warning), "ms-lit-mistake"), ...ranges(chosen ? [chosen] : [], "ms-lit-chosen")];
     say();
     const picked = chosen ? `${chosen.start} ${chosen.end}` : "";
     if (picked && picked !== revealed) follow(chosen);
-    else if (stepped || (revealed && !picked)) follow(inUse() && ((model.get("forbids") || []).find((one) => one.start != null) || reading(of("here"), of("next").filter((one) => one.start != null))));
+    else if (stepped || (revealed && !picked)) follow(inUse() && (placed(forbids())[0] || reading(placed(of("here")), placed(of("next")))));
     revealed = picked;
     stepped = false;
     light();
@@ -194,9 +165,9 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   // The innermost of what is read; within something long, between two parts of it, the nearest part that may come next.
   function reading(here, next) {
     const size = (one) => one.end - one.start, away = (one) => Math.abs(one.start - last);
-    const inner = here.filter((one) => one.start != null).sort((a, b) => size(a) - size(b))[0];
+    const inner = here.sort((a, b) => size(a) - size(b))[0];
     const long = !inner || turns.shown.slice(turns.out(inner.start), turns.out(inner.end)).includes("\n");
-    return (long && [...next].sort((a, b) => away(a) - away(b))[0]) || inner;
+    return (long && next.sort((a, b) => away(a) - away(b))[0]) || inner;
   }
 
   // An editor reads its layout when it is given marks: it gets them when all else is drawn and is laid out with it.
@@ -211,21 +182,19 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   });
 
   function say() {
-    const mistakes = model.get("mistakes") || [];
-    const offer = model.get("offer");
-    said.hidden = !mistakes.length && !model.get("status");
+    const mistakes = model.get("mistakes") || [], offer = model.get("offer"), status = model.get("status");
+    said.hidden = !mistakes.length && !status;
     const failed = mistakes.some((one) => !one.warning);
     // On the first screen an error comes into sight; a desk has a height of its own and is seen whole.
     if (failed && !view.root.classList.contains("ms-failed") && view.root.closest(".ms-first")) requestAnimationFrame(() => said.scrollIntoView({ block: "nearest" }));
     view.root.classList.toggle("ms-failed", failed);
     said.classList.toggle("ms-warns", !failed);
     said.classList.toggle("ms-quiet", !mistakes.length);
-    const rows = mistakes.slice(0, 20).map((one) => h("button", {
-      type: "button", class: "ms-source-mistake", onclick: () => editor.select(turns.out(one.start), turns.out(one.end)),
-    }, h("span", { class: "ms-num" }, `line ${one.line}, column ${one.column}`), h("span", {}, one.message, one.cure ? h("span", { class: "ms-muted" }, ` — ${one.cure}`) : null)));
-    if (mistakes.length > 20) rows.push(h("span", { class: "ms-muted" }, `and ${many(mistakes.length - 20, "mistake")} more`));
-    said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"), offer ? " " : null,
-      offer ? h("button", { type: "button", class: "ms-source-offer", "data-testid": "source-offer", disabled: Boolean(model.get("offline")), onclick: () => model.send({ kind: "offer" }) }, offer) : null)] : []));
+    const row = (one) => h("button", { type: "button", class: "ms-source-mistake", onclick: () => editor.select(turns.out(one.start), turns.out(one.end)) },
+      h("span", { class: "ms-num" }, `line ${one.line}, column ${one.column}`), h("span", {}, one.message, one.cure && h("span", { class: "ms-muted" }, ` — ${one.cure}`)));
+    morph(said, mistakes.slice(0, 20).map(row), mistakes.length > 20 && h("span", { class: "ms-muted" }, `and ${many(mistakes.length - 20, "mistake")} more`),
+      status && h("div", { class: "ms-muted" }, status, " ",
+        offer && h("button", { type: "button", class: "ms-source-offer", "data-testid": "source-offer", disabled: offline(), onclick: () => model.send({ kind: "offer" }) }, offer)));
   }
 
   function told(lines) {
@@ -240,13 +209,14 @@ export default defineView("source", "source", async ({ view, model, el }) => {
     tall = height;
     if (lost > 0 && !closed && page.contains(document.activeElement)) editor.keep(lost);
   });
-  view.watch(["document"], update);
+  view.on("change:document", update);
+  update();
   const remark = soon(mark);
   view.on("change:places", () => { stepped = true; });
   for (const trait of ["places", "mistakes", "forbids", "status", "offer", "selected"]) view.on(`change:${trait}`, remark);
-  view.watch(["offline"], () => {
-    editor.lock(Boolean(model.get("offline")));
-    lockTools();
+  view.draws(["offline"], () => {
+    editor.lock(offline());
+    drawTools();
   });
   view.defer(() => {
     if (closed) return;

@@ -1,7 +1,7 @@
 // The call stack: crumbs from the root to what waits, and a row for each level with what it has read.
 // Stacks share what they have in common; the one that is lit can be changed.
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
-import { chosen, click, dotted, h, many, measured, defineView, number, table } from "./common.js";
+import { chosen, click, dotted, h, many, measured, morph, defineView, number, table, turner } from "./common.js";
 
 const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
 const INDENT = 84; // px of the innermost level: texts begin where one sees them, however deep the stack is
@@ -33,20 +33,13 @@ export default defineView("stack", "stack-view", ({ view, model }) => {
   function draw() {
     const about = model.get("about") || {}, levels = model.get("levels") || [], stacks = model.get("stacks") || [];
     const at = lit();
-    const several = stacks.length > 1;
-    head.replaceChildren(...[h("span", { class: "ms-title" }, "Call stack"),
-      h("span", { class: "ms-mono" }, `after ${many(about.position ?? 0, "byte")}`), h("span", { class: "ms-grow" }),
-      several ? h("span", { class: "ms-group" },
-        h("button", { type: "button", title: "the stack before", "data-testid": "stack-back", onclick: () => turn(-1) }, "◂"),
-        h("span", { class: "ms-muted", "data-testid": "stack-count" },
-          `stack ${at + 1} of ${number(stacks.length)}${about.total > stacks.length || !about.exact ? `; ${about.exact ? "" : "more than "}${number(about.total)} in all` : ""}`),
-        h("button", { type: "button", title: "the next stack", "data-testid": "stack-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
-    const stack = stacks[at] || [];
-    const on = new Set(stack);
-    const is = chosen(model.get("selection"), levels);
-    crumbs.replaceChildren(...trail(stack.map((place) => levels[place]), is));
+    morph(head, h("span", { class: "ms-title" }, "Call stack"), h("span", { class: "ms-mono" }, `after ${many(about.position ?? 0, "byte")}`), h("span", { class: "ms-grow" }),
+      stacks.length > 1 && turner(["stack-back", "stack-on"], ["the stack before", "the next stack"], turn, false, h("span", { class: "ms-muted", "data-testid": "stack-count" },
+        `stack ${at + 1} of ${number(stacks.length)}${about.total > stacks.length || !about.exact ? `; ${about.exact ? "" : "more than "}${number(about.total)} in all` : ""}`)));
+    const stack = stacks[at] || [], on = new Set(stack), is = chosen(model.get("selection"), levels);
+    morph(crumbs, trail(stack.map((place) => levels[place]), is));
     step = Math.min(12, INDENT / Math.max(1, ...levels.map((level) => level.depth)));
-    body.replaceChildren(...levels.map((level, place) => row(level, on.has(place), is(level))));
+    morph(body, levels.map((level, place) => row(level, on.has(place), is(level))));
     if (about.position !== drawn) follow();
     drawn = about.position;
   }
@@ -100,12 +93,13 @@ export default defineView("stack", "stack-view", ({ view, model }) => {
       ...name(level),
       level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null);
     return h("tr", { class: on ? "on" : "off", "data-testid": "stack-level", "data-rule": level.rule, "data-pointer": level.pointer, tabindex: "0",
-      "aria-selected": String(selected), onclick: () => choose(level),
-      onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { choose(level); event.preventDefault(); } } },
+      "aria-selected": String(selected), onclick: () => choose(level) },
       cell, h("td", { class: "ms-num" }, number(level.begin)),
       h("td", { class: "read", title: level.text }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
       h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted([before, behind]), level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }
 
+  const enter = ({ target }) => () => target.matches("tr") && target.click();
+  view.keys(body, (event) => ({ Enter: enter(event), " ": enter(event) }));
   view.draws(["about", "levels", "stacks", "stack", "selection"], draw);
 });

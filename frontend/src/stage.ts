@@ -4,14 +4,13 @@
 // wide, views }; `tab` is the row of its tab ("first", or "hood" for those that are shown on demand), and a `wide` panel
 // leaves the source no room.
 // Read on: screen.ts, workbench/explorer/dashboard.py.
-import { button, h } from "./common.js";
+import { FIELD, button, h, keys, tab as tabOf } from "./common.js";
 import { keepFocus } from "./focus.js";
 
 interface Panel { name: string; title: string; tab: string; about: string; wide: boolean; views: string[] }
 const PLACE: Panel = { name: "place", title: "Next", tab: "first", about: "the source, what may come next, and what the model wanted", wide: false, views: [] };
-const FIELD = "input:not([type=range], [type=checkbox]), textarea, select, [contenteditable=true]";
 
-async function render({ model, host, root, parts, draw }: any) {
+export default async function stage({ model, host, root, parts, draw }: any) {
   const undo: (() => void)[] = [], drawing: Promise<unknown>[] = [];
   const before = h("div", {}), screen = h("div", { class: "ms-first-host" });
   root.append(before, screen);
@@ -24,7 +23,7 @@ async function render({ model, host, root, parts, draw }: any) {
   const bring = (name: string) => { if (tabbed.some((panel) => panel.name === name)) set("pane", name); };
 
   const rows: Record<string, HTMLElement> = { first: at("tabs"), hood: at("hood-tabs") };
-  for (const { name, title, tab, about } of tabbed) rows[tab]!.append(h("button", { type: "button", role: "tab", title: about, "data-testid": `pane-${name}`, "data-pane": name, onclick: () => bring(name) }, title));
+  for (const { name, title, tab, about } of tabbed) rows[tab]!.append(tabOf(`pane-${name}`, about, false, () => bring(name), title));
   const under = (open: boolean) => {
     set("hood", open);
     if (!open && rows.hood!.querySelector("[aria-selected=true]")) bring("place");
@@ -49,7 +48,7 @@ async function render({ model, host, root, parts, draw }: any) {
     view.classList.toggle("ms-deep", now.tab === "hood");
     rows.hood!.hidden = !host.get("screen__hood");
     hood.setAttribute("aria-expanded", String(!rows.hood!.hidden));
-    for (const tab of view.querySelectorAll<HTMLElement>("[data-pane]")) tab.setAttribute("aria-selected", String(tab.dataset.pane === now.name));
+    for (const { name } of tabbed) at(`pane-${name}`).setAttribute("aria-selected", String(name === now.name));
     for (const slot of slots) slot.hidden = ![pane, "source"].includes(slot.dataset.panel);
     for (const { name, views } of shown()) {
       const slot = slots.find((one) => one.dataset.panel === name);
@@ -85,16 +84,12 @@ async function render({ model, host, root, parts, draw }: any) {
     const listed = tabbed.filter(({ tab }) => tab === "first" || !rows.hood!.hidden);
     bring(listed[(listed.findIndex(({ name }) => name === view.dataset.pane) + by + listed.length) % listed.length]!.name);
   }
-  const keys: Record<string, () => unknown> = {
+  const actions: Record<string, () => unknown> = {
+    Escape: () => { if (!host.release() && full) fill(false); },
     "/": () => focus("tokens", ".ms-tokens input[type=search]"), e: () => focus(view.classList.contains("ms-alone") ? "place" : view.dataset.pane!, ".cm-content"), t: () => at("text").focus(),
     "[": () => beside(-1), "]": () => beside(1), w: () => fill(!full), "?": () => at("first-help").click(),
   };
-  view.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || (event.target as HTMLElement).closest(FIELD)) return;
-    if (event.key === "Escape") { if (!host.release() && full) fill(false); } else if (keys[event.key]) keys[event.key]!(); else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  view.addEventListener("keydown", keys(({ target }: any) => (target.closest(FIELD) ? {} : actions)));
   view.addEventListener("ms-reveal", (event) => bring((event as CustomEvent).detail));
 
   for (const trait of ["pane", "hood"]) host.on(`change:screen__${trait}`, look);
@@ -106,5 +101,3 @@ async function render({ model, host, root, parts, draw }: any) {
   await look();
   return () => { while (undo.length) undo.pop()!(); before.remove(); screen.remove(); };
 }
-
-export default { render };

@@ -28,16 +28,6 @@ export default defineView("steps", "step-bar", ({ view, model }) => {
 
   // In a page of its own the whole page listens; in a notebook only the bar, whose keys would else move cells.
   const target = model.get("offline") ? document : view.root;
-  view.listen(target, "keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest && event.target.closest("input:not([type=range]), textarea, select")) return;
-    const next = { ArrowLeft: model.get("index") - 1, ArrowRight: model.get("index") + 1, Home: 0, End: last() }[event.key];
-    if (next === undefined) return;
-    go(next);
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  view.on("change:index", draw);
-  view.on("change:labels", draw);
-  draw();
+  view.keys(target, () => ({ ArrowLeft: () => back.click(), ArrowRight: () => forward.click(), Home: () => first.click(), End: () => end.click() }));
+  view.draws(["index", "labels"], draw);
 });

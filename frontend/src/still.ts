@@ -1,18 +1,10 @@
 // The widget's model for a page without Python: plain state, and events when it changes.
 // Read on: page.ts, host.js (what asks it), visualizers/standalone.py (what `packed` holds).
 
-const LINKED = ["index", "selected_token", "selection"];
-type Handler = (model: unknown, value: unknown) => void;
+import { LINKED, emitter } from "./common.js";
 
 export function still(packed: any) {
-  const values: Record<string, any> = {
-    arranger: packed.arranger || "",
-    panels: packed.panels || [],
-    troubles: {},
-    place: packed.place || {},
-    ack: [],
-    mark: "",
-  };
+  const values: Record<string, any> = { arranger: packed.arranger || "", panels: packed.panels || [], troubles: {}, place: packed.place || {}, ack: [], mark: "" };
   values.parts = packed.parts.map((part: any, index: number) => {
     const name = part.name || `view${index}`;
     for (const [trait, value] of Object.entries(part.state)) {
@@ -27,18 +19,15 @@ export function still(packed: any) {
 
 // A model of plain values.
 export function plain(values: Record<string, any>) {
-  const handlers = new Map<string, Handler[]>();
+  const { on, off, emit } = emitter();
   const model = {
     get: (name: string) => values[name],
     set(name: string, value: unknown) {
       if (values[name] === value) return;
       values[name] = value;
-      for (const handler of [...(handlers.get(`change:${name}`) || [])]) handler(model, value);
+      emit(`change:${name}`, model, value);
     },
-    on(event: string, handler: Handler) { handlers.set(event, [...(handlers.get(event) || []), handler]); },
-    off(event: string, handler: Handler) { handlers.set(event, (handlers.get(event) || []).filter((kept) => kept !== handler)); },
-    save_changes() {},
-    send() {},
+    on, off, save_changes() {}, send() {},
   };
   return model;
 }

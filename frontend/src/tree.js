@@ -2,7 +2,7 @@
 // tree that Graphviz draws, in which a click flips what is ambiguous and chooses what is not.
 // Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
 // Read on: visualizers/tree.py, workbench/panels/tree.py.
-import { chosen, click, h, many, measured, defineView, number } from "./common.js";
+import { chosen, click, h, many, measured, morph, defineView, number, turner } from "./common.js";
 import { drawInto, quote } from "./drawing";
 
 const DRAWN = 200; // nodes of a picture
@@ -73,7 +73,7 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
     const turn = (by) => wish({ tree: first + (Math.max(0, about.tree - first) + by + open) % open });
     const state = first && about.tree === 0 ? "complete" : "unfinished";
     const openCount = `${about.exact ? "" : "more than "}${number(open)}`;
-    head.replaceChildren(...[h("span", { class: "ms-title" }, "Derivation"),
+    morph(head, h("span", { class: "ms-title" }, "Derivation"),
       h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
         title: state === "complete" ? "a derivation of the whole text" : "a derivation in which rules have begun and not ended: they are open" }, state),
@@ -85,10 +85,8 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
       state === "complete" ? `if it goes on: ${openCount} unfinished` : "complete") : null,
       state === "unfinished" && !first ? h("span", { class: "ms-muted", "data-testid": "tree-none" }, "no complete parse yet") : null,
-      state === "unfinished" && open > 1 ? h("span", { class: "ms-group" },
-        h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
-        h("span", { class: "ms-muted", title: "one tree for each way in which rules can be open at the end of the text" }, `tree ${about.tree - first + 1} of ${openCount}`),
-        h("button", { type: "button", disabled: offline, title: "the next tree", "data-testid": "tree-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
+      state === "unfinished" && open > 1 && turner(["tree-back", "tree-on"], ["the tree before", "the next tree"], turn, offline,
+        h("span", { class: "ms-muted", title: "one tree for each way in which rules can be open at the end of the text" }, `tree ${about.tree - first + 1} of ${openCount}`)));
     way.hidden = offline;
     way.setAttribute("aria-pressed", String(pictured));
     const is = lit();
@@ -100,7 +98,7 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
       else { seen.push([node, place]); if (!pictured) made.push(row(node, place, below.has(place), is, offline)); }
     });
     if (pictured) return picture(seen, is);
-    rows.replaceChildren(...made);
+    morph(rows, made);
     if (about.position !== shown) follow();
     shown = about.position;
   }
@@ -137,10 +135,8 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
       showText && node.text ? h("span", { class: "text" }, node.text) : null,
       node.kind === "again" ? h("span", { class: "ms-badge uncertain", title: "over the same text, without end" }, "derives itself again") : null,
       node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
-      node.readings ? h("span", { class: "ambiguous" },
-        h("button", { type: "button", disabled: offline, title: "another parse of this node", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
-        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do; a parse of the text chooses one at each node` }, `ambiguous: parse ${number(node.reading + 1)} of ${(model.get("about") || {}).apart === false ? "at least " : ""}${number(node.readings)}`),
-        h("button", { type: "button", disabled: offline, title: "another parse of this node", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
+      node.readings > 0 && turner(["tree-flip", "tree-flip-on"], ["another parse of this node", "another parse of this node"], (by) => flip(node, by), offline,
+        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do; a parse of the text chooses one at each node` }, `ambiguous: parse ${number(node.reading + 1)} of ${(model.get("about") || {}).apart === false ? "at least " : ""}${number(node.readings)}`)),
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }
 

@@ -1,7 +1,7 @@
 // Free text with tags: the tags that are open, the diagram of free text and its tags, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
-import { h, many, measured, defineView, number, svg, table } from "./common.js";
+import { h, many, measured, morph, defineView, number, svg, table } from "./common.js";
 import { drawInto, quote } from "./drawing";
 
 const DRAWN = 120; // nodes of the trie
@@ -19,15 +19,12 @@ export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
   function draw() {
     const about = model.get("about") || {};
     const stack = model.get("stack") || [];
-    head.replaceChildren(h("span", { class: "ms-title" }, "Free text and tags"),
+    morph(head, h("span", { class: "ms-title" }, "Free text and tags"),
       h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence", title: about.sentence }, about.sentence || "nothing read"),
-      ...(slot ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
-    if (!about.has_dispatch) {
-      const known = diagram(about, stack);
-      body.replaceChildren(...(known ? [known, ahead()].filter(Boolean) : [h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin.")]));
-      return;
-    }
-    body.replaceChildren(...[tags(stack), diagram(about, stack), ahead(), watched(about)].filter(Boolean));
+      !slot && [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]);
+    const drawn = diagram(about, stack), none = () => h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin.");
+    const parts = about.has_dispatch ? [tags(stack), drawn, ahead(), watched(about)] : drawn ? [drawn, ahead()] : [none()];
+    body.replaceChildren(...parts.filter(Boolean));
   }
 
   const hued = () => `ms-hue-${(model.get("about") || {}).hue || "free"}`; // the colour of the mode at the end of the text
@@ -36,8 +33,8 @@ export default defineView("triggers", "trigger-view", ({ view, model, el }) => {
   function tags(stack) {
     if (!stack.length) return null;
     return h("div", { class: "open-tags", "data-testid": "trigger-stack" }, h("span", { class: "ms-muted" }, "inside"),
-      ...stack.flatMap((tag, depth) => [depth ? h("span", { class: "ms-muted" }, "›") : null,
-        h("button", { type: "button", class: depth === stack.length - 1 ? hued() : "", title: `its trigger began at byte ${number(tag.begin)}, its content at byte ${number(tag.content)}; rule ${tag.rule}`, onclick: () => choose(tag.rule) }, tag.name)].filter(Boolean)),
+      stack.flatMap((tag, depth) => [depth > 0 && h("span", { class: "ms-muted" }, "›"),
+        h("button", { type: "button", class: depth === stack.length - 1 ? hued() : "", title: `its trigger began at byte ${number(tag.begin)}, its content at byte ${number(tag.content)}; rule ${tag.rule}`, onclick: () => choose(tag.rule) }, tag.name)]),
       h("span", { class: "ms-muted" }, stack[stack.length - 1].returns ? "when it ends, free text goes on" : "when it ends, free text is over"));
   }
 

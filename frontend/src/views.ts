@@ -19,10 +19,6 @@ import tree from "./tree.js";
 import triggers from "./triggers.js";
 import why from "./why.js";
 
-export interface View {
-  render(parts: any): unknown;
-}
-
-export const views: Record<string, View> = {
+export const views: Record<string, { render(parts: any): unknown }> = {
   ablate, automaton, caches, cockpit, compare, examples, frontier, kept, mask, next, operations, screen, source, stack, steps, tokens, tree, triggers, why,
 };

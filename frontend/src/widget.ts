@@ -6,27 +6,19 @@ import { loader, type Load, type Parts } from "./loader";
 
 const PARTS = ["main", "editor", "graphviz"], PATIENCE_MS = 4000;
 
-interface Model {
-  get(name: string): any;
-  on(event: string, handler: (...given: any[]) => void): void;
-  off(event: string, handler: (...given: any[]) => void): void;
-  send(content: unknown): void;
-  widget_manager?: { get_model(id: string): Promise<Model> };
-}
-
 const libraries: Map<string, Promise<Load>> = ((globalThis as any).__maskscope ??= new Map());
 
 const late = (): Promise<never> => new Promise((_, fail) => setTimeout(() => fail(new Error("nobody answers")), PATIENCE_MS));
 const of = (part: (name: string, at: number) => BufferSource): Parts => Object.fromEntries(PARTS.map((name, at) => [name, part(name, at)]));
 
-async function known(model: Model, id: string): Promise<Parts> {
+async function known(model: any, id: string): Promise<Parts> {
   if (!model.widget_manager) throw new Error("no manager");
   const found = await Promise.race([model.widget_manager.get_model(id), late()]);
   if (!found?.get("main")) throw new Error("no library");
   return of((name) => found.get(name));
 }
 
-function asked(model: Model, version: string): Promise<Parts> {
+function asked(model: any, version: string): Promise<Parts> {
   return new Promise((done) => {
     const heard = (message: any, buffers: BufferSource[]) => {
       if (message?.library !== version) return;
@@ -38,7 +30,7 @@ function asked(model: Model, version: string): Promise<Parts> {
   });
 }
 
-async function library(model: Model): Promise<Load> {
+async function library(model: any): Promise<Load> {
   const { id, version } = model.get("library");
   const find = async () => loader(await known(model, id).catch(() => asked(model, version)));
   if (!libraries.has(version)) libraries.set(version, find());
@@ -48,7 +40,7 @@ async function library(model: Model): Promise<Load> {
   });
 }
 
-async function render({ model, el }: { model: Model; el: HTMLElement }) {
+async function render({ model, el }: { model: any; el: HTMLElement }) {
   const load = await library(model);
   const main = await load("main");
   return main.render({ model, el, load });
