@@ -52,6 +52,7 @@ __all__ = [
     "call_graph",
     "check",
     "components",
+    "matches_something",
     "members_are_last",
     "normal_form",
     "nullable_rules",
@@ -110,6 +111,19 @@ def nullable_rules(ir: GrammarIR, known: Mapping[str, bool] = MappingProxyType({
 def productive_rules(ir: GrammarIR) -> frozenset[str]:
     """Rules that match at least one string."""
     return _derivable(ir, _has_text, has_text, {}, deferred=True)
+
+
+def matches_something(ir: GrammarIR) -> bool:
+    """Whether the root matches some string; looks at no rule that it does not lead to."""
+    needed: dict[str, Rule] = {}
+    stack = [ir.root]
+    while stack:
+        rule = ir.rules[stack.pop()]
+        if rule.name not in needed:
+            needed[rule.name] = rule
+            below = () if isinstance(rule, DeferredRule) else walk(rule.body)
+            stack += [node.name for node in below if isinstance(node, RuleRef)]
+    return ir.root in productive_rules(GrammarIR(needed, ir.root))
 
 
 def _has_text(leaf: Node) -> bool:

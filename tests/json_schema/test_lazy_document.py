@@ -419,10 +419,12 @@ def test_tools_wait_for_their_call() -> None:
     def waiting() -> set[str]:
         return {name for name, rule in rules.items() if isinstance(rule, DeferredRule)}
 
-    assert len(waiting()) == 1  # what comes after the trigger
+    early = waiting()
+    # What comes after the trigger, and what may wait of the schema that cannot wait as a whole.
+    assert early == {"t_1", "any", "other_key"}
     matcher = GrammarMatcher(compiled)
     assert matcher.accept_string(b"a <t")
-    before = waiting()
+    before = waiting() - early
     assert len(before) >= 20
     for text, taken in ((b'a <t7>{"x": 7}</> b', True), (b'<t8>{"x": 7', False), (b'<t_>{"x": 9}</>', True)):
         assert GrammarMatcher(compiled).accept_string(text) is taken

@@ -10,13 +10,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any, NoReturn
 
 from ...clock import look
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
 from ...laboratory import has_mechanism
-from ..analysis import normal_form
-from ..ir import GrammarIR, RuleRef
+from ..analysis import matches_something, normal_form
+from ..ir import GrammarIR
 from ..length import check_length
 from ..resources import Form, Resources, reached
 from ..rulebook import RuleBook
@@ -172,18 +173,16 @@ def compile_schema(
     if not defer or options.caps or not has_mechanism("lazy documents"):
         return _whole(schema, text, options, resources, book, write)
     document = LazyDocument(schema, QuickWriter(book, options), resources, source=text)
-    blanks = frozenset(book.rules)
+    normal = partial(_normal, frozenset(book.rules))
     try:
         top = None if len(document.problems) else document.top()
-        if top is None:
-            ir = document.emitter.grammar(document.root, text)
-            return _finished(ir, blanks, document.reader, document.root, options)
+        if top is not None:
+            return CompiledSchema(normal(book.grammar(top.name, text)), ())
+        return _finished(document.emitter.grammar(document.root, text), document.reader, document.root, options, normal)
     except Exception:
         document.forget()
         book.clear()
         raise
-    ir = book.grammar(top.name, text)
-    return CompiledSchema(ir if all_deferrable(ir.rules, blanks) else normal_form(ir, "JSON Schema", trusted=True), ())
 
 
 def _whole(
@@ -222,25 +221,35 @@ def _whole(
     )
     try:
         term = root_term(reader, schema)
-        blanks = frozenset(book.rules)
-        return _finished(emitter.grammar(term, text), blanks, reader, term, options)
+        normal = partial(_normal, frozenset(book.rules))
+        return _finished(emitter.grammar(term, text), reader, term, options, normal)
     finally:
         reader.algebra.forget()
 
 
+def _normal(blanks: frozenset[str], ir: GrammarIR) -> GrammarIR:
+    """`ir` in normal form.  `blanks` are rules that need no look.  Raises `GrammarError` where it has no text."""
+    # Rules that wait were found to have texts: only what was written may hold parts that have none.
+    return ir if all_deferrable(ir.rules, blanks) else normal_form(ir, "JSON Schema", trusted=True)
+
+
+def _with_text(ir: GrammarIR) -> GrammarIR:
+    """`ir` as it is.  Raises `GrammarError` where it has no text."""
+    if not matches_something(ir):
+        raise GrammarError("no rule can finish")
+    return ir
+
+
 def _finished(
-    ir: GrammarIR, blanks: frozenset[str], reader: Reader, term: Term, options: SchemaOptions
+    ir: GrammarIR, reader: Reader, term: Term, options: SchemaOptions, check: Callable[[GrammarIR], GrammarIR]
 ) -> CompiledSchema:
-    """What was made of `term`, or the reasons why it cannot be used.  `blanks` are rules that need no look."""
+    """What was made of `term`, or the reasons why it cannot be used; `check` raises `GrammarError` for no text."""
     problems = reader.problems
     if len(problems) and not options.lenient:
         raise UnsupportedSchemaError(problems.all)
     try:
-        # Rules that wait were found to have texts: only what was written may hold parts that have none.
-        if not all_deferrable(ir.rules, blanks):
-            ir = normal_form(ir, "JSON Schema", trusted=True)
+        ir = check(ir)
     except GrammarError:
-        # No rule can finish, so there is no instance.
         conflicts = Problems()
         report_conflict(reader, term, conflicts)
         raise UnsupportedSchemaError((*problems.all, *conflicts.all)) from None
@@ -249,18 +258,25 @@ def _finished(
 
 def defer_schema(
     schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, QuickWriter]
-) -> RuleRef | None:
-    """A rule in `book` for a loaded schema that can have no problem, made when it is needed; None for other schemas.
+) -> CompiledSchema | None:
+    """Compile a loaded schema into `book`, whose rules are those of the result; None where nothing may be put off.
 
-    `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks.
+    `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks; the caller brings the
+    rules of all to normal form.  Raises what `compile_schema` does.
     """
     if options.caps or not has_mechanism("lazy documents"):
         return None
     writer = writers.get(options)
     if writer is None:
         writer = writers[options] = QuickWriter(book, options)
-    # Read again: the rule is made later, whatever becomes of the caller's object.
+    # Read again: rules are made later, whatever becomes of the caller's object.
     document = LazyDocument(read_again(text), writer, {}, text=text)
-    if len(document.problems):
-        return None
-    return document.top()
+    try:
+        top = None if len(document.problems) else document.top()
+        if top is not None:
+            return CompiledSchema(book.grammar(top.name, text), ())
+        ir = document.emitter.grammar(document.root, text)
+        return _finished(ir, document.reader, document.root, options, _with_text)
+    except Exception:
+        document.forget()
+        raise

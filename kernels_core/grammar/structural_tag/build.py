@@ -27,7 +27,7 @@ from ...errors import (
     UnsupportedSchemaError,
 )
 from .. import nodes
-from ..analysis import components, productive_rules
+from ..analysis import components, matches_something
 from ..attributes import Note, named
 from ..canonical_json import CanonicalText
 from ..ebnf import parse_ebnf
@@ -266,17 +266,14 @@ class Builder:
 
         def compiled() -> GrammarIR:
             try:
-                made = compile_schema(schema, text, options, {}, write)
+                made = defer_schema(schema, text, options, self._book, self._writers) if write is Emitter else None
+                made = made or compile_schema(schema, text, options, {}, write)
             except UnsupportedSchemaError as error:
                 raise UnsupportedSchemaError(_moved(error.problems, place)) from None
             self.warnings += _moved(made.warnings, place)
             return made.ir
 
         key = _Schema(text, options, style, excludes)
-        if style == "json" and not excludes and key not in self._imported:
-            waiting = defer_schema(schema, text, options, self._book, self._writers)
-            if waiting is not None:
-                self._imported[key] = waiting
         return _ended(self._import(key, "arguments", place, compiled, outside.names), end)
 
     def _grammar(self, fields: Fields, end: End | None) -> Node:
@@ -308,9 +305,9 @@ class Builder:
     def _import(
         self, key: object, hint: str, path: str, make: Callable[[], GrammarIR], outside: Mapping[str, str] | None = None
     ) -> Node:
-        """A call of another grammar, whose rules are added under fresh names; one that is there already is shared.
+        """A call of another grammar, whose rules are added under fresh names unless they were written here.
 
-        Rules in `outside` stand for rules that are here.
+        One that is there already is shared.  Rules in `outside` stand for rules that are here.
         """
         if key in self._imported:
             return self._imported[key]
@@ -320,14 +317,15 @@ class Builder:
             if isinstance(error, UnsupportedFeatureError):
                 raise UnsupportedFeatureError(f"{path}: {error}", language="structural tag") from error
             raise InvalidStructuralTagError(str(error), path) from error
-        if not isinstance(key, _Schema) and ir.root not in productive_rules(ir):
+        if not isinstance(key, _Schema) and not matches_something(ir):
             raise InvalidStructuralTagError("this matches no text at all", path)
         names = dict(outside or {})
-        for group in components(ir):  # callees first, so that what calls equal rules is equal, too
+        groups = () if ir.rules is self._book.rules else components(ir)
+        for group in groups:  # callees first, so that what calls equal rules is equal, too
             if group[0] not in names:
                 notes = {name: named(ir.rules[name].notes, name) for name in group if ir.rules[name].notes}
                 self._add_group({name: ir.rules[name].body for name in group}, names, {ir.root: hint}, notes)
-        found = self._imported[key] = RuleRef(names[ir.root])
+        found = self._imported[key] = RuleRef(names.get(ir.root, ir.root))
         return found
 
     def _add_group(
