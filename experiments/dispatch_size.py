@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from string import ascii_lowercase, digits
-from typing import Final, TypedDict
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -107,7 +107,7 @@ def trial(params: Params) -> dict[str, object]:
         for name, text in (("plain", plain), ("linked", linked), ("dispatch", tag_grammar(tags)))
     }
     texts = _texts(tags, Random(f"texts {params['seed']}"))
-    taken = {name: [_takes(one["compiled"], text) for text in texts] for name, one in made.items()}
+    taken = {name: [_takes(compiled, text) for text in texts] for name, (compiled, _, _) in made.items()}
     found: dict[str, object] = {
         "length": sum(map(len, tags)),
         "ac_states": len(nodes),
@@ -120,10 +120,10 @@ def trial(params: Params) -> dict[str, object]:
         "disagree": sum(a != b for a, b in zip(taken["plain"], taken["dispatch"], strict=True)),
         "linked_disagree": sum(a != b for a, b in zip(taken["linked"], taken["dispatch"], strict=True)),
     }
-    for name, one in made.items():
-        rules = one["compiled"].automaton().rules
+    for name, (compiled, compile_ns, first_mask_ns) in made.items():
+        rules = compiled.automaton().rules
         found |= {f"{name}_states": sum(len(rule.states) for rule in rules), f"{name}_rules": len(rules)}
-        found |= {f"{name}_compile_ns": one["compile_ns"], f"{name}_first_mask_ns": one["first_mask_ns"]}
+        found |= {f"{name}_compile_ns": compile_ns, f"{name}_first_mask_ns": first_mask_ns}
     return found
 
 
@@ -192,15 +192,8 @@ def tag_grammar(tags: Sequence[str]) -> str:
     return f'root ::= TagDispatch({pairs})\ncontent ::= "{CONTENT}"'
 
 
-class Made(TypedDict):
-    """A grammar that was compiled, and nanoseconds for it and for its first mask."""
-
-    compiled: CompiledGrammar
-    compile_ns: int
-    first_mask_ns: int
-
-
-def _compiled(text: str, info: TokenizerInfo) -> Made:
+def _compiled(text: str, info: TokenizerInfo) -> tuple[CompiledGrammar, int, int]:
+    """A grammar, and nanoseconds for compiling it and for its first mask."""
     compiler = GrammarCompiler(info, options=WHOLE, cache_enabled=False)
     mask = allocate_token_bitmask(1, info.vocab_size)
     with quiet():
@@ -208,11 +201,7 @@ def _compiled(text: str, info: TokenizerInfo) -> Made:
         compiled = compiler.compile_grammar(text)
         middle = time.perf_counter_ns()
         GrammarMatcher(compiled).fill_next_token_bitmask(mask)
-        return {
-            "compiled": compiled,
-            "compile_ns": middle - start,
-            "first_mask_ns": time.perf_counter_ns() - middle,
-        }
+        return compiled, middle - start, time.perf_counter_ns() - middle
 
 
 def _texts(tags: Sequence[str], random: Random) -> list[str]:

@@ -51,13 +51,6 @@ CREATE TABLE IF NOT EXISTS run (
 """
 
 
-TRIAL_COLUMNS: Final = (
-    "sweep", "params_hash", "params", "seed", "status", "metrics", "error", "started", "seconds", "load", "git",
-    "machine",
-)  # fmt: skip
-PLACES: Final = ", ".join("?" * len(TRIAL_COLUMNS))
-
-
 class LedgerError(RuntimeError):
     """The ledger file cannot be used, or a trial cannot be written into it."""
 
@@ -135,20 +128,15 @@ class Ledger:
         description = canonical_json(trial.machine.to_dict(), "the machine")
         digest = hashlib.sha256(description.encode()).hexdigest()[:16]
         seed = trial.params.get("seed")
-        row: tuple[object, ...] = (
-            sweep,
-            params_hash(trial.params),
-            params,
-            seed if isinstance(seed, int) else None,
-            trial.status,
-        )
-        row += (metrics, trial.error, trial.started, trial.seconds, trial.load, trial.git, digest)
+        row = {
+            **{"sweep": sweep, "params_hash": params_hash(trial.params), "params": params, "metrics": metrics},
+            **{name: getattr(trial, name) for name in ROW_COLUMNS if name != "machine"},
+            **{"seed": seed if isinstance(seed, int) else None, "machine": digest},
+        }
+        columns, places = ", ".join(row), ", ".join(f":{name}" for name in row)
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO machine VALUES (?, ?)", (digest, description))
-            self._db.execute(
-                f"INSERT OR REPLACE INTO trial ({', '.join(TRIAL_COLUMNS)}) VALUES ({PLACES})",
-                row,
-            )
+            self._db.execute(f"INSERT OR REPLACE INTO trial ({columns}) VALUES ({places})", row)
 
     def record_run(self, section: str, sweep: str, command: str, keys: Sequence[str]) -> None:
         """Remember which trials a finished run was made of, under the name of its section, in place of the one before.

@@ -28,6 +28,7 @@ from experiments.measurement import (
     MISTAKES,
     VERDICTS,
     Measured,
+    judged,
     measure,
     mistakes,
     rotate,
@@ -177,23 +178,18 @@ def _within_a_millisecond(trials: pd.DataFrame) -> Effect:
 def _compiled(trials: pd.DataFrame, accepted: bool) -> list[bool]:
     """Of the schemas that ours took: those of which it accepts an invalid text, or else refuses a valid one."""
     rows = where(trials, engine=OURS).to_dict("records")
-    return [_is_wrong(row, accepted) for row in rows if row["compiled"] and _is_judged(row)]
+    return [(not accepted, accepted) in judged(row) for row in rows if row["compiled"] and _is_judged(row)]
 
 
 def _is_judged(row: Measured) -> bool:
-    return all(not one["cut"] and one["failure"] is None for one in row["cold"])
-
-
-def _is_wrong(row: Measured, accepted: bool) -> bool:
-    """Whether it accepts an invalid text, or refuses a valid one."""
-    return any(one["accepted"] == accepted != right for right, one in zip(row["valid"], row["cold"], strict=True))
+    return len(judged(row)) == len(row["cold"])
 
 
 def _right_beside_peers(trials: pd.DataFrame) -> Effect | None:
     """Percentage points of all schemas that ours takes and judges rightly, above the best peer's."""
     right: dict[str, dict[object, bool]] = {}
     for row in trials.to_dict("records"):
-        taken = row["compiled"] is True and _is_judged(row) and not _is_wrong(row, True) and not _is_wrong(row, False)
+        taken = row["compiled"] is True and _is_judged(row) and all(valid == took for valid, took in judged(row))
         right.setdefault(row["engine"], {})[tuple(row[key] for key in CASE)] = taken
     if OURS not in right or len(right) < 2:
         return None

@@ -26,6 +26,7 @@ __all__ = [
     "VERDICTS",
     "Measured",
     "first_valid",
+    "judged",
     "measure",
     "mistakes",
     "request_ns",
@@ -236,23 +237,29 @@ def mistakes(frame: pd.DataFrame, keys: Sequence[str], most: int = 20) -> pd.Dat
         if not row["compiled"]:
             continue
         for number, (right, one) in enumerate(zip(row["valid"], row["cold"], strict=True)):
-            if _judged(one) and right != one["accepted"]:
+            if _is_judged(one) and right != one["accepted"]:
                 where = {key: row[key] for key in ("engine", *keys)}
                 what = "valid, refused" if right else "invalid, accepted"
                 rows.append(where | {"text": number, "verdict": what, "taken": f"{one['taken']} of {one['tokens']}"})
     return pd.DataFrame(rows[:most], columns=["engine", *keys, "text", "verdict", "taken"])
 
 
-def _judged(one: Walk) -> bool:
+def judged(row: Measured) -> list[tuple[bool, bool]]:
+    """Of each text that the engine judged to its end: whether the input allows it, and whether the engine took it."""
+    texts = zip(row["valid"], row["cold"], strict=True)
+    return [(right, one["accepted"]) for right, one in texts if _is_judged(one)]
+
+
+def _is_judged(one: Walk) -> bool:
     return not one["cut"] and one["failure"] is None
 
 
 def _count(valid: Sequence[bool], cold: Sequence[Walk]) -> dict[str, int]:
     count = dict.fromkeys(COUNTS, 0)
     for right, one in zip(valid, cold, strict=True):
-        judged = _judged(one)
-        count["valid refused"] += judged and right and not one["accepted"]
-        count["invalid accepted"] += judged and not right and one["accepted"]
+        was_judged = _is_judged(one)
+        count["valid refused"] += was_judged and right and not one["accepted"]
+        count["invalid accepted"] += was_judged and not right and one["accepted"]
         count["unjudged"] += one["cut"]
         count["engine errors"] += one["failure"] is not None
         count["mask too narrow"] += one["hidden"]

@@ -7,7 +7,7 @@ An input that an engine refused stays, with what was spent until it was refused,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -168,14 +168,11 @@ def request(frame: pd.DataFrame, keys: Sequence[str], unit: str, share: float | 
     cases = [case for case in spent[OURS] if all(case in known for known in spent.values())]
     times = {name: np.array([known[case] for case in cases]) for name, known in spent.items()}
 
-    def of(chosen: npt.NDArray[np.int64]) -> float:
-        found = {
-            name: one[chosen].sum() if share is None else quantile(one[chosen], share) for name, one in times.items()
-        }
-        ours = found.pop(OURS)
-        return float(ours / min(found.values()))
+    def spent_by(engine: str, chosen: npt.NDArray[np.int64]) -> float:
+        some = times[engine][chosen]
+        return float(some.sum()) if share is None else quantile(some, share)
 
-    return Effect(len(cases), unit, of)
+    return _over_best(times, spent_by, len(cases), unit)
 
 
 def best_peer(together: Together, share: float | None, what: str, unit: str) -> Effect | None:
@@ -194,11 +191,15 @@ def best_peer(together: Together, share: float | None, what: str, unit: str) -> 
         return Effect(0, unit, lambda chosen: float("nan"))
     pooled = {name: Pooled(some) for name, some in times.items()}
 
-    def of(chosen: npt.NDArray[np.int64]) -> float:
-        found = {
-            name: one.mean(chosen) if share is None else one.quantile(share, chosen) for name, one in pooled.items()
-        }
-        ours = found.pop(OURS)
-        return ours / min(found.values())
+    def spent_by(engine: str, chosen: npt.NDArray[np.int64]) -> float:
+        return pooled[engine].mean(chosen) if share is None else pooled[engine].quantile(share, chosen)
 
-    return Effect(inputs, unit, of)
+    return _over_best(pooled, spent_by, inputs, unit)
+
+
+def _over_best(
+    engines: Iterable[str], spent_by: Callable[[str, npt.NDArray[np.int64]], float], inputs: int, unit: str
+) -> Effect:
+    """Ours over the best of the others."""
+    peers = [name for name in engines if name != OURS]
+    return Effect(inputs, unit, lambda chosen: spent_by(OURS, chosen) / min(spent_by(name, chosen) for name in peers))

@@ -17,13 +17,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pandas as pd
 
 from experiments.columns import Column, Row
 from experiments.datasets import CaseName, DataError, load_case
+from experiments.measurement import Measured, judged
 from experiments.tails import ENGINE, quantile
 from workbench.json_values import Json
 
@@ -67,11 +68,10 @@ def status_of(row: Row) -> str:
         return LIMIT if said.startswith("TrialTimeoutError") else f"failed: {said[:REASON_CHARACTERS]}"
     if row["compiled"] is not True:
         return f"refused: {' '.join(str(row['refusal']).split())[:REASON_CHARACTERS]}"
-    pairs = [*zip(row["valid"], row["cold"], strict=True)]
-    judged = [(valid, one["accepted"]) for valid, one in pairs if not one["cut"] and one["failure"] is None]
-    wrong = [ACCEPTANCE] if (False, True) in judged else []
-    wrong += [REJECTION] if (True, False) in judged else []
-    return " and ".join(wrong) or (RIGHT if len(judged) == len(pairs) else "unjudged")
+    found = judged(cast(Measured, row))
+    wrong = [ACCEPTANCE] if (False, True) in found else []
+    wrong += [REJECTION] if (True, False) in found else []
+    return " and ".join(wrong) or (RIGHT if len(found) == len(row["cold"]) else "unjudged")
 
 
 @lru_cache(maxsize=16_384)

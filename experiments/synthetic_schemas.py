@@ -98,13 +98,9 @@ def _object(random: Random, depth: int) -> Schema:
 
 
 def _schema(random: Random, depth: int) -> Schema:
-    kinds = [*LEAVES] * 2 if depth >= MAX_DEPTH else [*LEAVES, _object_below, _array, _alternatives]
+    kinds = [*LEAVES] * 2 if depth >= MAX_DEPTH else [*LEAVES, _object, _array, _alternatives]
     made: Schema = random.choice(kinds)(random, depth)
     return made
-
-
-def _object_below(random: Random, depth: int) -> Schema:
-    return _object(random, depth)
 
 
 def _array(random: Random, depth: int) -> Schema:
@@ -128,24 +124,12 @@ def _integer(random: Random, depth: int) -> Schema:
     return {"type": "integer", "minimum": 0, "maximum": random.choice((10, 100, 65535))}
 
 
-def _number(random: Random, depth: int) -> Schema:
-    return {"type": "number"}
-
-
-def _boolean(random: Random, depth: int) -> Schema:
-    return {"type": "boolean"}
-
-
-def _enumeration(random: Random, depth: int) -> Schema:
-    return {"enum": random.sample(WORDS, random.randint(2, 8))}
-
-
 LEAVES: Final[tuple[Callable[[Random, int], Schema], ...]] = (
     _string,
     _integer,
-    _number,
-    _boolean,
-    _enumeration,
+    lambda random, depth: {"type": "number"},
+    lambda random, depth: {"type": "boolean"},
+    lambda random, depth: {"enum": random.sample(WORDS, random.randint(2, 8))},
 )
 
 

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from experiments.demo_model import GRAMMAR_FILE
 from workbench.json_values import Json, JsonObject
@@ -22,12 +23,9 @@ __all__ = [
     "OPEN",
     "TOOLS",
     "Call",
-    "Parameter",
-    "Tool",
     "free_text_grammar",
     "grammar_text",
     "judge",
-    "judge_call",
     "read_calls",
     "render",
     "tool_list",
@@ -39,29 +37,14 @@ TEXT_LIMIT = 32
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """One argument: its name, a test for its values, what they must be in words, and whether it may be absent."""
-
-    name: str
-    accepts: Callable[[object], bool]
-    expected: str
-    optional: bool = False
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A function the model may call.  `parameters` are in the order in which `render` spells them."""
-
-    name: str
-    parameters: tuple[Parameter, ...]
-
-
-@dataclass(frozen=True)
 class Call:
     """One call: a tool's name and its arguments, in order."""
 
     name: str
     arguments: JsonObject
+
+
+Test: TypeAlias = Callable[[object], bool]
 
 
 def _is_text(value: object) -> bool:
@@ -84,38 +67,27 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def _text(name: str) -> Parameter:
-    return Parameter(name, _is_text, f"a text of 1 to {TEXT_LIMIT} characters")
+def _one_of(*values: str) -> Test:
+    return lambda value: value in values
 
 
-def _number(name: str) -> Parameter:
-    return Parameter(name, _is_number, "a number below a million")
-
-
-def _one_of(name: str, *values: str, optional: bool = False) -> Parameter:
-    return Parameter(name, lambda value: value in values, "one of " + ", ".join(values), optional)
-
-
-TOOLS: Mapping[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        Tool("get_weather", (_text("city"), _one_of("unit", "celsius", "fahrenheit", optional=True))),
-        Tool(
-            "calculate",
-            (_one_of("operation", "add", "subtract", "multiply", "divide"), _number("a"), _number("b")),
-        ),
-        Tool("set_reminder", (_text("text"), Parameter("time", _is_time, "a time from 00:00 to 23:59"))),
-        Tool("send_message", (_text("to"), _text("body"))),
-        Tool("set_timer", (Parameter("minutes", _is_minutes, "a whole number from 1 to 999"),)),
-        Tool("play_music", (_text("artist"), Parameter("shuffle", _is_flag, "true or false"))),
-    )
+TOOLS: Final[Mapping[str, Mapping[str, Test]]] = {
+    "get_weather": {"city": _is_text, "unit": _one_of("celsius", "fahrenheit")},
+    "calculate": {"operation": _one_of("add", "subtract", "multiply", "divide"), "a": _is_number, "b": _is_number},
+    "set_reminder": {"text": _is_text, "time": _is_time},
+    "send_message": {"to": _is_text, "body": _is_text},
+    "set_timer": {"minutes": _is_minutes},
+    "play_music": {"artist": _is_text, "shuffle": _is_flag},
 }
+"""The functions that the model may call: their arguments, in the order of `render`, with a test of their values."""
+OPTIONAL: Final = frozenset({"unit"})
+"""Arguments that may be absent."""
 
 
 def tool_list() -> str:
     """The tools with their arguments and how a call is spelt, in one line, for a prompt."""
     tools = "; ".join(
-        f"{tool.name}({', '.join(one.name + '?' * one.optional for one in tool.parameters)})" for tool in TOOLS.values()
+        f"{name}({', '.join(one + '?' * (one in OPTIONAL) for one in arguments)})" for name, arguments in TOOLS.items()
     )
     return f'Tools, called as {OPEN}{{"name": ..., "arguments": ...}}{CLOSE}: {tools}'
 
@@ -149,7 +121,7 @@ def judge(answer: str) -> str | None:
     it, in a few words."""
     count, position = 0, _skip(answer, 0)
     while answer.startswith(OPEN, position):
-        _, position, fault = _read_call(answer, position, judge_call)
+        _, position, fault = _read_call(answer, position)
         if fault is not None:
             return fault
         count, position = count + 1, _skip(answer, position)
@@ -160,16 +132,13 @@ def judge(answer: str) -> str | None:
     return None
 
 
-def read_calls(answer: str, judge: Callable[[Json], str | None] | None = None) -> tuple[list[JsonObject], str | None]:
+def read_calls(answer: str) -> tuple[list[JsonObject], str | None]:
     """The calls that stand in free text, in order (`name` and `arguments` as JSON values), and what is wrong with the
-    first wrong one, in a few words: the calls before it are what an application would have run.
-
-    judge: says what is wrong with a call; None knows the demo model's tools.
-    """
+    first wrong one, in a few words: the calls before it are what an application would have run."""
     found: list[JsonObject] = []
     position = answer.find(OPEN)
     while position >= 0:
-        call, position, fault = _read_call(answer, position, judge or judge_call)
+        call, position, fault = _read_call(answer, position)
         if fault is not None:
             return found, fault
         found.append(call)
@@ -177,14 +146,14 @@ def read_calls(answer: str, judge: Callable[[Json], str | None] | None = None) -
     return found, None
 
 
-def _read_call(answer: str, position: int, judge: Callable[[Json], str | None]) -> tuple[JsonObject, int, str | None]:
+def _read_call(answer: str, position: int) -> tuple[JsonObject, int, str | None]:
     """The call whose opening tag is at `position`, the position behind its closing tag, and what is wrong with it."""
     try:
         # The decoder finds the end by itself: a closing tag inside a string is text.
         call, position = _DECODER.raw_decode(answer, _skip(answer, position + len(OPEN)))
     except (ValueError, RecursionError):
         return {}, position, "not JSON"
-    if (fault := judge(call)) is not None:
+    if (fault := _judge_call(call)) is not None:
         return call, position, fault
     position = _skip(answer, position)
     if not answer.startswith(CLOSE, position):
@@ -199,29 +168,22 @@ def _skip(answer: str, position: int) -> int:
     return match.end()
 
 
-def judge_call(call: Json, tools: Mapping[str, Callable[[Json], str | None]] | None = None) -> str | None:
-    """What is wrong with a call as a JSON value, in a few words; None if an application can run it.
-
-    tools: says for each name what is wrong with arguments; None knows the demo model's.
-    """
+def _judge_call(call: Json) -> str | None:
+    """What is wrong with a call as a JSON value, in a few words; None if an application can run it."""
     if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
         return "not a call object"
     name, arguments = call["name"], call["arguments"]
-    if not isinstance(name, str) or name not in (TOOLS if tools is None else tools):
+    if not isinstance(name, str) or name not in TOOLS:
         return "unknown tool"
     if not isinstance(arguments, dict):
         return "arguments are not an object"
-    return _judge_arguments(name, arguments) if tools is None else tools[name](arguments)
-
-
-def _judge_arguments(name: str, arguments: JsonObject) -> str | None:
-    parameters = {parameter.name: parameter for parameter in TOOLS[name].parameters}
-    if not arguments.keys() <= parameters.keys():
+    tests = TOOLS[name]
+    if not arguments.keys() <= tests.keys():
         return "unknown argument"
-    for parameter in parameters.values():
-        if parameter.name not in arguments:
-            if not parameter.optional:
+    for argument, accepts in tests.items():
+        if argument not in arguments:
+            if argument not in OPTIONAL:
                 return "missing argument"
-        elif not parameter.accepts(arguments[parameter.name]):
+        elif not accepts(arguments[argument]):
             return "wrong type or value"
     return None

@@ -71,17 +71,6 @@ def test_control_tokens_are_not_text() -> None:
     assert allowed(matcher) == [2, 3, 4, 5, 6]
 
 
-def test_a_compiled_grammar_knows_its_vocabulary() -> None:
-    compiled = GrammarCompiler(TokenizerInfo(["a", "b", "</s>"])).compile_grammar('root ::= "a"')
-    with pytest.raises(xgr.DeserializeFormatError, match="another vocabulary"):
-        xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), TokenizerInfo(["b", "a", "</s>"]))
-
-
-def test_bytes_may_be_spelt_with_small_letters() -> None:
-    info = TokenizerInfo(["<0x0a>", "<0x0A>"], xgr.VocabType.BYTE_FALLBACK)
-    assert info.decoded_vocab == [b"\n", b"\n"]
-
-
 def test_equal_compilations_are_equal() -> None:
     compiler = GrammarCompiler(TokenizerInfo(["a", "</s>"]))
     first, second = compiler.compile_regex("a+"), compiler.compile_regex("a+")

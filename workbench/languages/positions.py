@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from string import hexdigits
 from typing import NoReturn
 
@@ -39,11 +40,12 @@ __all__ = [
 
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[ \t\n\r]*")
-_PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9A-Fa-f]{4})*+')  # as far as it is right
+# Of a string, as it is written; two escapes spell one character beyond U+FFFF.
+_CHARACTER = re.compile(r"\\u[Dd][89ABab]..\\u[Dd][C-Fc-f]..|\\u....|\\?.", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _HALF_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.|(?:\.[0-9]+)?[eE][+-]?)")
 _WORD = re.compile(r"[^\s,:{}\[\]\"]+")
-_HEX = re.compile(r"[0-9A-Fa-f]{4}")
 _CONSTANTS = ("true", "false", "null")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _CONTROL = {"\n": "a line break", "\t": "a tab", "\r": "a carriage return"}
@@ -123,7 +125,8 @@ class JsonText:
 
     @cached_property
     def _by_start(self) -> tuple[list[int], list[tuple[str, tuple[int, int]]]]:
-        ordered = sorted(((pointer, entry.span) for pointer, entry in self.entries.items()), key=_outer_first)
+        ordered = [(pointer, entry.span) for pointer, entry in self.entries.items()]
+        ordered.sort(key=lambda one: (one[1][0], -one[1][1]))  # the outer first
         return [span[0] for _, span in ordered], ordered
 
     @cached_property
@@ -133,25 +136,8 @@ class JsonText:
     def inside(self, pointer: str, offset: int) -> int:
         """Where character `offset` of the string at `pointer` is written, escapes taken into account."""
         entry = self.entries[pointer]
-        at, units, low = entry.start + 1, 0, False
-        while units < offset and at < entry.end - 1:
-            width = 1
-            if self.text[at] == "\\":
-                width = 6 if self.text[at + 1] == "u" else 2
-                code = int(self.text[at + 2 : at + 6], 16) if width == 6 else 0
-                # Two escapes spell one character beyond U+FFFF.
-                low = 0xD800 <= code < 0xDC00 and self.text[at + 6 : at + 8] == "\\u"
-            at += width
-            if low:
-                at += 6
-                low = False
-            units += 1
-        return at
-
-
-def _outer_first(item: tuple[str, tuple[int, int]]) -> tuple[int, int]:
-    start, end = item[1]
-    return start, -end
+        characters = _CHARACTER.finditer(self.text, entry.start + 1, entry.end - 1)
+        return next((one.start() for one in islice(characters, offset, None)), entry.end - 1)
 
 
 MAX_DEPTH = 5_000  # objects and arrays, one in the other
@@ -325,8 +311,9 @@ class _Reader:
         start = self.at
         if self._peek() != '"':
             self._no_key()
-        name = self._string()
+        self._string()
         end = self.at
+        name = json.loads(self.text[start:end])
         self._blanks()
         if self._peek() != ":":
             self._comment()
@@ -365,48 +352,25 @@ class _Reader:
             return
         self._no_value(first, word.group() if word else "")
 
-    def _string(self) -> str:
-        """The string that begins here, decoded."""
-        text, start = self.text, self.at
-        at, pieces = start + 1, []
-        while True:
-            match = _PLAIN.match(text, at)
-            assert match is not None
-            pieces.append(match.group())
-            at = match.end()
-            found = text[at : at + 1]
-            if found == '"':
-                self.at = at + 1
-                return "".join(pieces)
-            if found != "\\":
-                if found == "" or found == "\n":
-                    cure = "write the missing \" at the string's end"
-                    self._fail("the string is never closed", cure, at=start, cut=not found)
-                spelt = json.dumps(found)[1:-1]
-                what = _CONTROL.get(found, "a control character")
-                self._fail(f"{what} inside a string", f"write it as the escape {spelt}", at=at)
-            escape = text[at + 1 : at + 2]
-            if escape == "u":
-                if _HEX.match(text, at + 2) is None:
-                    cut = at + 6 > len(text) and not text[at + 2 :].strip(hexdigits)
-                    self._fail("\\u takes four hex digits", "as in \\u00e9", at=at, cut=cut)
-                pieces.append(self._unit(at))
-                at += 6
-                if 0xD800 <= ord(pieces[-1]) < 0xDC00 and text[at : at + 2] == "\\u" and _HEX.match(text, at + 2):
-                    low = ord(self._unit(at))
-                    if 0xDC00 <= low < 0xE000:
-                        pieces[-1] = chr(0x10000 + ((ord(pieces[-1]) - 0xD800) << 10) + (low - 0xDC00))
-                        at += 6
-                continue
-            if not escape or escape not in '"\\/bfnrt':
-                shown = f"\\{escape}"
-                cure = f"for a backslash write \\\\, as in \\{shown}"
-                self._fail(f"{shown} is no escape of JSON", cure, at=at, cut=not escape)
-            pieces.append({"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(escape, escape))
-            at += 2
-
-    def _unit(self, at: int) -> str:
-        return chr(int(self.text[at + 2 : at + 6], 16))
+    def _string(self) -> None:
+        """Go behind the string that begins here."""
+        text, begun = self.text, _STRING.match(self.text, self.at)
+        assert begun is not None
+        at = begun.end()
+        found, escape = text[at : at + 1], text[at + 1 : at + 2]
+        if found == '"':
+            self.at = at + 1
+        elif found == "" or found == "\n":
+            self._fail("the string is never closed", "write the missing \" at the string's end", cut=not found)
+        elif found != "\\":
+            what = _CONTROL.get(found, "a control character")
+            self._fail(f"{what} inside a string", f"write it as the escape {json.dumps(found)[1:-1]}", at=at)
+        elif escape == "u":
+            cut = at + 6 > len(text) and not text[at + 2 :].strip(hexdigits)
+            self._fail("\\u takes four hex digits", "as in \\u00e9", at=at, cut=cut)
+        else:
+            cure = f"for a backslash write \\\\, as in \\\\{escape}"
+            self._fail(f"\\{escape} is no escape of JSON", cure, at=at, cut=not escape)
 
     # -- what is wrong --------------------------------------------------------------------------------------------
 

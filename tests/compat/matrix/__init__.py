@@ -1,7 +1,7 @@
 """The behaviour matrix: what XGrammar does and what `workbench.compat.xgrammar` does, call by call.
 
 `python -m tests.compat.matrix` prints it.  In reading order: `row`, `table` (the page docs/compat-matrix.md, and
-its rows), `grammars`, `tags`, `objects` (rows that need a function).
+its rows), `calls` (what a call on the page means).
 """
 
 from .table import Comparison, compare, page, recorded

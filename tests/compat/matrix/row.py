@@ -3,20 +3,18 @@
 What comes of a call is told in a few words that can be compared: the texts of a list that were taken, a value, or that
 it was refused (by whatever error).
 
-Read on: `table.py` (the rows, and what is made of them), `grammars.py`, `tags.py`, `objects.py` (those that need a
-function).
+Read on: `table.py` (the rows, and what is made of them), `calls.py`.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
-__all__ = ["Call", "Row", "code", "grammar_row", "outcome", "taken", "texts_of", "value_row"]
+__all__ = ["Call", "Row", "code", "outcome", "taken", "texts_of"]
 
 Call = Callable[[ModuleType], object]
 """Takes the module (XGrammar, or ours) and gives a value, or the texts that were taken as a `taken`."""
@@ -38,7 +36,10 @@ class Row:
 
 _PICTURES = {control: 0x2400 + control for control in range(32)}
 _CONTROLS = {picture: control for control, picture in _PICTURES.items()}
-_SPAN = re.compile(r"\(empty\)|(?<!`)`(?P<plain>[^`]+)`(?!`)|``(?P<blank> ?)(?P<fenced>.+?)(?P=blank)``(?!`)")
+_SPAN = re.compile(
+    r"\(empty\)|(?<!`)`(?P<plain>[^`]+)`(?!`)"
+    r"|(?<!`)(?P<fence>``+)(?!`)(?P<blank> ?)(?P<fenced>.+?)(?P=blank)(?P=fence)(?!`)"
+)
 
 
 def code(text: str) -> str:
@@ -46,7 +47,7 @@ def code(text: str) -> str:
     shown = text.translate(_PICTURES).replace("|", "\\|")
     if not shown:
         return "(empty)"
-    fence = "``" if "`" in shown else "`"
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     blank = " " if "`" in (shown[0], shown[-1]) else ""
     return f"{fence}{blank}{shown}{blank}{fence}"
 
@@ -68,20 +69,3 @@ def outcome(row: Row, module: ModuleType) -> str:
     if isinstance(found, taken):
         return " ".join(map(code, found)) or "none"
     return code(found if isinstance(found, str) else repr(found))
-
-
-def grammar_row(group: str, feature: str, make: Call, shown: str, texts: Iterable[str]) -> Row:
-    """Which of `texts` the grammar that `make` gives takes as a whole."""
-    listed = list(texts)
-
-    def call(module: ModuleType) -> taken:
-        grammar: Any = make(module)
-        matcher = module.testing._is_grammar_accept_string
-        return taken(text for text in listed if matcher(grammar, text))
-
-    return Row(group, feature, f"{code(shown)}: {' '.join(map(code, listed))}", call)
-
-
-def value_row(group: str, feature: str, shown: str, call: Call) -> Row:
-    """The value of a call."""
-    return Row(group, feature, code(shown), call)

@@ -1,33 +1,28 @@
 """Rows run, compared, and written as the page docs/compat-matrix.md.
 
-Most rows are on the page alone: which of some texts is taken by a grammar that the page shows with its options.  Such a
-row is added there, with empty cells behind its call: `--write` fills all but the last, which says why the two differ.
-Those that need a function are in `grammars`, `tags` and `objects`.  XGrammar's column is made where XGrammar is
-installed; elsewhere it is read from the page, which says of which version it is.
+All rows are on the page alone: a call, or a grammar and texts of which it takes some.  A row is added there, with empty
+cells behind its call: `--write` fills all but the last, which says why the two differ.  XGrammar's column is made where
+XGrammar is installed; elsewhere it is read from the page, which says of which version it is.
 
-Read on: `row.py`.
+Read on: `row.py`, `calls.py` (what a call on the page means).
 """
 
 from __future__ import annotations
 
-import ast
 import importlib
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import workbench.compat.xgrammar as ours
 
-from .grammars import ROWS as GRAMMARS
-from .objects import ROWS as OBJECTS
-from .row import Row, grammar_row, outcome, texts_of
-from .tags import ROWS as TAGS
+from .calls import call_of
+from .row import Row, outcome, texts_of
 
 __all__ = ["PAGE", "ROWS", "Comparison", "compare", "page", "recorded"]
 
@@ -35,25 +30,6 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "compat-matrix.md"
 _CELLS = re.compile(r"(?<!\\)\|")
 _VERSION = re.compile(r"XGrammar (\S+) gave")
 _SAME = "the same"
-
-
-def _of_schema(xgr: Any, shown: str) -> Any:
-    schema, end = json.JSONDecoder().raw_decode(shown)
-    options = ast.parse(f"options({shown[end:].removeprefix(',')})", mode="eval").body
-    assert isinstance(options, ast.Call)
-    return xgr.Grammar.from_json_schema(schema, **{one.arg: ast.literal_eval(one.value) for one in options.keywords})
-
-
-# How a grammar is made of what the page shows, by the group's name up to a colon.
-MADE: Mapping[str, Callable[[Any, str], Any]] = {
-    "JSON Schema": _of_schema,
-    "EBNF": lambda xgr, shown: xgr.Grammar.from_ebnf(shown),
-    "Regular expressions": lambda xgr, shown: xgr.Grammar.from_regex(shown),
-    "Lark": lambda xgr, shown: xgr.Grammar.from_lark(shown),
-    "Structural tags": lambda xgr, shown: xgr.Grammar.from_structural_tag(
-        {"type": "structural_tag", "format": json.loads(shown)}
-    ),
-}
 
 
 class Line(NamedTuple):
@@ -112,21 +88,12 @@ def _reasons() -> Mapping[tuple[str, str], str]:
     return {(line.group, line.feature): line.why for line in _page()[1]}
 
 
-def _rows() -> Sequence[Row]:
-    """The rows of the page, and behind the others of their group those that are not on it yet."""
-    functions = {(row.group, row.feature): row for row in (*GRAMMARS, *TAGS, *OBJECTS)}
-    found = [functions.pop((line.group, line.feature), None) or _read(line) for line in _page()[1]]
-    groups = [row.group for row in (*found, *functions.values())]
-    return sorted((*found, *functions.values()), key=lambda row: groups.index(row.group))
-
-
 def _read(line: Line) -> Row:
     shown, *texts = texts_of(line.call)
-    make = MADE[line.group.partition(":")[0]]
-    return grammar_row(line.group, line.feature, lambda xgr: make(xgr, shown), shown, texts)
+    return Row(line.group, line.feature, line.call, call_of(line.group, shown, texts))
 
 
-ROWS = _rows()
+ROWS = [_read(line) for line in _page()[1]]
 
 
 def recorded() -> tuple[str, Mapping[tuple[str, str], tuple[str, str]]]:
@@ -167,7 +134,9 @@ def page(comparisons: Sequence[Comparison], version: str) -> str:
         "What programs that were written for XGrammar meet here, call by call: `python -m tests.compat.matrix`",
         "makes the calls anew. XGrammar's column is run where XGrammar is installed and read from this page elsewhere",
         "(`--write` writes the page). Of a list of texts the cells name those that are taken as a whole; ␊ is a line",
-        "feed, ␉ a tab.",
+        "feed, ␉ a tab. Calls without texts are Python, with the names of the module and a few more, those of",
+        "`tests/compat/matrix/calls.py`: `info()` has the tokens `</s>`, `a`, `b`, `ab` and `c`, and `matcher()` reads",
+        '`"a" "b"*` unless it is given another grammar.',
         "",
         f"XGrammar {version} gave its column; {ours.__version__} is the version whose interface is served. Of "
         f"{len(comparisons)} rows {alike} are alike,",

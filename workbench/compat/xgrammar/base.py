@@ -6,9 +6,11 @@ So everything else of Maskscope is one attribute away: `wb.Session(compiled.gram
 
 from __future__ import annotations
 
-from typing import Generic, Self, TypeVar
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Generic, Self, TypeVar
 
-__all__ = ["XGRObject"]
+__all__ = ["XGRObject", "of_engine"]
 
 E = TypeVar("E")
 
@@ -46,3 +48,9 @@ class XGRObject(Generic[E]):
 
     def __repr__(self) -> str:
         return f"<compat {getattr(self, '_engine', None)!r}>"
+
+
+def of_engine(name: str, doc: str, read: Callable[[Any], object] | None = None) -> Any:
+    """A property that is the engine's of this name, or what `read` makes of it."""
+    ours = attrgetter(f"engine.{name}")
+    return property(ours if read is None else lambda self: read(ours(self)), doc=doc)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 Backend = Literal["auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"]
-_BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
+_BACKENDS = get_args(Backend)
 
 
 def _torch() -> ModuleType:

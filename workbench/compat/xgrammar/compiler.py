@@ -12,7 +12,7 @@ from kernels_core import Options
 from kernels_core.compile_cache import CompileCache
 from kernels_core.grammar.json_schema import schema_text
 
-from .base import XGRObject
+from .base import XGRObject, of_engine
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_named, require_schema
 from .schemas import engine_arguments, with_fallback
@@ -27,20 +27,11 @@ __all__ = ["CompiledGrammar", "GrammarCompiler"]
 class CompiledGrammar(XGRObject[EngineCompiled]):
     """A grammar compiled for a vocabulary; give it to `GrammarMatcher`."""
 
-    @property
-    def grammar(self) -> Grammar:
-        """What was compiled."""
-        return Grammar.wrap(self.engine.grammar)
-
-    @property
-    def tokenizer_info(self) -> TokenizerInfo:
-        """The vocabulary."""
-        return TokenizerInfo.wrap(self.engine.tokenizer_info)
-
-    @property
-    def memory_size_bytes(self) -> int:
-        """Bytes held at the moment; they grow while masks are computed."""
-        return self.engine.memory_size_bytes
+    grammar: Grammar = of_engine("grammar", "What was compiled.", Grammar.wrap)
+    tokenizer_info: TokenizerInfo = of_engine("tokenizer_info", "The vocabulary.", TokenizerInfo.wrap)
+    memory_size_bytes: int = of_engine(
+        "memory_size_bytes", "Bytes held at the moment; they grow while masks are computed."
+    )
 
     def serialize_json(self) -> str:
         """The grammar and what the vocabulary was, as JSON text."""

@@ -16,6 +16,13 @@ __all__ = ["head_of", "phrase_of", "schema_phrase_of"]
 _Table = Sequence[tuple[re.Pattern[str], str]]
 
 _ELEMENT = "Expect element"
+_BACKWARDS: _Table = [
+    (re.compile(r"the range .* runs backwards"), "Invalid character class: lower bound is larger than upper bound"),
+    (
+        re.compile(r"the count runs backwards: (\d+) is more than (\d+)"),
+        r"Lower bound is larger than upper bound: \1 > \2",
+    ),
+]
 _LEXER: _Table = [
     (re.compile(r"unknown escape|\\[uUx]\S* (needs|is above)"), "Invalid escape sequence"),
     (re.compile(r"the string is never closed"), 'Expect " in string literal'),
@@ -30,11 +37,7 @@ _PARSER: _Table = [
     (re.compile(r"the rule '([^']*)' is already defined"), r'Rule "\1" is defined multiple times'),
     (re.compile(r"there is no root rule called '([^']*)'"), r'The root rule with name "\1" is not found'),
     (re.compile(r"a grammar needs at least one rule"), 'The root rule with name "root" is not found'),
-    (re.compile(r"the range .* runs backwards"), "Invalid character class: lower bound is larger than upper bound"),
-    (
-        re.compile(r"the count runs backwards: (\d+) is more than (\d+)"),
-        r"Lower bound is larger than upper bound: \1 > \2",
-    ),
+    *_BACKWARDS,
     (re.compile(r"two quantifiers in a row|nothing to repeat|the rule '[^']*' has no body"), _ELEMENT),
     (re.compile(r'"\(" is never closed'), "Expect )"),
     (re.compile(r'"\)" without its|a lookahead .* is the last thing'), "Expect rule name"),
@@ -64,11 +67,7 @@ _PATTERN: _Table = [
     (re.compile(r"the character class is never closed"), "Unclosed '['"),
     (re.compile(r"a group's name"), "Invalid named capturing group"),
     (re.compile(r"the flag '.' is not|unknown kind of group"), "Group modifier flag is not supported"),
-    (re.compile(r"the range .* runs backwards"), "Invalid character class: lower bound is larger than upper bound"),
-    (
-        re.compile(r"the count runs backwards: (\d+) is more than (\d+)"),
-        r"Lower bound is larger than upper bound: \1 > \2",
-    ),
+    *_BACKWARDS,
 ]
 """What is said of a regular expression, also of one in a grammar."""
 _SCHEMA: _Table = [

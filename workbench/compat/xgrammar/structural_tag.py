@@ -254,22 +254,6 @@ Format = Annotated[
 ]
 """Any format, told apart by `type`."""
 
-for _model in (
-    SequenceFormat,
-    OrFormat,
-    TagFormat,
-    TriggeredTagsFormat,
-    TokenTriggeredTagsFormat,
-    TagsWithSeparatorFormat,
-    OptionalFormat,
-    PlusFormat,
-    StarFormat,
-    RepeatFormat,
-    DispatchFormat,
-    TokenDispatchFormat,
-):
-    _model.model_rebuild()
-
 
 class StructuralTagItem(BaseModel):
     """One tag of the older form: a schema (a dict, JSON text or a pydantic model) between two texts."""

@@ -10,7 +10,7 @@ from kernels_core import TokenizerInfo as EngineInfo
 from kernels_core import VocabType
 from kernels_core.tokens.spelling import BYTE_LEVEL_ALPHABET
 
-from .base import XGRObject
+from .base import XGRObject, of_engine
 from .exception import DeserializeFormatError, runtime_errors
 from .serialization import dump, load
 
@@ -65,41 +65,18 @@ class TokenizerInfo(XGRObject[EngineInfo]):
                 EngineInfo.from_huggingface(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
             )
 
-    @property
-    def vocab_type(self) -> VocabType:
-        """How the vocabulary was spelt."""
-        return self.engine.vocab_type
-
-    @property
-    def vocab_size(self) -> int:
-        """Number of ids, padding included."""
-        return self.engine.vocab_size
-
-    @property
-    def add_prefix_space(self) -> bool:
-        """Whether the tokenizer puts a blank before a text's first word."""
-        return self.engine.add_prefix_space
+    vocab_type: VocabType = of_engine("vocab_type", "How the vocabulary was spelt.")
+    vocab_size: int = of_engine("vocab_size", "Number of ids, padding included.")
+    add_prefix_space: bool = of_engine("add_prefix_space", "Whether a blank is put before a text's first word.")
+    decoded_vocab: list[bytes] = of_engine("decoded_vocab", "The bytes of every id.", list)
+    stop_token_ids: list[int] = of_engine("stop_token_ids", "Ids that end a text, ascending.", list)
+    special_token_ids: list[int] = of_engine("special_token_ids", "Ids that are never ordinary text, ascending.", list)
 
     @property
     def prepend_space_in_tokenization(self) -> bool:
         """The older name of `add_prefix_space`."""
         warnings.warn("use add_prefix_space", DeprecationWarning, stacklevel=2)
         return self.add_prefix_space
-
-    @property
-    def decoded_vocab(self) -> list[bytes]:
-        """The bytes of every id."""
-        return list(self.engine.decoded_vocab)
-
-    @property
-    def stop_token_ids(self) -> list[int]:
-        """Ids that end a text, ascending."""
-        return list(self.engine.stop_token_ids)
-
-    @property
-    def special_token_ids(self) -> list[int]:
-        """Ids that are never ordinary text, ascending."""
-        return list(self.engine.special_token_ids)
 
     def dump_metadata(self) -> str:
         """All but the vocabulary, as JSON."""
