@@ -19,7 +19,7 @@ from kernels_core import TokenizerInfo
 from kernels_core.compiled import trie_of
 from workbench.next.kinds import BLANKS
 
-__all__ = ["Level", "Lexicon", "Runs", "lexicon"]
+__all__ = ["Level", "Lexicon", "Runs", "lexicon", "runs_of"]
 
 Ids = npt.NDArray[np.int64]
 Run = tuple[int, int]
@@ -109,10 +109,7 @@ class Lexicon:
             after = _after(prefix)
             spans.append((bisect_left(rests, prefix), len(rests) if after is None else bisect_left(rests, after)))
         chosen = np.sort(np.concatenate([places[:0], *(places[first:last] for first, last in merged(spans))]))
-        if not len(chosen):
-            return []
-        cuts = np.flatnonzero(np.diff(chosen) != 1) + 1
-        return [(int(part[0]), int(part[-1]) + 1) for part in np.split(chosen, cuts)]
+        return runs_of(chosen)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -174,6 +171,14 @@ def merged(runs: Iterable[Run]) -> list[Run]:
         elif first < last:
             out.append((first, last))
     return out
+
+
+def runs_of(places: npt.NDArray[np.int64]) -> list[Run]:
+    """Ascending places as runs of neighbours."""
+    if not len(places):
+        return []
+    parts = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+    return [(int(part[0]), int(part[-1]) + 1) for part in parts]
 
 
 def _after(prefix: bytes) -> bytes | None:

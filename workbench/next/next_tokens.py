@@ -23,7 +23,7 @@ from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
 from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
-from workbench.next.lexicon import Run, Runs, lexicon
+from workbench.next.lexicon import Run, Runs, lexicon, runs_of
 from workbench.next.probes import open_end, state_key
 from workbench.provenance.prefix import shared_beginning
 from workbench.reports.record import Printed
@@ -316,9 +316,7 @@ def _chip(continuation: Continuation, runs: Runs, blanks: bool, tagged: bytes) -
     """
     words = runs.lexicon
     if continuation.kind == "space":
-        there = np.concatenate([[False], words.blank & runs.allowed, [False]])
-        cuts = np.flatnonzero(there[1:] != there[:-1])
-        found = list(zip(cuts[::2].tolist(), cuts[1::2].tolist(), strict=True))
+        found = runs_of(np.flatnonzero(words.blank & runs.allowed))
     elif continuation.members:
         stem = continuation.text
         found = [run for length in range(1, len(stem) + 1) for run in [words.spelling(stem[:length])]]

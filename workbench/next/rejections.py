@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
-from workbench.next.lexicon import Lexicon
+from workbench.next.lexicon import Lexicon, runs_of
 from workbench.next.probes import state_key
 from workbench.session.matching import possible_bytes
 
@@ -94,9 +94,8 @@ class Rejections:
         shortest = np.flatnonzero(self.depth[places] == self.depth[places].min())
         example = places[shortest[len(shortest) // 2]]  # the one in the middle is one of the many
         read = self.lexicon.tokens[example][: int(self.depth[example]) - 1]
-        cuts = np.flatnonzero(np.diff(places) > 1) + 1
-        runs = tuple((int(run[0]), int(run[-1]) + 1) for run in np.split(places, cuts))
-        return Refusal(read, bytes(np.unique(self.byte[places]).tolist()), possible, len(places), rules, runs)
+        fatal = bytes(np.unique(self.byte[places]).tolist())
+        return Refusal(read, fatal, possible, len(places), rules, tuple(runs_of(places)))
 
 
 def rejections(

@@ -62,13 +62,7 @@ def one_of_each(places: list[SourcePlace]) -> tuple[SourcePlace, ...]:
     strength = {"forbids": 0, "here": 1, "next": 2, "around": 3}
     best: dict[tuple[object, ...], SourcePlace] = {}
     for place in places:
-        key = (
-            place.pointer,
-            place.rule,
-            place.span,
-            place.role == "forbids",
-            place.keyword * (place.role == "forbids"),
-        )
+        key = (place.pointer, place.rule, place.span, place.keyword if place.role == "forbids" else None)
         if key not in best or strength[place.role] < strength[best[key].role]:
             best[key] = place
     return tuple(sorted(best.values(), key=lambda place: strength[place.role]))

@@ -95,4 +95,4 @@ def schemas_in(entry: Keyword, value: Any) -> list[tuple[tuple[str | int, ...], 
         return [((name,), one) for name, one in value.items()] if isinstance(value, dict) else []
     if where in (Schemas.LIST, Schemas.ONE_OR_LIST) and isinstance(value, list):
         return [((index,), one) for index, one in enumerate(value)]
-    return [((), value)] if where in (Schemas.ONE, Schemas.ONE_OR_LIST) and isinstance(value, dict) else []
+    return [((), value)] if where in (Schemas.ONE, Schemas.ONE_OR_LIST) and isinstance(value, dict | bool) else []
