@@ -90,7 +90,7 @@ async function render({ model, host, root, parts, draw }: any) {
     "[": () => beside(-1), "]": () => beside(1), w: () => fill(!full), "?": () => at("first-help").click(),
   };
   view.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || (event.target as HTMLElement).closest(FIELD)) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || (event.target as HTMLElement).closest(`${FIELD}, dialog`)) return; // an open dialog has its own keys: Escape closes it
     if (event.key === "Escape") { if (!host.release() && full) fill(false); } else if (keys[event.key]) keys[event.key]!(); else return;
     event.preventDefault();
     event.stopPropagation();
