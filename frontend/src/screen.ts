@@ -54,7 +54,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   // -- the top: what is opened ---------------------------------------------------------------------------------------
   const choice = (label: string, testid: string, action: (value: string) => void) =>
     h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
-  const gallery = choice("gallery", "gallery", (name) => { if (name) send({ kind: "open", name }); });
+  const gallery = choice("gallery", "gallery", (name) => { if (name) { settled.clear(); send({ kind: "open", name }); } });
   const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
   const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; area.value = ""; if (!sheet.hidden) area.focus(); });
@@ -63,9 +63,9 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": "source to open", "data-testid": "paste-text",
     placeholder: "a JSON schema, tools, a structural tag, EBNF, Lark, a regular expression" });
   const file = h("input", { type: "file", "aria-label": "a file", "data-testid": "paste-file", onchange: async () => { const [chosen] = file.files || []; if (chosen) area.value = await chosen.text(); file.value = ""; } });
-  const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area, file,
+  const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area, h("div", {}, file,
     button("cancel", "open nothing (Esc)", "paste-cancel", () => { sheet.hidden = true; }),
-    button("open", "open this source", "paste-open", () => { sheet.hidden = true; send({ kind: "paste", text: area.value }); }));
+    button("open", "open this source", "paste-open", () => { sheet.hidden = true; settled.clear(); send({ kind: "paste", text: area.value }); })));
   const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "tokenizer ", tokenizer), h("span", { class: "ms-grow" }),
     share, picture, button("?", "what one sees here, and the keys", "first-help", () => about.showModal()), sheet);
   const dialog = (title: string, testid: string, inside: HTMLElement) => {
@@ -87,14 +87,14 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => send({ kind: "reads", prompt: prompt.value, chat: manner.value === "chat" }));
   const tools = choice("tool choice", "tool-choice", (value) => send({ kind: "choose", tool_choice: value }));
   const toolbox = h("label", { title: "which tools the model may call" }, "calls ", tools);
-  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
+  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema, or the tools and how they are called, into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
   const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
   const ask = (kind: string) => { flush(); send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
   const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
-    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads, tell_));
+    h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads));
   const look = h("span", { "data-testid": "look" });
 
   // -- the text ------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
-  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, h("div", { class: "ms-look" }, said, look), busy, ended, more, copyText, python),
+  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, tell_, h("div", { class: "ms-look" }, said, look), busy, ended, more, copyText, python),
     h("div", { class: "ms-player" }, play, modes, where), paper,
     h("div", { class: "ms-first-foot" }, tabs, legend, hood), message, price, h("div", { class: "ms-first-below" }, source, place), about, reading);
 
@@ -240,10 +240,18 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
   };
 
-  let plays = 0;
+  // What Python last said of a field.  What a person has typed since stays until Python says something else of it, and also
+  // then while it is being typed.
+  const settled = new Map<any, string>();
+  function settle(node: any, value: string) {
+    const typed = node.value !== settled.get(node);
+    if (value !== settled.get(node) && node.value !== value && !(typed && document.activeElement === node)) { node.value = value; node.scrollTop = node.scrollHeight; } // what is asked stands last
+    settled.set(node, value);
+  }
+  let plays = 0, writes = false;
   function drawBar() {
     const now = bar();
     offer(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])], now.entry || "");
@@ -252,13 +260,14 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     toolbox.hidden = !now.tool_choices;
     offer(tools, now.tool_choices || [], now.tool_choice);
     for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
-      if (document.activeElement !== node && node.value !== String(value ?? "")) { node.value = String(value ?? ""); node.scrollTop = node.scrollHeight; } // what is asked stands last
+      settle(node, String(value ?? ""));
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
     const running = Boolean(now.running || now.busy);
     for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = offline() || running;
     stop.disabled = offline() || !now.running;
     said.title = now.speaker || "";
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
+    said.classList.toggle("ms-waits", Boolean(now.busy));
     put(look, now.look || "");
     gallery.title = gallery.selectedOptions[0]?.textContent || "";
     tell();
@@ -267,12 +276,14 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     ended.dataset.kind = end?.kind || "";
     ended.title = end?.told || "";
     tell_.hidden = !now.untold;
+    put(tell_, `tell it the ${now.untold || "schema"}`);
     tell_.disabled = offline() || running;
     more.hidden = !end?.goes_on;
     more.disabled = offline() || running;
     python.disabled = offline() || !end;
     manner.title = "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
     view.root.classList.toggle("ms-running", running);
+    if (writes !== Boolean(now.running)) { writes = !writes; drawHere(); } // what is said of the end depends on it
     if (now.plays > plays && !offline()) { plays = now.plays; start(); }
   }
 
@@ -311,9 +322,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
   view.listen(view.root, "click", (event: Event) => { if ((event.target as HTMLElement).closest("[data-testid=ablate-run]")) hold(); });
   const fieldOf = (target: any) => target.closest("textarea, input, [contenteditable=true]");
-  view.listen(view.root, "keydown", (event: KeyboardEvent) => { if (!fieldOf(event.target)) takeBack(event); });
+  const inDialog = (target: any) => target.closest("dialog"); // an open dialog has its own keys: Escape closes it
+  view.listen(view.root, "keydown", (event: KeyboardEvent) => { if (!fieldOf(event.target) && !inDialog(event.target)) takeBack(event); });
   view.keys(view.root, ({ target, shiftKey }: any) => {
     const field = fieldOf(target), by = shiftKey ? "byte" : "token", move = (to: any) => () => { hold(); model.send({ kind: "move", ...to }); };
+    if (inDialog(target)) return {};
     return {
       ...(field || !sheet.hidden ? { Escape: () => { sheet.hidden = true; view.root.focus({ preventScroll: true }); } } : {}),
       ...(field || target.closest("select") ? {} : { ArrowLeft: move({ to: "back", by }), ArrowRight: move({ to: "forward", by }), Home: move({ to: "first" }), End: move({ to: "last" }),

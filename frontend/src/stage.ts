@@ -89,7 +89,8 @@ export default async function stage({ model, host, root, parts, draw }: any) {
     "/": () => focus("tokens", ".ms-tokens input[type=search]"), e: () => focus(view.classList.contains("ms-alone") ? "place" : view.dataset.pane!, ".cm-content"), t: () => at("text").focus(),
     "[": () => beside(-1), "]": () => beside(1), w: () => fill(!full), "?": () => at("first-help").click(),
   };
-  view.addEventListener("keydown", keys(({ target }: any) => (target.closest(FIELD) ? {} : actions)));
+  // An open dialog has its own keys: Escape closes it.
+  view.addEventListener("keydown", keys(({ target }: any) => (target.closest(`${FIELD}, dialog`) ? {} : actions)));
   view.addEventListener("ms-reveal", (event) => bring((event as CustomEvent).detail));
 
   for (const trait of ["pane", "hood"]) host.on(`change:screen__${trait}`, look);

@@ -474,6 +474,40 @@ def test_an_example_is_told_from_a_schema_and_the_sheet_opens_empty(page: Page) 
     expect(page.get_by_test_id("prompt")).to_have_value(re.compile(r'"required": \["name", "age"\]'))
 
 
+def test_a_prompt_that_was_typed_stays_whatever_else_is_set(page: Page) -> None:
+    """Python hears of a prompt when a model is asked: what it said of it before does not undo it."""
+    pytest.importorskip("torch")
+    page.get_by_test_id("model").select_option("demo")
+    prompt = page.get_by_test_id("prompt")
+    prompt.fill("weather in Oslo")
+    page.get_by_test_id("chat").select_option("raw")
+    page.get_by_test_id("reads").click()
+    reading = page.get_by_test_id("reading")
+    expect(reading.get_by_test_id("told")).to_contain_text("weather in Oslo", timeout=60_000)
+    expect(prompt).to_have_value("weather in Oslo")
+    page.keyboard.press("Escape")
+    expect(reading).to_be_hidden()
+    page.get_by_test_id("gallery").select_option("strict_json")
+    expect(prompt).to_have_value(re.compile("^Describe the city of Stockholm"))
+    page.screenshot(path=SHOTS / "screen-strict.png")
+
+
+def test_the_controls_stand_in_two_rows(page: Page) -> None:
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill('{"type": "object", "properties": {"city": {"type": "string"}}}')
+    page.get_by_test_id("paste-open").click()
+    expect(page.get_by_test_id("tell")).to_be_visible()
+    tops = page.evaluate("""() => [...new Set([...document.querySelectorAll(".ms-set > *")]
+      .map((one) => Math.round(one.getBoundingClientRect().top / 16)))].length""")
+    assert tops == 2
+    box, tall = page.get_by_test_id("prompt").bounding_box(), page.locator(".ms-ask").bounding_box()
+    assert box is not None
+    assert tall is not None
+    assert tall["height"] <= box["height"] + 4
+    page.get_by_test_id("gallery").select_option("tool_call")
+    expect(page.get_by_test_id("modes")).to_contain_text("get_weather")
+
+
 def test_it_says_when_the_kernel_is_gone(page: Page) -> None:
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
     expect(page.get_by_test_id("screen-gone")).to_contain_text("The kernel is gone: run the cell again.")

@@ -6,6 +6,8 @@ import asyncio
 import json
 import logging
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -553,3 +555,10 @@ def test_the_picture_of_an_explorer_says_first_how_it_comes_alive(explorer: Expl
     before, _, after = explorer.static_html().partition("run the cell to use it")
     assert len(before) < 300, "above everything else"
     assert len(after) > 300
+
+
+def test_the_first_screen_opens_without_what_only_a_hunt_needs() -> None:
+    """`jsonschema` compiles dozens of grammars when it is imported, and so does what it calls."""
+    code = "import sys, workbench as wb; wb.explore(); print([m for m in ('jsonschema', 'torch') if m in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

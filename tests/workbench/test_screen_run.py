@@ -205,6 +205,58 @@ def test_the_schema_is_told_by_a_click(explorer: Explorer) -> None:
     assert now["prompt"] in explorer.session.trace.generation.prompt
 
 
+F = {"name": "find", "parameters": {"type": "object", "properties": {"what": {"type": "string"}}}}
+TOOLS = [
+    [{"type": "function", "function": F}],
+    {"type": "function", "function": F},
+    {"model": "llama", "tools": [{"type": "function", "function": F}]},
+    {"toolConfig": {"tools": [{"toolSpec": {"name": "find", "inputSchema": {"json": F["parameters"]}}}]}},
+    [{"functionDeclarations": [F]}],
+]
+
+
+@pytest.mark.parametrize("tools", TOOLS, ids=["list", "one", "request", "Bedrock", "Gemini"])
+def test_tools_are_told_by_a_click_and_chosen_however_they_are_written(explorer: Explorer, tools: object) -> None:
+    panel(explorer).received({"kind": "paste", "text": json.dumps(tools)})
+    assert [word for word, _ in bar(explorer)["tool_choices"]] == ["auto", "required", "none", "only find"]
+    assert bar(explorer)["untold"] == "tools"
+    panel(explorer).received({"kind": "tell", "prompt": "Where?"})
+    now = bar(explorer)
+    assert now["prompt"].startswith("Where?\n\nThese are functions that you can call:\n{")
+    *_, told, call = now["prompt"].partition("To call one of them, write:\n")
+    assert told
+    assert explorer.session.inspect.explain(call.replace("FUNCTION", "find").replace("ARGUMENT", "what")).ok
+    assert not now["untold"]
+
+
+def test_a_prompt_that_names_its_tools_tells_them(explorer: Explorer) -> None:
+    panel(explorer).open("tool_call")
+    explorer.desk.refresh()
+    assert not bar(explorer)["untold"]
+
+
+def test_a_source_that_was_pasted_gives_the_box_its_name_also_with_a_mistake(explorer: Explorer) -> None:
+    panel(explorer).open("ambiguous")
+    panel(explorer).received({"kind": "paste", "text": "start: word\nwrd: /a+/\n"})
+    assert explorer.session.edits.draft is not None
+    assert (bar(explorer)["entry"], bar(explorer)["title"]) == ("", "Lark")
+    assert 'Read as Lark: rules are written with ":".' in bar(explorer)["note"]
+
+
+def test_json_on_one_line_is_laid_out_where_it_is_pasted(explorer: Explorer) -> None:
+    names = {f"name_{number}": {"type": "string", "minLength": 1} for number in range(40)}
+    text = json.dumps({"type": "object", "properties": names})
+    panel(explorer).received({"kind": "paste", "text": text})
+    shown = explorer.session.document.text
+    assert shown.count("\n") > 40
+    assert max(map(len, shown.splitlines())) <= 88
+    assert json.loads(shown) == json.loads(text)
+    # What would be lost is left as it was typed: a key that is there twice, a spelling over lines of one's own.
+    for left in (text.replace('"name_1"', '"name_0"'), json.dumps(json.loads(text), indent=1)):
+        panel(explorer).received({"kind": "paste", "text": left})
+        assert explorer.session.document.text == left
+
+
 def test_what_the_model_reads_is_told_before_it_runs(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
     monkeypatch.setattr(panel(explorer).view, "send", sent.append)

@@ -5,6 +5,9 @@ rewritten so that `re` reads them as ECMA-262 does (`$` is the end of the text, 
 What it still cannot judge raises `Unjudged`: an object with a repeated name (JSON leaves open which one counts), a
 number whose exact value is astronomically long, a pattern or a reference that the library refuses.
 
+The library is imported where a text is judged: it compiles dozens of grammars when it is imported, which is most of
+the time in which a first screen opens.
+
 Read on: `hunting.py`.
 """
 
@@ -15,10 +18,10 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jsonschema
-from jsonschema.exceptions import SchemaError, ValidationError
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 # Digits of an exact value.
 _MAX_DIGITS = 2_000
@@ -39,6 +42,8 @@ class Referee:
     """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema."""
 
     def __init__(self, schema: object) -> None:
+        import jsonschema
+
         exact = json.loads(json.dumps(schema), parse_float=Decimal)
         chosen = _draft(schema)
         checker = chosen.TYPE_CHECKER
@@ -53,8 +58,10 @@ class Referee:
             value = read_text(text)
         except json.JSONDecodeError as error:
             return f"not JSON: {error}"
+        from jsonschema.exceptions import best_match
+
         try:
-            worst = jsonschema.exceptions.best_match(self._validator.iter_errors(value))
+            worst = best_match(self._validator.iter_errors(value))
         except Unjudged:
             raise
         except Exception as error:  # the library's own troubles: references, patterns, recursion
@@ -101,16 +108,21 @@ def _is_integer(value: object) -> bool:
 
 
 def _multiple_of(_: object, step: int | Decimal, value: object, __: object) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+
     if isinstance(value, int | Decimal) and not isinstance(value, bool) and Fraction(value) % Fraction(step):
         yield ValidationError(f"{value} is no multiple of {step}")
 
 
 def _draft(schema: object) -> Any:
     """The validator of the draft that a schema names; without a name, of the newest draft that it is valid under."""
-    named = jsonschema.validators.validator_for(schema, default=None)
+    from jsonschema import Draft4Validator, Draft7Validator, Draft202012Validator, SchemaError
+    from jsonschema.validators import validator_for
+
+    named = validator_for(schema, default=None)
     if named is not None:
         return named
-    for kind in (jsonschema.Draft202012Validator, jsonschema.Draft7Validator, jsonschema.Draft4Validator):
+    for kind in (Draft202012Validator, Draft7Validator, Draft4Validator):
         try:
             kind.check_schema(schema)
         except SchemaError:

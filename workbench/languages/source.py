@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeGuard, cast, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, TypeGuard, cast, get_origin
 
 from kernels_core import (
     CancelToken,
@@ -225,15 +225,9 @@ class Source:
     @classmethod
     def _of_grammar(cls, grammar: Grammar, options: Mapping[str, object]) -> Source:
         language, text, made = grammar.made_from
-        if language in _JSON and "\n" not in text and len(text) > 100:
-            # The engine writes dicts on one line: lay them out, but only what nobody typed.
-            try:
-                laid = lay_out(json.loads(text, parse_float=Decimal))
-            except (ValueError, TypeError, RecursionError):
-                laid = text
-            text = laid
         made.pop("tokenizer_info", None)  # a session's own vocabulary counts
-        return cls(cast(Language, language), text, {**made, **options}, "", "a Grammar keeps what it was made from")
+        found = cls(cast(Language, language), text, {**made, **options}, "", "a Grammar keeps what it was made from")
+        return found.spread()  # the engine writes dicts on one line
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -269,6 +263,16 @@ class Source:
     def with_text(self, text: str) -> Source:
         """The same language and options over an edited text."""
         return replace(self, text=text)
+
+    def spread(self) -> Source:
+        """The same with JSON that stands on one long line laid out over several; any other text stays as it is."""
+        if not self.is_json or "\n" in self.text.strip() or len(self.text) <= 100:
+            return self
+        try:
+            value = json.loads(self.text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_each_once)
+            return self.with_text(lay_out(value))
+        except (ValueError, TypeError, RecursionError, MaskscopeError):  # a mistake is shown in what was typed
+            return self
 
     @cached_property
     def json(self) -> JsonText:
@@ -383,6 +387,17 @@ def _schema_of_type(kind: object) -> dict[str, Json]:
     except (PydanticUserError, TypeError, NameError) as error:
         reason = str(error).partition("\n")[0]
         raise TypeError(f"{kind!r} is no type that pydantic can make a schema of: {reason}") from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is repeated, of which laying out would keep only the last")
+    return found
 
 
 def _is_instance(value: object) -> TypeGuard[_Model]:

@@ -39,6 +39,7 @@ __all__ = [
     "body_of",
     "mcp_tools",
     "tag_of_tools",
+    "tools_in",
 ]
 
 DEFAULT_MODEL: Final = "qwen_3"
@@ -151,6 +152,13 @@ def _tools_of(value: Json) -> tuple[Json, str, dict[str, Json]]:
             raise ToolsError(f"unknown key {key!r}; there are tools, {', '.join(REQUEST_KEYS)}", child("#", key))
     said = {key: value[key] for key in REQUEST_KEYS if key in value}
     return value["tools"], "#/tools", said | _choice_of_gemini(value)
+
+
+def tools_in(value: Json) -> tuple[list[JsonObject], dict[str, Json]]:
+    """The functions of `value`, a loaded source whose tag could be made, as OpenAI has them: name, description,
+    parameters.  And what else the source says about its tools."""
+    tools, base, said = _tools_of(value)
+    return [dict(body_of(tool)) for tool, _ in _listed(tools, base)], said
 
 
 def _choice(choice: object) -> dict[str, object]:

@@ -15,10 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kernels_core.errors import MaskscopeError
 from kernels_core.locks import new_lock
 from visualizers.glyphs import clip, glyph
 from visualizers.screen import ScreenView
 from workbench.languages import Source
+from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.triggers import step_modes
 from workbench.provenance import SourcePlace
@@ -117,18 +119,38 @@ def _ids_of(model: LanguageModel, pieces: Sequence[bytes]) -> list[int]:
     return ids if usable else list(model.tokenizer.encode(b"".join(pieces)))
 
 
-def _schema_told(source: Source) -> str:
-    """The sentence that tells a model a schema; "" where the source is no object of JSON Schema."""
-    return _telling(source.text) if source.language == "json_schema" else ""
+def _telling(source: Source) -> tuple[str, tuple[str, ...]]:
+    """What tells a model of a source that it does not see, and of which a part in the prompt says that it was told; ""
+    where the source is neither an object of JSON Schema nor tools."""
+    if source.language == "json_schema":
+        told = _telling_schema(source.text)
+        return told, (told,)
+    return _telling_tools(source.text, source.option("model")) if source.language == "tools" else ("", ())
 
 
 @lru_cache(maxsize=8)
-def _telling(text: str) -> str:
+def _telling_schema(text: str) -> str:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return ""
     return f"You answer with JSON that fits this schema: {json.dumps(value, ensure_ascii=False)}" if value else ""
+
+
+@lru_cache(maxsize=8)
+def _telling_tools(text: str, form: str) -> tuple[str, tuple[str, ...]]:
+    from workbench.serving.calls import CallFormat
+
+    try:
+        functions, said = tools_in(Source("tools", text).value)
+        example = {"type": "function", "function": {"name": "FUNCTION", "parameters": {"type": "object"}}}
+        tag = Source("tools", json.dumps([example]), {"model": said.get("model") or form}).tool_tag
+        call = CallFormat(tag).write({"ARGUMENT": "value"})
+    except MaskscopeError:  # a format that takes no such name, or is not written here
+        return "", ()
+    lines = [json.dumps(one, ensure_ascii=False, default=float) for one in functions]
+    told = "\n".join(["These are functions that you can call:", *lines, "To call one of them, write:", call])
+    return told, tuple(str(one["name"]) for one in functions)
 
 
 def _turns(prompt: str) -> tuple[str, ...]:
@@ -283,6 +305,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     def _bar(self) -> dict[str, Any]:
         session, trace, run = self.session, self.session.trace, self.session.model.current
         draft, look = session.edits.draft, ""
+        shown = session.document if draft is None else draft.source
         if run is not None or (trace is not None and matched(session.steps, self._convert(trace.generation.steps))):
             speaker = (
                 f"{NAMES.get(self._model, self._model)} speaks"
@@ -299,7 +322,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "gallery": [[entry.name, entry.title] for entry in GALLERY],
             "recent": [[f"recent-{number}", _called(source)] for number, source in enumerate(self._recent)],
             "entry": "" if self._entry is None else self._entry.name,
-            "title": session.document.name or session.document.title,
+            "title": shown.name or shown.title,
             "models": [[word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo"))],
             "model": self._model,
             "tokenizers": list(dict.fromkeys((session.tokenizer.name, *TOKENIZERS))),
@@ -316,18 +339,24 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "plays": self._plays,
             "edited": draft is not None,
             "outcome": None if (ended := self._outcome()) is None else asdict(ended),
-            "untold": bool(schema := _schema_told(session.document)) and schema not in self._settings.prompt,
+            "untold": self._untold_here(),
         }
+
+    def _untold_here(self) -> str:
+        """What the prompt does not tell the model of the source yet: "schema", "tools", or nothing."""
+        source = self.session.document
+        told, marks = _telling(source)
+        named = "tools" if source.language == "tools" else "schema"
+        return named if told and not any(mark in self._settings.prompt for mark in marks) else ""
 
     def _tool_choices(self) -> dict[str, object]:
         """Which calls may be chosen, [value, in words] each, and which is; nothing where the source has no tools."""
         source = self.session.document
         if self._calls[0] is not source:
             self._calls = source, {}
-            value = source.value if source.language == "tools" else None
-            if value and "tool_choice" not in value:  # else the text says which calls it wants
-                tools = value if isinstance(value, list) else value["tools"]
-                names = [f"only {one.get('function', one)['name']}" for one in tools]
+            tools, said = tools_in(source.value) if source.language == "tools" else ([], {})
+            if tools and said.get("tool_choice") is None:  # else the text says which calls it wants
+                names = [f"only {one['name']}" for one in tools]
                 chosen = source.option("tool_choice")
                 self._calls[1].update(
                     tool_choices=[*TOOL_CHOICES.items(), *zip(names, names, strict=True)],
@@ -428,7 +457,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def _paste(self, text: str) -> None:
         try:
-            self._take(Source.of(text))
+            self._take(Source.of(text).spread())
         except FileNotFoundError:
             self._offer = Source("regex", text.strip())
             raise FileNotFoundError(
@@ -447,10 +476,12 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._settings, self._note = Settings(), OPENED
         self._memo = memo = Memo(None, None, self._model, self._settings)
         self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=memo)
+        if self.session.edits.draft is not None:  # who pasted something else sees what it was taken for
+            self._note = f"Read as {source.title}: {source.why}. {OPENED}"
 
     def _tell(self, message: Message) -> None:
-        """Put the schema into the prompt: a model sees nothing of a grammar."""
-        told = f"{message.get('prompt') or ''}\n\n{_schema_told(self.session.document)}".lstrip()
+        """Put the schema or the tools into the prompt: a model sees nothing of a grammar."""
+        told = f"{message.get('prompt') or ''}\n\n{_telling(self.session.document)[0]}".lstrip()
         self._settings = replace(self._settings, prompt=told)
 
     def _read(self, message: Message) -> None:

@@ -99,14 +99,14 @@ class Body:
         return RequestError(400, f"{places[0]}{more}", param=dotted(pointer), code=code, places=tuple(places))
 
     def moved(self, pointer: str, source: Source, mistake: Mistake) -> Place:
-        """A mistake in the text at `pointer` as a place of the body; in what is a text there, of that text."""
+        """A mistake in the grammar or schema at `pointer` as a place of the body: the pointer is the body's, line and
+        column are those of the grammar or schema, which is all that its writer may have seen of the request."""
         if not source.is_json or source.text != self.part(pointer):
             return Place(pointer, mistake.line, mistake.column, mistake.message, mistake.cure)
-        line, column = self._at(self.json.entries[pointer].start + mistake.start)
         inner = (mistake.pointer or "#").removeprefix("#")
         # What a lenient reading would do is no way out here.
         cure = "" if mistake.cure.startswith("with lenient=True") else mistake.cure
-        return Place(pointer + inner, line, column, mistake.message, cure)
+        return Place(pointer + inner, mistake.line, mistake.column, mistake.message, cure)
 
     def _at(self, offset: int) -> tuple[int, int]:
         before = self.text.rfind("\n", 0, offset) + 1

@@ -14,8 +14,8 @@ from workbench.languages.positions import parts_of
 class Place:
     """Where in a request something is wrong.
 
-    `pointer` is a JSON pointer into the body; `line` and `column` (1-based) are of the body, too, but of a grammar's or
-    pattern's own text where that is at fault.  `cure` is "" where nobody knows one.
+    `pointer` is a JSON pointer into the body; `line` and `column` (1-based) are of the body, too, but of the schema's,
+    grammar's, pattern's or tools' own text where that is at fault.  `cure` is "" where nobody knows one.
     """
 
     pointer: str
