@@ -204,16 +204,12 @@ class _Walk:
         """Why the grammar does not take a token here; "" where it does."""
         if self._asked.is_terminated():
             return "" if one.special else ENDED
-        token = self._control(one)
+        token = one.token_id if one.special else None  # by its id alone a control token is asked about
         if token is not None:
             return "" if self._asked.fork().accept_token(token) else why_not(self._asked, token)
         if one.special:  # an end that is no token of the vocabulary
             return "" if self._asked.is_completed() else why_not(self._asked, min(self._stops, default=-1))
         return "" if self._asked.fork().accept_string(one.token) else why_not(self._asked, one.token)
-
-    def _control(self, one: LoggedToken) -> int | None:
-        """The id by which a control token is asked about."""
-        return one.token_id if one.special else None
 
     def _id(self, one: LoggedToken) -> int | None:
         """The id of a token of text; None where the vocabulary has none with its bytes."""
@@ -223,10 +219,9 @@ class _Walk:
         return int(self._words.ids[first]) if first < last else None
 
     def _take(self, matcher: GrammarMatcher, one: LoggedToken) -> None:
-        token = self._control(one)
-        if matcher.is_terminated() or (one.special and token is None):
+        if matcher.is_terminated() or (one.special and one.token_id is None):
             return
-        token = self._id(one) if token is None else token
+        token = self._id(one)
         if not (matcher.accept_string(one.token) if token is None else matcher.accept_token(token)):
             raise RuntimeError(f"the grammar refuses {one.token!r}, which it takes as text")
 
