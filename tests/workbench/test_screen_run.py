@@ -240,6 +240,7 @@ def test_a_source_that_was_pasted_gives_the_box_its_name_also_with_a_mistake(exp
     panel(explorer).received({"kind": "paste", "text": "start: word\nwrd: /a+/\n"})
     assert explorer.session.edits.draft is not None
     assert (bar(explorer)["entry"], bar(explorer)["title"]) == ("", "Lark")
+    assert not bar(explorer)["untold"]
     assert 'Read as Lark: rules are written with ":".' in bar(explorer)["note"]
 
 

@@ -343,8 +343,11 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         }
 
     def _untold_here(self) -> str:
-        """What the prompt does not tell the model of the source yet: "schema", "tools", or nothing."""
+        """What the prompt does not tell the model of the source yet: "schema", "tools", or nothing; nothing also while
+        what was typed has a mistake, for nothing is run then."""
         source = self.session.document
+        if self.session.edits.draft is not None:
+            return ""
         told, marks = _telling(source)
         named = "tools" if source.language == "tools" else "schema"
         return named if told and not any(mark in self._settings.prompt for mark in marks) else ""
