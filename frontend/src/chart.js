@@ -8,7 +8,7 @@ export function logarithmic(values, least, foot, tall) {
   const every = Math.ceil((high - low) / Math.max(1, tall / 18));
   return {
     place: (value) => foot - (tall * (Math.log10(Math.max(value, 10 ** low)) - low)) / (high - low),
-    powers: Array.from({ length: Math.floor((high - low) / every) + 1 }, (_, k) => low + k * every),
+    powers: Array.from({ length: Math.floor((high - low) / every) + 1 }, (_, k) => high - k * every),
   };
 }
 

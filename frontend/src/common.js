@@ -13,8 +13,9 @@ export function dress(node, props, ...children) {
 export const h = (tag, props = {}, ...children) => dress(document.createElement(tag), props, ...children);
 export const svg = (tag, props = {}, ...children) => dress(document.createElementNS("http://www.w3.org/2000/svg", tag), props, ...children);
 
+// Its name is what is written on it; one that shows a sign alone is called by its title.
 export const button = (label, title, testid, action) =>
-  h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: action }, label);
+  h("button", { type: "button", title, "aria-label": /\p{L}/u.test(label) ? null : title, "data-testid": testid, onclick: action }, label);
 
 export const tab = (name, title, chosen, choose, ...inside) =>
   h("button", { type: "button", role: "tab", title, "aria-selected": String(chosen), "data-testid": name, onclick: choose }, ...inside);

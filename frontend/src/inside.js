@@ -61,7 +61,8 @@ export function apart(wanted, gap, first, last) {
 // Puts a dot between the pieces of a label, {"ci•ty":, in place of those that it had.
 export function dots(label, places) {
   if (label.dataset.dots === String(places)) return;
-  for (const dot of label.querySelectorAll(".dot")) dot.remove();
+  label.rows ??= [...label.children]; // as they were drawn
+  label.replaceChildren(...label.rows.map((row) => row.cloneNode(true)));
   if (places.length) label.dataset.dots = String(places); else delete label.dataset.dots;
   const cuts = (label.dataset.cuts || "").split(" ").filter(Boolean).map((cut) => cut.split(":").map(Number));
   const spots = places.map((place) => cuts[place - 1] || [0, 0]).sort((a, b) => b[0] - a[0] || b[1] - a[1]);

@@ -82,4 +82,5 @@ function seen({ sight, running, tokens }) {
     sight.strategy && h("span", { class: "ms-badge active", title: sight.how }, sight.strategy), sight.strategy && muted(`${sight.how}, ${number(Math.round(sight.microseconds))} µs`)];
 }
 
+one(null);
 connect();
