@@ -25,15 +25,11 @@ from ..rules import all_deferrable
 from .conflicts import report_conflict
 from .emit import Emitter
 from .exact_text import exact_text
-from .layout import Layout
-from .lazy_document import LazyDocument, root_term
+from .lazy_document import LazyDocument
 from .problems import Problems
 from .quick_writer import QuickWriter
 from .reading import Reader
-from .resolve import Documents
 from .schema_options import SchemaOptions
-from .schema_reader import Settings
-from .spelling import Speller
 from .terms import Term
 
 __all__ = [
@@ -170,61 +166,29 @@ def compile_schema(
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
     book = RuleBook()
-    if not defer or options.caps or not has_mechanism("lazy documents"):
-        return _whole(schema, text, options, resources, book, write)
-    document = LazyDocument(schema, QuickWriter(book, options), resources, source=text)
+    waits = defer and _may_wait(options)
+    document = LazyDocument(
+        schema, QuickWriter(book, options, waits=waits), resources, source=text, write=write, waits=waits
+    )
     normal = partial(_normal, frozenset(book.rules))
     try:
         top = None if len(document.problems) else document.top()
         if top is not None:
             return CompiledSchema(normal(book.grammar(top.name, text)), ())
-        return _finished(document.emitter.grammar(document.root, text), document.reader, document.root, options, normal)
+        ir = document.emitter.grammar(document.root, text)
+        made = _finished(ir, document.reader, document.root, options, normal)
     except Exception:
         document.forget()
         book.clear()
         raise
+    if not waits:
+        document.forget()
+    return made
 
 
-def _whole(
-    schema: Any,
-    text: str,
-    options: SchemaOptions,
-    resources: Mapping[str, Any],
-    book: RuleBook,
-    write: Callable[..., Emitter],
-) -> CompiledSchema:
-    """The same with nothing put off."""
-    documents = Documents(schema, exact_text(schema), resources)  # `text` may spell the same in other ways
-    problems = Problems()
-    if documents.unknown_dialect is not None:
-        unknown = f"unknown dialect {documents.unknown_dialect!r}"
-        problems.add("#", "$schema", unknown, "it is read as draft 2020-12")
-    reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
-    layout = Layout(
-        book,
-        any_whitespace=options.any_whitespace,
-        indent=options.indent,
-        separators=options.separators,
-        max_whitespace_cnt=options.max_whitespace_cnt,
-        whitespace_before_separators=options.whitespace_before_separators,
-    )
-    emitter = write(
-        reader.algebra,
-        book,
-        Speller(book, any_spelling=options.any_spelling),
-        layout,
-        problems,
-        order=options.order,
-        canonical_numbers=options.canonical_numbers,
-        plain_integers=options.plain_integers,
-        caps=options.caps,
-    )
-    try:
-        term = root_term(reader, schema)
-        normal = partial(_normal, frozenset(book.rules))
-        return _finished(emitter.grammar(term, text), reader, term, options, normal)
-    finally:
-        reader.algebra.forget()
+def _may_wait(options: SchemaOptions) -> bool:
+    """Whether rules may be made when they are needed."""
+    return not options.caps and has_mechanism("lazy documents")
 
 
 def _normal(blanks: frozenset[str], ir: GrammarIR) -> GrammarIR:
@@ -264,7 +228,7 @@ def defer_schema(
     `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks; the caller brings the
     rules of all to normal form.  Raises what `compile_schema` does.
     """
-    if options.caps or not has_mechanism("lazy documents"):
+    if not _may_wait(options):
         return None
     writer = writers.get(options)
     if writer is None:

@@ -20,21 +20,18 @@ from ..ir import GrammarIR, Literal, Never, Node, RuleRef
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
-from ..rulebook import RuleBook
 from .arrays import ArrayText, NotFinite
-from .caps import Caps, capped
+from .caps import capped
 from .keywords import blamed
 from .keywords.entry import ARRAY, NUMBER, OBJECT, STRING
 from .kinds import Kinds, kinds_of
-from .layout import Layout
 from .numbers import NO_NUMBERS, Numbers
-from .numerals import Numerals
 from .objects import ObjectText
 from .problems import Problems, too_much
+from .quick_writer import QuickWriter
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
-from .spelling import Speller
-from .steps import Order, is_ordered
+from .steps import is_ordered
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
 __all__ = ["SIMPLER_STRINGS", "STRING_WORDS", "Emitter"]
@@ -44,14 +41,10 @@ _INLINE = 3
 
 
 class Document(Protocol):
-    """A document whose rules are made when the parser predicts them (`lazy_document.py`)."""
-
-    @property
-    def numerals(self) -> Numerals:
-        """What writes numbers, shared by the documents of a grammar."""
+    """A document whose rules may be made when the parser predicts them (`lazy_document.py`)."""
 
     def value(self, term: Term, level: int) -> Node | None:
-        """The values of a deferrable schema as a node; None for other terms."""
+        """The values of a deferrable schema as a node; None for what is to be made now."""
 
 
 class Emitter:
@@ -59,33 +52,16 @@ class Emitter:
 
     as_json = True  # that is how values are written, so that they can be compared
 
-    def __init__(
-        self,
-        algebra: SchemaAlgebra,
-        book: RuleBook,
-        speller: Speller,
-        layout: Layout,
-        problems: Problems,
-        *,
-        order: Order,
-        canonical_numbers: bool,
-        plain_integers: bool,
-        caps: Caps = (),
-        document: Document | None = None,
-    ) -> None:
+    def __init__(self, algebra: SchemaAlgebra, writer: QuickWriter, problems: Problems, document: Document) -> None:
         self.algebra = algebra
-        self.book = book
-        self.speller = speller
-        self.layout = layout
+        self.book = writer.book
+        self.speller = writer.speller
+        self.layout = writer.layout
+        self.numerals = writer.numerals
+        self.order = writer.options.order
         self.problems = problems
-        self.order = order
-        self.caps = caps
-        self.document = document
-        self.numerals: Numerals
-        if document is None:
-            self.numerals = Numerals(book, canonical=canonical_numbers, plain_integers=plain_integers)
-        else:
-            self.numerals = document.numerals
+        self._caps = writer.options.caps
+        self._document = document
         self._kinds: dict[Members, Kinds] = {}
         self._rules: dict[object, RuleRef] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
@@ -111,11 +87,8 @@ class Emitter:
 
     def value(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`; made when they are needed where that is safe."""
-        if self.document is not None:
-            node = self.document.value(term, level)
-            if node is not None:
-                return node
-        return self.now(term, level)
+        node = self._document.value(term, level)
+        return self.now(term, level) if node is None else node
 
     def kinds(self, members: Members) -> Kinds:
         """The kinds of members that objects of `members` have.  Raises `TooManyStates`."""
@@ -164,8 +137,8 @@ class Emitter:
             reason = str(error) if isinstance(error, TooLarge) else "its schemas refer to each other without an end"
             self.report(place, _LOGIC, reason, "only its first condition is kept", once=isinstance(error, Spent))
             shape = self._first(term)
-        if self.caps:
-            shape = capped(shape, self.caps)
+        if self._caps:
+            shape = capped(shape, self._caps)
         return shape, place, place.name if place is not None else "value"
 
     def _first(self, term: Term) -> Shape:

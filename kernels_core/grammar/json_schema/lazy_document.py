@@ -20,7 +20,6 @@ from .dialect import DEFAULT, Dialect, dialect_of
 from .emit import Emitter
 from .exact_text import exact_text
 from .local_references import has_local_references
-from .numerals import Numerals
 from .problems import Problems
 from .quick_reader import QuickReader
 from .quick_writer import QuickWriter
@@ -31,13 +30,14 @@ from .schema_reader import Settings
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed
 
-__all__ = ["LazyDocument", "root_term"]
+__all__ = ["LazyDocument"]
 
 
 class LazyDocument:
     """Decides for `document`, a loaded schema that nobody changes.  `writer` is shared by the documents of a grammar.
 
-    `text`: the document as `exact_text` writes it, if that is known.  `source`: as it was written.
+    `text`: the document as `exact_text` writes it, if that is known.  `source`: as it was written.  `write` makes the
+    emitter.  Unless it `waits`, everything is made at once, by that.
     """
 
     def __init__(
@@ -48,6 +48,8 @@ class LazyDocument:
         *,
         text: str | None = None,
         source: str | None = None,
+        write: Callable[..., Emitter] = Emitter,
+        waits: bool = True,
     ) -> None:
         self.problems = Problems()
         self.writer = writer
@@ -56,7 +58,9 @@ class LazyDocument:
         self._text = text
         self._source = source
         self._options = writer.options
-        self._waits: dict[Term, bool] = {TRUE: True}
+        self._write = write
+        self._quick = waits and has_mechanism("quick reader")
+        self._waits: dict[Term, bool] = {TRUE: waits}
         self._dialect = dialect = self._declared()
         self._reader = QuickReader(
             DeferrableSchemas(
@@ -88,15 +92,19 @@ class LazyDocument:
 
     def top(self) -> RuleRef | None:
         """The rule of the whole document, if that is deferrable."""
-        if not has_mechanism("quick reader") or not self._reader.holds(self._document):
+        if not self._holds(self._document):
             return None
         node = self._reader.top(self._document, self.writer.layout.first_level)
         return node if isinstance(node, RuleRef) else self.writer.book.add("root", node)
 
+    def _holds(self, schema: Any) -> bool:
+        """Whether `schema`, a part of the document, is deferrable, and may wait."""
+        return self._quick and self._reader.holds(schema)
+
     def part(self, schema: Any, pointer: str) -> Node:
         """What reads `schema`, which stands at `pointer` in the document: a call where that is a rule."""
         level = self.writer.layout.first_level
-        if has_mechanism("quick reader") and self._reader.holds(schema):
+        if self._holds(schema):
             return self._reader.top(schema, level)
         return self.emitter.value(self.reader.term(schema, self.documents.root_context, pointer, "part"), level)
 
@@ -129,22 +137,18 @@ class LazyDocument:
     @cached_property
     def emitter(self) -> Emitter:
         """Writes what is not deferrable."""
-        return Emitter(
-            self.reader.algebra,
-            self.writer.book,
-            self.writer.speller,
-            self.writer.layout,
-            self.problems,
-            order=self._options.order,
-            canonical_numbers=self._options.canonical_numbers,
-            plain_integers=self._options.plain_integers,
-            document=self,
-        )
+        return self._write(self.reader.algebra, self.writer, self.problems, self)
 
     @cached_property
     def root(self) -> Term:
-        """The whole document as a term."""
-        return root_term(self.reader, self._document, self._reader.holds)
+        """The whole document as a term; what is no schema at all is a problem, so are values no keyword can have."""
+        reader, document = self.reader, self._document
+        check_values(reader.documents, document, reader.problems, self._holds)
+        try:
+            return reader.term(document, reader.documents.root_context, "#", "root")
+        except Malformed as error:
+            reader.problems.add("#", "schema", str(error), "nothing is allowed")
+            return FALSE
 
     def written(self, schema: Any, level: int, name: str) -> Node:
         """The body of the rule of a deferrable schema that the algebra has to write."""
@@ -160,21 +164,11 @@ class LazyDocument:
 
     # -- what the emitter asks ----------------------------------------------------------------------------------------
 
-    @property
-    def numerals(self) -> Numerals:
-        """What writes numbers, shared by the documents of a grammar."""
-        return self.writer.numerals
-
     def is_deferrable(self, term: Term) -> bool:
         """Whether `term` is a deferrable schema."""
         found = self._waits.get(term)
         if found is None:
-            found = (
-                isinstance(term, Place)
-                and term.context == self.documents.root_context
-                and has_mechanism("quick reader")
-                and self._reader.holds(term.schema)
-            )
+            found = isinstance(term, Place) and term.context == self.documents.root_context and self._holds(term.schema)
             self._waits[term] = found
         return found
 
@@ -195,16 +189,3 @@ class LazyDocument:
         """Stands for the document."""
         text = self.text if self._source is None else self._source
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def root_term(reader: Reader, document: Any, right: Callable[[Any], bool] = lambda _: False) -> Term:
-    """The term of a whole document; what is no schema at all is a problem, so are values no keyword can have.
-
-    right: whether a part of the document surely has no problem.
-    """
-    check_values(reader.documents, document, reader.problems, right)
-    try:
-        return reader.term(document, reader.documents.root_context, "#", "root")
-    except Malformed as error:
-        reader.problems.add("#", "schema", str(error), "nothing is allowed")
-        return FALSE

@@ -64,9 +64,9 @@ cdef class Frame:
 
 
 cdef class QuickWriter:
-    """Writes to `book` as `options` (`schema_options.SchemaOptions`) say."""
+    """Writes to `book` as `options` (`schema_options.SchemaOptions`) say.  `waits`: strings may be made when needed."""
 
-    def __init__(self, RuleBook book not None, options):
+    def __init__(self, RuleBook book not None, options, *, bint waits=True):
         self.book = book
         self.options = options
         self.layout = Layout(
@@ -77,7 +77,7 @@ cdef class QuickWriter:
             max_whitespace_cnt=options.max_whitespace_cnt,
             whitespace_before_separators=options.whitespace_before_separators,
         )
-        self.speller = Speller(book, any_spelling=options.any_spelling, defer=True)
+        self.speller = Speller(book, any_spelling=options.any_spelling, defer=waits)
         self.numerals = Numerals(book, canonical=options.canonical_numbers, plain_integers=options.plain_integers)
         self.numbers, self.others = self.numerals.known, self.speller.others
         self.own_spelling = not options.any_spelling

@@ -28,7 +28,6 @@ from ..json_schema.numbers import Numbers
 from ..json_schema.problems import too_much
 from ..json_schema.raw_spelling import Outside, RawSpeller, without
 from ..json_schema.shapes import ANYTHING, VOID, Items, Shape, replace
-from ..json_schema.spelling import Speller
 from ..json_schema.terms import TRUE, Place, Term
 from ..regular.dfa import TooManyStates
 from ..regular.languages import (
@@ -44,7 +43,6 @@ from ..regular.languages import (
     matches,
     union,
 )
-from ..rulebook import RuleBook
 from .json_excluding import LEFT_OUT, CarefulEmitter, CarefulObject
 from .styles import JSON_TYPES, NAME_MARKS, Style
 
@@ -91,24 +89,14 @@ class ElementEmitter(CarefulEmitter):
     """
 
     def __init__(
-        self,
-        style: Style,
-        excludes: Iterable[str],
-        spell: Callable[[str], Node],
-        outside: Outside,
-        algebra: Any,
-        book: RuleBook,
-        speller: Speller,
-        layout: Layout,
-        *rest: Any,
-        **more: Any,
+        self, style: Style, excludes: Iterable[str], spell: Callable[[str], Node], outside: Outside, *rest: Any
     ) -> None:
+        super().__init__((style.stop, *excludes), outside, *rest)
         self.style = style
         self.spell = spell
         self.raw = RawSpeller(outside.book)
         self.names = RawSpeller(outside.book, style.entities)
-        self.gaps = _Gaps(layout)
-        super().__init__((style.stop, *excludes), outside, algebra, book, speller, layout, *rest, **more)
+        self.gaps = _Gaps(self.layout)
 
     def top(self, term: Term) -> Node:
         """All elements of an object."""

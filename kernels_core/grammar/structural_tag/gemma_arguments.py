@@ -67,22 +67,11 @@ class BareEmitter(CarefulEmitter):
     object_kind = _BareObject
     as_json = False
 
-    def __init__(
-        self,
-        excludes: Iterable[str],
-        spell: Callable[[str], Node],
-        outside: Outside,
-        algebra: Any,
-        book: RuleBook,
-        speller: Speller,
-        layout: Layout,
-        *rest: Any,
-        **more: Any,
-    ) -> None:
+    def __init__(self, excludes: Iterable[str], spell: Callable[[str], Node], outside: Outside, *rest: Any) -> None:
         self._mark = spell(GEMMA_MARK)
         self.names = RawSpeller(outside.book)
-        tight = Layout(book, any_whitespace=False, separators=(",", ":"))
-        super().__init__((GEMMA_MARK, *excludes), outside, algebra, book, speller, tight, *rest, **more)
+        super().__init__((GEMMA_MARK, *excludes), outside, *rest)
+        self.layout = Layout(self.book, any_whitespace=False, separators=(",", ":"))
 
-    def careful(self, book: RuleBook, speller: Speller) -> Speller:
-        return _Marked(book, self.avoid, self.outside, self._mark)
+    def careful(self, any_spelling: bool) -> Speller:
+        return _Marked(self.book, self.avoid, self.outside, self._mark)

@@ -24,7 +24,6 @@ from ..json_schema.spelling import Speller
 from ..json_schema.terms import Place, origin
 from ..regular.dfa import TooManyStates, is_empty
 from ..regular.languages import Language, Words
-from ..rulebook import RuleBook
 
 __all__ = ["LEFT_OUT", "CarefulEmitter", "CarefulObject"]
 
@@ -36,23 +35,15 @@ class CarefulEmitter(Emitter):
 
     object_kind: type[CarefulObject]
 
-    def __init__(
-        self,
-        avoid: Iterable[str],
-        outside: Outside,
-        algebra: Any,
-        book: RuleBook,
-        speller: Speller,
-        *rest: Any,
-        **more: Any,
-    ) -> None:
+    def __init__(self, avoid: Iterable[str], outside: Outside, *rest: Any) -> None:
+        super().__init__(*rest)
         self.avoid = tuple(avoid)
         self.outside = outside
-        super().__init__(algebra, book, self.careful(book, speller), *rest, **more)
+        self.speller = self.careful(self.speller.any_spelling)
 
-    def careful(self, book: RuleBook, speller: Speller) -> Speller:
+    def careful(self, any_spelling: bool) -> Speller:
         """The speller that keeps clear of `avoid`."""
-        return CarefulSpeller(book, self.avoid, self.outside, any_spelling=speller.any_spelling)
+        return CarefulSpeller(self.book, self.avoid, self.outside, any_spelling=any_spelling)
 
     def object_text(
         self,
