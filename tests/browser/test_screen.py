@@ -497,9 +497,12 @@ def test_the_controls_stand_in_two_rows(page: Page) -> None:
     page.get_by_test_id("paste-text").fill('{"type": "object", "properties": {"city": {"type": "string"}}}')
     page.get_by_test_id("paste-open").click()
     expect(page.get_by_test_id("tell")).to_be_visible()
-    tops = page.evaluate("""() => [...new Set([...document.querySelectorAll(".ms-set > *")]
-      .map((one) => Math.round(one.getBoundingClientRect().top / 16)))].length""")
-    assert tops == 2
+    rows = page.evaluate("""() => {
+      const middles = [...document.querySelectorAll(".ms-set > *")].map((one) => one.getBoundingClientRect())
+        .map(({ top, height }) => top + height / 2);
+      return new Set(middles.map((middle) => Math.round((middle - middles[0]) / 20))).size;
+    }""")
+    assert rows == 2
     box, tall = page.get_by_test_id("prompt").bounding_box(), page.locator(".ms-ask").bounding_box()
     assert box is not None
     assert tall is not None
