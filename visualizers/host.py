@@ -16,6 +16,7 @@ of many).
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ SETTABLE: Final = ("asleep",)
 """Traits of the host itself that the browser may set."""
 LATE_SECONDS: Final = 3
 """A static twin waits so long for the widget to appear, so that it does not flash up before it."""
+_MARK: Final = re.compile(r"[0-9a-f]{8,40}")
 
 
 def synced(trait: Any) -> Any:
@@ -266,6 +268,8 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         twin (`frontend/src/host.js`), which is seen wherever there is no widget.  A rule of the twin's that looked for
         the widget (`body:has(...)`) would have the browser search the document whenever a node comes or goes.
         """
+        if not _MARK.fullmatch(self.mark):  # what is synced, a browser may set
+            raise ValueError(f"{self.mark!r} is no mark: some 8 to 40 hexadecimal digits")
         twin, child = f".ms-twin-{self.mark}", ".jp-OutputArea-child"
         style = (
             f"{twin}{{animation:ms-late 1ms {LATE_SECONDS}s both}}"
