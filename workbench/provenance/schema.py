@@ -133,7 +133,7 @@ class SchemaWalk:
 
     def _entered(self, site: Site) -> Site:
         """The same in the context of what stands in it."""
-        return replace(site, context=self._documents.inside(site.schema, site.context))
+        return replace(site, context=self._documents.inside(object_of(site.schema), site.context))
 
     def descend(self, site: Site, key: str | int) -> Iterator[Site]:
         """What a schema says about one member or item."""
