@@ -30,19 +30,6 @@ from experiments.trial import Params
 from experiments.variants import CASE, by_variant, verdicts_of
 from kernels_core import Options
 
-__all__ = [
-    "BASELINE",
-    "CLAIMS",
-    "NAMES",
-    "STEPS",
-    "TABLES",
-    "AblationStep",
-    "grid",
-    "options_at",
-    "plot",
-    "trial",
-]
-
 # By preset: schemas, and tokens of each instance.
 EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
     "smoke": (1, 10),

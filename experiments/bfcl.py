@@ -25,8 +25,6 @@ from typing import Any, Final, TypeAlias
 from experiments.datasets import DataError
 from workbench.json_values import Json, JsonObject
 
-__all__ = ["Question", "is_right", "read_questions"]
-
 ANSWERS: Final = "possible_answer"
 TYPES: Final = {"dict": "object", "float": "number", "double": "number", "tuple": "array", "list": "array"}
 PLAIN: Final = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})

@@ -32,26 +32,6 @@ from scipy import stats
 
 from experiments.columns import Column, explained, finished
 
-__all__ = [
-    "CONTENT",
-    "FEWEST",
-    "Claim",
-    "ClaimVerdict",
-    "Effect",
-    "Word",
-    "bounds_of",
-    "decide",
-    "different",
-    "history_of",
-    "judge",
-    "mean",
-    "ratio",
-    "share",
-    "slope",
-    "verdict_table",
-    "worst",
-]
-
 BOUNDS_FILE: Final = Path(__file__).with_name("bounds.toml")
 FEWEST: Final = 10
 """Independent units without which nothing is called held; intervals of fewer cover too seldom."""

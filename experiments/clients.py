@@ -35,8 +35,6 @@ from workbench.json_values import Json, JsonObject
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Asked", "Outcome", "Server", "ask_all", "make_requests", "serving"]
-
 ROOT: Final = Path(__file__).resolve().parents[1]
 NEEDED: Final = ("httpx", "jsonschema", "prometheus_client", "starlette", "torch", "transformers", "uvicorn")
 KINDS: Final = {"schema": 8, "tools": 5, "text": 4, "regex": 2, "broken": 1, "leaving": 1}

@@ -19,8 +19,6 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-__all__ = ["Column", "Row", "Table", "explained", "finished", "where"]
-
 Row: TypeAlias = Mapping[str, Any]
 """One finished trial, or one row of a table, by the keys of its columns; frames of pandas know no types."""
 Rows: TypeAlias = Iterable[Mapping[str, object]] | pd.DataFrame

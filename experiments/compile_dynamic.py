@@ -33,8 +33,6 @@ from experiments.walk import quiet
 from workbench.peers.base import Engine, RefusedError
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "ENGINES", "TABLES", "grid", "plot", "trial"]
-
 REMEMBERING: Final = "ours, grammars remembered"
 ENGINES: Final = (OURS, REMEMBERING, "xgrammar", "llguidance")
 # By preset: numbers of tools, requests, seeds.

@@ -13,8 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["claim_core", "physical_cores"]
-
 NAME: Final = "\0maskscope-core-{}"
 TOPOLOGY: Final = Path("/sys/devices/system/cpu")
 

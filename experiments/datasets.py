@@ -28,24 +28,6 @@ from workbench.json_values import Json
 from workbench.peers.toolsets import Tool
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
-__all__ = [
-    "Call",
-    "Case",
-    "CaseName",
-    "DataError",
-    "Instance",
-    "default_schemas",
-    "default_vocabulary",
-    "defaults",
-    "digest",
-    "find_cases",
-    "has_tools",
-    "load_calls",
-    "load_case",
-    "load_tools",
-    "open_tokenizer",
-]
-
 SYNTHETIC: Final = "synthetic:"
 DEMO: Final = "demo"
 SYNTHETIC_CASES: Final = 400

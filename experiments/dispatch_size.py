@@ -41,8 +41,6 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 
-__all__ = ["CLAIMS", "TABLES", "Node", "automaton", "grid", "plain_grammar", "plot", "tag_grammar", "trial"]
-
 SIZES: Final = (5, 20, 50, 100)
 EXTENT: Final = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:3], 2), "full": (SIZES, 10)}
 KINDS: Final = ("random", "tools")

@@ -11,8 +11,6 @@ from experiments.datasets import open_tokenizer
 from workbench.peers.base import Engine
 from workbench.peers.catalogue import ENGINES, make_engine
 
-__all__ = ["WARM_UP", "named_once", "open_engine"]
-
 WARM_UP: Final = '{"type": "object", "properties": {"warm": {"const": "up"}}, "additionalProperties": false}'
 
 

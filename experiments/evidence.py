@@ -20,8 +20,6 @@ from experiments.record import Record, ShownTable
 from experiments.report import LIGHTS, show, to_markdown
 from workbench.peers.catalogue import ENGINES
 
-__all__ = ["LACKING", "ROWS", "Cell", "Row", "evidence"]
-
 HEADS: Final = ("of", "question", "number (95 %)", "ours", "theirs", "n", "verdict", "the same question?")
 LACKING: Final = "not in the table"
 NOT_RUN: Final = "⚪ not run"

@@ -17,8 +17,6 @@ from typing import ParamSpec, TypeAlias, TypeVar
 from experiments.cores import physical_cores
 from experiments.workers import SerialExecutor, Worker, WorkerExecutor, together
 
-__all__ = ["DaskExecutor", "make_executor"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Limits: TypeAlias = tuple[float | None, float | None]

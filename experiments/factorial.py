@@ -35,8 +35,6 @@ from workbench.comparing.ablating import FIRST, MECHANISMS
 from workbench.comparing.factorial import contrasts, subsets
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "FACTORS", "TABLES", "grid", "options_of", "plot", "sample", "trial"]
-
 FACTORS: Final[Mapping[str, tuple[str, Mapping[bool, Mapping[str, object]]]]] = {
     name: (MECHANISMS[name][0], {False: step.off, True: step.on})
     for name, step in zip(FIRST, ablation.STEPS[: len(FIRST)], strict=True)

@@ -24,8 +24,6 @@ from workbench.cli.doctor import find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["BLUE", "BY_ENGINE", "ENGINES", "GREEN", "LOG", "RED", "YELLOW", "label_decades", "write_figures"]
-
 ENGINES: Final[Mapping[str, str]] = {
     "ours": "#2f6db5",
     "ours, grammars remembered": "#7fb2e5",

@@ -35,8 +35,6 @@ from experiments.trial import NotRunError, Params
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import MaskscopeError
 
-__all__ = ["CLAIMS", "OPTIONS", "TABLES", "grid", "plot", "trial"]
-
 OPTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "engine": {},
     "plain": {"inline_limit": 0, "repetition": "compress", "lazy_lowering": False, "direct_limit": 0},

@@ -35,8 +35,6 @@ from experiments.replay_cases import LONGEST_SCHEMA, PEERS, installed_peers, lay
 from experiments.trial import Params
 from kernels_core import TokenizerInfo
 
-__all__ = ["CLAIMS", "TABLES", "grid", "model_of", "plot", "trial"]
-
 MODEL: Final = "random:llama-3.1-8b"
 ROWS: Final = (1, 16, 128)
 SOURCES: Final = ("schemas", "tools")

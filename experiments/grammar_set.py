@@ -15,8 +15,6 @@ from typing import Final
 
 from workbench.peers.base import Language
 
-__all__ = ["ECMA_404", "GRAMMARS", "WrittenGrammar"]
-
 
 @dataclass(frozen=True, slots=True)
 class WrittenGrammar:

@@ -27,8 +27,6 @@ from experiments.pairs import request
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
 
-__all__ = ["CLAIMS", "TABLES", "grid", "plot", "trial"]
-
 CASE: Final = ("grammar",)
 ALL: Final[dict[str, WrittenGrammar]] = {ECMA_404.name: ECMA_404, **GRAMMARS}
 EXTENT: Final = {"smoke": 2, "quick": len(ALL), "full": len(ALL)}

@@ -18,8 +18,6 @@ import plotly.graph_objects as go
 from experiments.claims import ClaimVerdict
 from experiments.columns import Column, explained
 
-__all__ = ["draw_history", "history", "keep_run"]
-
 COLUMNS: Final = (
     Column("what", "number", help="the number that decides a claim"),
     Column("day", help="of the run's last trial, UTC"),

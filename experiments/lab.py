@@ -26,8 +26,6 @@ from workbench.peers.errors import NotRunError
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["ROOT", "TOKEN", "Lab", "open_notebook", "run_all", "serving", "write_notebook"]
-
 ROOT: Final = Path(__file__).resolve().parents[1]
 TOKEN: Final = "maskscope"
 START_SECONDS: Final = 60

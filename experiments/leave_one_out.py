@@ -49,8 +49,6 @@ from kernels_core import GrammarCompiler, Options
 from workbench.peers.base import Constraint, RefusedError
 from workbench.peers.ours import Ours
 
-__all__ = ["CLAIMS", "METRICS", "SIDES", "TABLES", "WORKLOADS", "grid", "plot", "trial"]
-
 # By preset: vocabularies, repetitions, schemas, tokens of each text, sets of tools and tools in each.
 EXTENT: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     "smoke": (1, 1, 1, 10, 1, 5),

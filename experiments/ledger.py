@@ -19,8 +19,6 @@ import pandas as pd
 
 from experiments.trial import Params, Status, Trial
 
-__all__ = ["DEFAULT_LEDGER", "Ledger", "LedgerError", "canonical_json", "params_hash"]
-
 DEFAULT_LEDGER: Final = Path("experiments.sqlite")
 LAYOUT: Final = 1  # PRAGMA user_version of the files this module writes
 ROW_COLUMNS: Final = ("status", "error", "seconds", "started", "load", "git", "machine")

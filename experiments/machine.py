@@ -12,8 +12,6 @@ from pathlib import Path
 
 import kernels_core
 
-__all__ = ["Machine", "commit_name", "describe_machine", "resident_bytes", "system_load"]
-
 CHECKOUT = Path(__file__).resolve().parents[1]
 # Everything whose version can change a number.
 PACKAGES = (

@@ -40,8 +40,6 @@ from experiments.statuses import BY_KEYWORD, BY_SPLIT, by_keyword, by_split
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
 
-__all__ = ["CLAIMS", "DEFAULT_ENGINES", "TABLES", "grid", "grid_of", "plot", "trial"]
-
 DEFAULT_ENGINES: Final = ("ours", "xgrammar", "xgrammar-default", "llguidance")
 EXTENT: Final = {"smoke": (1, 20), "quick": (15, 200), "full": (None, None)}
 CASE: Final = ("file", "index")

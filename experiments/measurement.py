@@ -19,22 +19,6 @@ from experiments.tails import ENGINE
 from experiments.walk import Walk, quiet, walk
 from workbench.peers.base import Constraint, Engine, RefusedError
 
-__all__ = [
-    "METRICS",
-    "MISTAKES",
-    "REFUSED",
-    "VERDICTS",
-    "Measured",
-    "first_valid",
-    "judged",
-    "measure",
-    "mistakes",
-    "request_ns",
-    "rotate",
-    "samples",
-    "verdicts",
-]
-
 REPEAT: Final = "repeat"
 """The parameter that tells one pass over the grid from another (`registry.repeated`); the first has none."""
 METRICS: Final = (

@@ -20,8 +20,6 @@ from typing import Final
 import kernels_core
 from kernels_core.laboratory import NAMES, without
 
-__all__ = ["MECHANISMS", "NOTHING", "Mechanism", "find_mechanism"]
-
 ROOT: Final = Path(kernels_core.__file__).parent
 NOTHING: Final = "nothing"
 

@@ -18,8 +18,6 @@ from experiments.record import RESULTS_FOLDER, Record, ShownTable, load_records
 from experiments.report import LIGHTS, as_markdown, shown_table, to_markdown
 from experiments.running import Result
 
-__all__ = ["DOCS", "pages", "quoting", "record_of", "recorded", "write_pages"]
-
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 HEADING: Final = f"""# Results, section by section
 

@@ -20,8 +20,6 @@ from experiments.columns import finished
 from experiments.measurement import Measured, first_valid, request_ns
 from experiments.tails import OURS, quantile
 
-__all__ = ["Pooled", "Together", "best_peer", "over", "request", "together"]
-
 Times = npt.NDArray[np.float64]
 
 

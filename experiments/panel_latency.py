@@ -33,8 +33,6 @@ from workbench.json_values import JsonObject
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["CASES", "CLAIMS", "TABLES", "grid", "plot", "trial"]
-
 STEPS: Final = {"smoke": 3, "quick": 10, "full": 60}
 RUNS: Final = {"smoke": 1, "quick": 1, "full": 2}  # of each case, each in a JupyterLab of its own
 SIZE: Final = {"width": 1440, "height": 900}

@@ -32,8 +32,6 @@ from experiments.trial import Params
 from experiments.variants import CASE, by_variant, verdicts_of
 from kernels_core import Options
 
-__all__ = ["CLAIMS", "LEVELS", "TABLES", "VARIANTS", "grid", "plot", "trial"]
-
 EARLEY, PUSHDOWN = "earley", "pushdown"
 BARE: Final[Mapping[str, Mapping[str, object]]] = {
     EARLEY: {

@@ -15,8 +15,6 @@ from typing import Final
 
 from experiments.record import Record, ShownTable
 
-__all__ = ["QUOTED", "quoted", "renewed"]
-
 QUOTED: Final = re.compile(r"(?P<number>-?[\d,]*\d(?:\.\d+)?)<!-- (?P<source>[^<>]+? \| [^<>]+?) -->")
 PER_CENT: Final = "100 * "
 

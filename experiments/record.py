@@ -20,8 +20,6 @@ import pandas as pd
 from experiments.claims import Claim, ClaimVerdict, decide
 from experiments.columns import Row
 
-__all__ = ["RESULTS_FOLDER", "Record", "ShownTable", "load_records"]
-
 RESULTS_FOLDER: Final = Path(__file__).with_name("results")
 NUMBERS: Final = ("size", "low", "high")
 

@@ -34,17 +34,6 @@ from experiments.claims import Claim
 from experiments.columns import Table, finished
 from experiments.trial import Metrics, Params
 
-__all__ = [
-    "CATALOGUE",
-    "PRESETS",
-    "Experiment",
-    "ExperimentModule",
-    "find_experiment",
-    "list_experiments",
-    "repeated",
-    "without_folders",
-]
-
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final = (
     "ablation", "compile-dynamic", "dispatch-size", "factorial", "formal", "gpu", "grammars", "leave-one-out", "masks",

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from kernels_core.mask_rows import MaskRows
 
-__all__ = ["PeerReplay", "Replay", "Text", "afresh", "batch_fill", "peer_kernel", "tiny_llama"]
-
 ROOM = 256
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kernels_core.mask_rows import MaskRows
     from workbench.peers.ours import OurConstraint
 
-__all__ = ["LONGEST_SCHEMA", "PEERS", "Case", "installed_peers", "lay_out", "masks_of", "need_torch", "replay_cases"]
-
 PEERS: Final = ("xgrammar", "llguidance")
 DISTINCT: Final = 16  # schemas of a batch: rows share them, as in a server
 TOOLS: Final = 20

@@ -25,20 +25,6 @@ from experiments.record import ShownTable
 from workbench.json_values import JsonObject
 from workbench.peers.catalogue import ENGINES, settings_of
 
-__all__ = [
-    "FIGURES",
-    "LIGHTS",
-    "as_markdown",
-    "print_tables",
-    "print_verdicts",
-    "provenance",
-    "reasons",
-    "rows_of",
-    "show",
-    "shown_table",
-    "to_markdown",
-]
-
 FIGURES: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "experiments"
 """Where figures of recorded runs are kept, as SVG."""
 LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecided": "⚪"}

@@ -39,8 +39,6 @@ from kernels_core.automata.tables import FIRST_STATE
 from workbench.peers.ours import Ours, schema_grammar, tag_grammar
 from workbench.peers.toolsets import Tool, ToolSet
 
-__all__ = ["CLAIMS", "TABLES", "WAYS", "grid", "plot", "requests_of", "structures", "trial"]
-
 POOL: Final = 100
 SIZES: Final = (5, 20, 50)
 REQUESTS: Final = {"smoke": 3, "quick": 10, "full": 100}

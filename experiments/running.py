@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from experiments.trial import Params
 
-__all__ = ["PRESET", "Result", "run"]
-
 TITLE_WIDTH: Final = 90
 ENGINES_SHOWN: Final = ("Python", "maskscope", "xgrammar", "llguidance", "glrmask", "maskforge", "outlines")
 PRESET: Final = "MASKSCOPE_PRESET"

@@ -38,8 +38,6 @@ from workbench.peers.base import Constraint
 from workbench.peers.ours import OurConstraint
 from workbench.peers.toolsets import Tool, ToolSet
 
-__all__ = ["CLAIMS", "ENGINES", "SIZES", "TABLES", "draw", "grid", "plot", "trial"]
-
 SIZES: Final = (10, 50, 100, 500, 1000, 2000)
 ENGINES: Final = (OURS, "xgrammar", "llguidance")
 EXTENT: Final = {"smoke": (SIZES[:2], 1), "quick": (SIZES[:4], 1), "full": (SIZES, 10)}

@@ -24,8 +24,6 @@ from experiments.clients import Asked, Outcome, Server, ask_all, make_requests, 
 from experiments.columns import Column, Row, Table
 from experiments.trial import Params
 
-__all__ = ["CLAIMS", "TABLES", "grid", "plot", "trial"]
-
 # By preset: runs, clients, requests, different ones.
 EXTENT: Final = {"smoke": (1, 4, 24, 16), "quick": (1, 8, 240, 80), "full": (10, 64, 800, 320)}
 ROWS: Final = 16

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from kernels_core.mask_rows import MaskRows
     from workbench.generation import Row as EngineRow
 
-__all__ = ["CLAIMS", "TABLES", "Request", "arrivals_of", "grid", "plot", "trial"]
-
 FREE: Final = "free"
 CLOSED: Final = "closed"
 SOURCES: Final = ("schemas", "tools")

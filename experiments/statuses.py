@@ -28,8 +28,6 @@ from experiments.measurement import Measured, judged
 from experiments.tails import ENGINE, quantile
 from workbench.json_values import Json
 
-__all__ = ["BY_KEYWORD", "BY_SPLIT", "by_keyword", "by_split", "statuses"]
-
 RIGHT: Final = "right"
 ACCEPTANCE, REJECTION = "wrong acceptance", "wrong rejection"
 LIMIT: Final = "time limit"

@@ -24,8 +24,6 @@ from experiments.report import provenance
 from experiments.running import Result
 from experiments.sweep import run_sweep
 
-__all__ = ["GPU_MINUTES", "PARTS", "Part", "run_part", "worth"]
-
 GPU_MINUTES: Final = 8.0
 MODEL: Final = "model="
 FIELD: Final = "engines=ours,xgrammar,xgrammar-default,llguidance,glrmask,maskforge"

@@ -30,8 +30,6 @@ from experiments.ledger import Ledger, LedgerError, params_hash
 from experiments.trial import Params, Trial, TrialFunction, attempt, lost_trial
 from experiments.workers import SerialExecutor, TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
-__all__ = ["COMPARED", "SweepError", "groups", "run_sweep"]
-
 COMPARED: Final = ("engine", "step", "parser")
 """Parameters whose values are compared with each other, all else being equal."""
 KILLED: Final = "KilledWorker"  # of Dask, which need not be installed

@@ -15,8 +15,6 @@ from typing import Any, Final, TypeAlias
 
 from workbench.json_values import Json
 
-__all__ = ["TOOLS", "MadeCase", "MadeTool", "make_case", "make_tool", "make_wide"]
-
 TOOLS: Final = 600
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema that is being made."""

@@ -23,8 +23,6 @@ from typing import Literal, NamedTuple
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, RuleAutomaton
 
-__all__ = ["Definitions", "Item", "Kind"]
-
 Kind = Literal["accepted", "uncertain", "rejected"]
 
 

@@ -12,8 +12,6 @@ import pandas as pd
 
 from experiments.columns import Column
 
-__all__ = ["ENGINE", "OURS", "STATISTICS", "TIMES", "N", "compare", "describe", "quantile"]
-
 OURS: Final = "ours"
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 STATISTICS: Final = ("avg", *QUANTILES, "max")

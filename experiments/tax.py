@@ -50,21 +50,6 @@ from workbench.json_values import Json, JsonObject
 if TYPE_CHECKING:
     from workbench.generation import Generation, LanguageModel
 
-__all__ = [
-    "ARMS",
-    "CLAIMS",
-    "TABLES",
-    "grid",
-    "made_questions",
-    "mcnemar",
-    "plot",
-    "read_answer",
-    "trace",
-    "trial",
-    "wilson",
-    "wrong",
-]
-
 BFCL: Final = "MASKSCOPE_BFCL"
 """The environment variable that names questions of the Berkeley Function-Calling Leaderboard."""
 DEMO: Final = "demo"

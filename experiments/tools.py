@@ -46,8 +46,6 @@ from workbench.json_values import Json
 from workbench.peers.base import Constraint
 from workbench.peers.toolsets import Tool, ToolSet
 
-__all__ = ["CLAIMS", "FORMS", "SIZES", "TABLES", "draw_tools", "grid", "grid_of", "plot", "trial", "without_lengths"]
-
 SIZES: Final = (5, 20, 50, 100, 500)
 MOST_MADE: Final = 100
 FORMS: Final = ("tag", "harmony", "schema")

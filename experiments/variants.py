@@ -15,8 +15,6 @@ from experiments.trial import Params
 from kernels_core import Options
 from workbench.peers.ours import Ours
 
-__all__ = ["CASE", "by_variant", "grid_of", "measure_variant", "verdicts_of"]
-
 CASE = ("file", "index")
 
 

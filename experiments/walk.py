@@ -18,8 +18,6 @@ from typing import TypedDict
 
 from workbench.peers.base import Constraint
 
-__all__ = ["Walk", "quiet", "walk"]
-
 MESSAGE_CHARACTERS = 300
 
 

@@ -27,8 +27,6 @@ from typing import Final, ParamSpec, TypeVar
 from experiments.cores import claim_core
 from experiments.machine import describe_machine
 
-__all__ = ["SerialExecutor", "TrialTimeoutError", "Worker", "WorkerDiedError", "WorkerExecutor", "together"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

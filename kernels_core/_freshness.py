@@ -11,8 +11,6 @@ import warnings
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-__all__ = ["StaleEngineWarning", "check", "find_stale", "find_unbuilt"]
-
 PACKAGE = Path(__file__).resolve().parent
 
 

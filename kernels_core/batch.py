@@ -24,8 +24,6 @@ from kernels_core.mask_rows import MaskRows
 from kernels_core.masks.bitmask import logits_layout
 from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["BatchGrammarMatcher", "apply_masks_inplace", "draw_tokens"]
-
 ROWS_A_THREAD = 4  # of logits: fewer are written before another thread has begun
 LOGITS_A_THREAD = 1 << 19  # that are drawn from: likewise
 _POOL: ThreadPoolExecutor | None = None

@@ -26,8 +26,6 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from kernels_core.errors import BudgetExceededError, OperationCancelledError
 
-__all__ = ["READING_MS", "CancelToken", "TimeLimit", "is_limited", "look"]
-
 # Of processor time, for reading one grammar outside any other limit.
 READING_MS = 5_000
 

@@ -25,8 +25,6 @@ from kernels_core.locks import Lock, new_lock
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
 
-__all__ = ["CompileCache", "give_back"]
-
 # Grammars grow while they are used: all are measured again when one in this many is new, so that keeping one costs a
 # few looks however many there are.
 _LOOK_SHARE = 4

@@ -35,8 +35,6 @@ from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
 from kernels_core.warming import Warming
 
-__all__ = ["CompiledGrammar", "trie_of"]
-
 _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
 _POOLS_APART: WeakValueDictionary[str, _PoolApart] = WeakValueDictionary()
 _TRIES_LOCK = new_lock()

@@ -34,8 +34,6 @@ from kernels_core.warm_start import FROM_TOKENS, visit_samples
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
 
-__all__ = ["TOLD", "GrammarCompiler", "outside", "told_elsewhere"]
-
 _WARM_LOCK = new_lock()
 _UNLIMITED = Options(max_compile_ms=0, max_fill_ms=0)  # for what is done once for a vocabulary
 CACHE_BYTES = 1 << 30  # of compiled grammars that one compiler remembers, unless it is told otherwise

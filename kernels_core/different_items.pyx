@@ -12,8 +12,6 @@ Read on: `judging.pyx` (asks), `json_values.pyx` (values).
 from kernels_core.clock cimport rest
 from kernels_core.json_values cimport JsonReader, value_of
 
-__all__ = []
-
 cdef Different DIFFERENT = Different.__new__(Different)
 
 

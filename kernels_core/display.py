@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["Displayed", "drawn", "register", "renderer"]
-
 HOOK: Final = "__maskscope_displays__"
 
 _RENDERERS: dict[tuple[type, str], Callable[..., Any]] = {}

@@ -18,8 +18,6 @@ from kernels_core.earley.records cimport SetRec, is_live
 from kernels_core.masks.endings cimport NEVER
 from kernels_core.remembered cimport Remembered
 
-__all__ = []
-
 cdef int64_t MOST_BYTES = 65_536
 
 

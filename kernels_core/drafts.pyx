@@ -15,8 +15,6 @@ cimport cython
 from kernels_core.masks.mask_table cimport write_mask
 from kernels_core.masks.rows cimport BitmaskRows, open_rows, row_at
 
-__all__ = []
-
 
 @cython.final
 cdef class DraftTree:

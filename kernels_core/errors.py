@@ -7,27 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "BudgetExceededError",
-    "DeadEndError",
-    "GrammarError",
-    "GrammarNote",
-    "GrammarSyntaxError",
-    "GrammarWarning",
-    "InvalidStructuralTagError",
-    "MaskscopeError",
-    "MatcherTerminatedError",
-    "MisspeltKeyword",
-    "OperationCancelledError",
-    "PoolFileError",
-    "PredicateError",
-    "SchemaProblem",
-    "TokenizerError",
-    "TooFewTokensError",
-    "UnsupportedFeatureError",
-    "UnsupportedSchemaError",
-]
-
 
 class MaskscopeError(Exception):
     """Base class of all errors raised on purpose.  All of them pickle, with their attributes and notes, whatever their

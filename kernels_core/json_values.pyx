@@ -11,8 +11,6 @@ import json
 import re
 from hashlib import blake2b
 
-__all__ = []
-
 cdef enum:
     BETWEEN
     STRING

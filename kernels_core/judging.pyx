@@ -21,8 +21,6 @@ from kernels_core.steps cimport text_since
 
 from kernels_core.errors import PredicateError, UnsupportedFeatureError
 
-__all__ = []
-
 cdef vector[int32_t] NOTHING
 
 

@@ -11,8 +11,6 @@ says what each takes and buys.  A new mechanism gets a name here, a `has(...)` w
 
 from contextlib import contextmanager
 
-__all__ = ["NAMES", "has_mechanism", "watch", "with_thresholds", "without"]
-
 NAMES = (
     "self-loops",
     "row unions",

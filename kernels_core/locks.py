@@ -18,8 +18,6 @@ from weakref import WeakSet
 
 from kernels_core.mutex import Mutex
 
-__all__ = ["Lock", "new_lock", "new_reentrant_lock", "watch"]
-
 
 class Lock(Mutex):
     """A lock for `with` that an interrupt never leaves locked, and that is open in a forked child.

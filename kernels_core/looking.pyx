@@ -8,8 +8,6 @@ from functools import cached_property
 from importlib import import_module
 from typing import NamedTuple
 
-__all__ = ["Inspected", "Step", "ask"]
-
 
 def ask(str question, about, *more):
     """What `about`, a matcher or a compiled grammar, looks like."""

@@ -21,8 +21,6 @@ from kernels_core.masks.drawing cimport draw_row, scratch_bytes
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.matcher cimport GrammarMatcher
 
-__all__ = ["MaskRows"]
-
 cdef extern from *:
     int __builtin_ctz(unsigned int) nogil
 

@@ -32,8 +32,6 @@ from kernels_core.looking import ask
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
-__all__ = ["GrammarMatcher"]
-
 cdef str DRAFT = "the masks of a draft tree"
 
 

@@ -5,8 +5,6 @@ Read on: `locks.py`, whose `Lock` is used by `with`.
 
 from threading import Lock, get_ident
 
-__all__ = ["Mutex"]
-
 
 cdef class Mutex:
     """A lock; again: its holder may take it again, and gives it back as often."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-__all__ = ["Mechanisms", "Options", "Parser", "Repetition"]
-
 Parser = Literal["earley", "pushdown", "fsm", "naive"]
 Repetition = Literal["counters", "compress", "expand"]
 

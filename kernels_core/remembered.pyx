@@ -14,8 +14,6 @@ from kernels_core.different_items cimport DIFFERENT
 
 from kernels_core.errors import PredicateError, UnsupportedFeatureError
 
-__all__ = []
-
 
 cdef class Judged:
     """What predicates have to do with the texts of a rule."""

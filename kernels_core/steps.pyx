@@ -10,8 +10,6 @@ from kernels_core.remembered cimport at_the_start
 
 from kernels_core.looking import Step as ShownStep
 
-__all__ = []
-
 
 @cython.final
 @cython.freelist(1024)

@@ -24,8 +24,6 @@ from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, sho
 from kernels_core.compiled import CompiledGrammar
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
-__all__ = []
-
 cdef object _BLANK = object()
 
 

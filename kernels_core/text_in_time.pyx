@@ -24,8 +24,6 @@ from kernels_core.text cimport Text
 
 from kernels_core.errors import BudgetExceededError, DeadEndError, TooFewTokensError, UnsupportedFeatureError
 
-__all__ = []
-
 cdef int64_t ROOM = 24        # tokens more than an end needs: hardly any token makes it longer than that
 cdef int64_t ROOM_TO_DIFFER = 8
 cdef int MOST_TRIED = 500     # places from which an end is looked for that repeats no item

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
     from kernels_core.grammar import Grammar
 
-__all__ = ["FROM_TOKENS", "visit_samples"]
-
 FROM_TOKENS: Final = 8_192
 """Smaller vocabularies are walked in less time than this would save."""
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from kernels_core.clock import CancelToken, TimeLimit
 from kernels_core.errors import OperationCancelledError
 
-__all__ = ["Warming"]
-
 
 class Warming:
     """`compute(state)` for each of `states` in a daemon thread, in order; an error stops it.

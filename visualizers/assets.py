@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PARTS", "part", "script", "stylesheet", "version"]
-
 FOLDER: Final = Path(__file__).parent / "bundle"
 PARTS: Final = ("main", "editor", "graphviz")
 """What a page loads: the views, and what only some need: the editor of a source, and Graphviz, which draws graphs."""

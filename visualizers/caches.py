@@ -28,8 +28,6 @@ from visualizers.tables import card, details, many, table
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["KINDS", "NAMES", "STRATEGIES", "CacheShot", "CacheView", "figure", "said", "static"]
-
 MAX_SHOWN: Final = 1_500  # masks drawn: the last ones of a longer run
 MAX_SETS: Final = 40  # token sets listed
 MAX_PARTS: Final = 8  # parts of grammars that have a column

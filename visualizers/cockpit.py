@@ -20,19 +20,6 @@ from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.tables import card, chip, details, many, table
 
-__all__ = [
-    "CLOCKS",
-    "CockpitRun",
-    "CockpitShot",
-    "CockpitStep",
-    "CockpitView",
-    "Option",
-    "push_kind",
-    "removed_share",
-    "static",
-    "static_table",
-]
-
 MAX_STRIP: Final = 2_000  # tokens on a strip: the last ones of a longer run
 MAX_TEXT: Final = 40
 MAX_STATIC: Final = 400

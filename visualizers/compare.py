@@ -18,8 +18,6 @@ from visualizers.live_base import LiveView, Traits, synced
 from visualizers.png import data_uri, pair_png
 from visualizers.tables import LINE, card, details, dim, more, table
 
-__all__ = ["CompareView", "comparison_html"]
-
 Data = dict[str, Any]
 MAX_GROUPS: Final = 40
 # What a pixel says: neither, the first alone, the second alone, both.

@@ -23,21 +23,6 @@ from visualizers.labels import Cell, Label, full_text
 from visualizers.marks import Marks
 from visualizers.scene import Arrow, Graph, Panel, Scene, edge_id, else_text, whole_panel
 
-__all__ = [
-    "BOX",
-    "DotError",
-    "arrow_data",
-    "drawn",
-    "graph_dot",
-    "line_dot",
-    "map_dot",
-    "panel_dot",
-    "rule_title",
-    "run",
-    "scene_dot",
-    "to_dot",
-]
-
 TIMEOUT: Final = 5.0
 ALL_SECONDS: Final = 60.0  # for all pictures of a page
 LIMITED_NODES: Final = 150

@@ -26,8 +26,6 @@ from typing import Final, Literal, NamedTuple
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
 from visualizers.utf8 import Ranges, characters, merged
 
-__all__ = ["FoldedEdge", "FoldedRule", "Folds", "Mode", "Piece", "Place", "fold_rule", "same_rule", "unfolded_rule"]
-
 LOOP_BYTES: Final = 128  # a state that stays where it is on so many bytes is one that others fall back to
 MAX_ENDINGS: Final = 8  # an ending is written out on at most so many edges
 MAX_ENDING: Final = 2  # and is at most so many characters long

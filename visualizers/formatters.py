@@ -23,8 +23,6 @@ from visualizers.tables import badge, card, chip, many, more, table
 from visualizers.tree import TreeView
 from visualizers.triggers import TriggerView
 
-__all__ = ["DISPLAYS", "register_all", "static_of"]
-
 MAX_ITEMS: Final = 100
 MAX_GLYPH: Final = 40
 

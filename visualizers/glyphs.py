@@ -16,22 +16,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-__all__ = [
-    "STOP_TOKEN",
-    "box_text",
-    "byte_class",
-    "character_class",
-    "clip",
-    "columns",
-    "dot_quote",
-    "glyph",
-    "html_escape",
-    "parse",
-    "size",
-    "split_dot",
-    "split_rules",
-]
-
 SPACE: Final = "␣"
 OPEN: Final = "⟨"
 CLOSE: Final = "⟩"

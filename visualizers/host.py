@@ -29,8 +29,6 @@ import traitlets as t
 from kernels_core.locks import new_lock
 from visualizers.assets import PARTS, part, script, version
 
-__all__ = ["LINKED", "Buffers", "Host", "Library", "Traits", "synced"]
-
 Traits = dict[str, Any]
 Buffers = Sequence[bytes | memoryview]
 Renew = Callable[[str, Mapping[str, object]], None]

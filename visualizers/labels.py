@@ -16,8 +16,6 @@ from typing import Final, Literal
 from visualizers.fold import FoldedEdge, Piece
 from visualizers.glyphs import SPACE, byte_class, character_class, clip, columns
 
-__all__ = ["Cell", "Label", "Row", "edge_label", "full_text", "rule_label"]
-
 WIDTH: Final = 40  # columns of one row
 LOOSE: Final = 14  # columns that a row may be shorter, to end behind a space
 CLASS: Final = 26  # columns of one class

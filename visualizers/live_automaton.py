@@ -31,8 +31,6 @@ from visualizers.standalone import Part
 from visualizers.svg import Looks, automaton_html, automaton_pdf, to_svg
 from visualizers.way import Travelled
 
-__all__ = ["AutomatonView"]
-
 MAX_DOTS: Final = 12
 DOT_WIDTH: Final = 240
 MAX_WAYS: Final = 40  # ways in and out that are told of one state

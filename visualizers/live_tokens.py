@@ -25,8 +25,6 @@ from visualizers.standalone import Part
 from visualizers.tables import LINE, badge, card, chip, details, dotted_rules, many, more, table
 from visualizers.tokens import TABS, Tab, TokenIndex, as_tab, token_index
 
-__all__ = ["MaskMap", "TokenTable"]
-
 Members = Callable[[], npt.NDArray[np.bool_]]
 """The tokens of a group, when they are asked for: bool, shape (vocab_size,)."""
 DOT_WIDTH: Final = 240

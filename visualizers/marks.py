@@ -13,8 +13,6 @@ from visualizers.fold import FoldedRule, Folds
 from visualizers.scene import Scene, edge_id
 from visualizers.way import Travelled
 
-__all__ = ["Inside", "Marks", "marks"]
-
 
 class Inside(NamedTuple):
     """An active state within what an element stands for, which has no circle: the picture has a plate for it there.

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from typing import Final, Literal, get_args
 
-__all__ = ["Mode", "get_mode", "set_mode"]
-
 Mode = Literal["live", "static"]
 ENVIRONMENT: Final = "MASKSCOPE_STATIC"
 

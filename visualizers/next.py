@@ -18,8 +18,6 @@ from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from visualizers.tables import card, chip, details, dim, table
 
-__all__ = ["NextView"]
-
 SHOWN: Final = 60
 ABOUT: Final = ("label", "pointer", "counts", "closes", "blocked")
 """What the line on an object tells of it."""

@@ -17,8 +17,6 @@ from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.stack import dots, tail
 from visualizers.tables import badge, card, dotted_rules, many, more, table
 
-__all__ = ["OperationView"]
-
 TEXT: Final = 36
 MAX_ROWS: Final = 500
 STATIC_ROWS: Final = 100

@@ -10,8 +10,6 @@ from typing import Final
 
 import numpy as np
 
-__all__ = ["PALETTE", "data_uri", "mask_width", "pair_png"]
-
 RGBA = tuple[int, int, int, int]
 # Of a mask: rejected, allowed, uncertain and refused, uncertain and taken.  They read on white and on black.
 PALETTE: Final = ((128, 136, 146, 64), (31, 157, 99, 255), (214, 148, 20, 102), (214, 148, 20, 255))

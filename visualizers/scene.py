@@ -20,21 +20,6 @@ from visualizers.fold import FoldedEdge, FoldedRule, Folds
 from visualizers.glyphs import character_class, clip
 from visualizers.labels import Label, edge_label
 
-__all__ = [
-    "Arrow",
-    "ArrowKind",
-    "Graph",
-    "Panel",
-    "Request",
-    "Scene",
-    "covers",
-    "edge_id",
-    "else_text",
-    "rules_graph",
-    "scene",
-    "whole_panel",
-]
-
 WHOLE_STATES: Final = 30  # an automaton of so many folded states and edges is drawn whole
 WHOLE_EDGES: Final = 44
 SMALL_RULE: Final = 7  # and so is a rule of so many, wherever it is drawn

@@ -19,8 +19,6 @@ from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.tables import MONO, card, table
 
-__all__ = ["ScreenView"]
-
 TINTS: Final = {
     "agreed": "0,158,115", "pushed": "230,159,0", "overruled": "213,94,0", "refused": "179,38,30",
     "forced": "128,136,144",

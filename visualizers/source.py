@@ -17,8 +17,6 @@ from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.tables import card, dim
 
-__all__ = ["SourceView"]
-
 _STYLES: Final = {
     "next": "border-bottom:2px dotted rgba(60,110,230,0.8)",
     "here": "background:rgba(60,110,230,0.25);border-radius:3px",

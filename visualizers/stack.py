@@ -17,8 +17,6 @@ from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
 from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.tables import card, table
 
-__all__ = ["StackView"]
-
 Named: TypeAlias = tuple[tuple[str, ...], str]
 MAX_LEVELS: Final = 160
 STATIC_LEVELS: Final = 60

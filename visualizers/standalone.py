@@ -19,8 +19,6 @@ from typing import Any, Final, Literal
 from visualizers import assets
 from visualizers.glyphs import html_escape
 
-__all__ = ["Part", "iframe", "page", "save_html"]
-
 POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; style-src 'unsafe-inline'; img-src data:"
 )

@@ -24,8 +24,6 @@ from visualizers.scene import Request, Scene, scene
 from visualizers.tables import card, details, dim, more, table
 from visualizers.way import Travelled
 
-__all__ = ["automaton_html", "automaton_pdf", "lit_scene", "scene_svg", "to_svg"]
-
 MAX_RULES: Final = 200
 _SAID: Final = re.compile(r"<!--.*?-->\s*|<title>[^<]*</title>\s*", re.DOTALL)
 _ROOT: Final = re.compile(r'.*<svg width="(\d+)pt" height="(\d+)pt"([^>]*)>', re.DOTALL)

@@ -14,22 +14,6 @@ from typing import Final
 
 from visualizers.glyphs import clip, html_escape, split_dot, split_rules
 
-__all__ = [
-    "LINE",
-    "MONO",
-    "badge",
-    "card",
-    "chip",
-    "details",
-    "dim",
-    "dotted_rules",
-    "many",
-    "more",
-    "pre",
-    "table",
-    "tint",
-]
-
 MONO: Final = "font-family:monospace"
 LINE: Final = "rgba(128,136,146,0.35)"
 MAX_DOTS: Final = 6

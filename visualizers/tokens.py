@@ -23,8 +23,6 @@ from kernels_core.inspect.snapshots import StateTokens, TokenSets, TokenVerdict
 from visualizers.glyphs import glyph
 from visualizers.png import PALETTE, pair_png
 
-__all__ = ["Kind", "Tab", "TokenIndex", "Vocabulary", "as_tab", "token_index", "vocabulary"]
-
 Kind = Literal["rejected", "accepted", "uncertain", "stop"]
 Tab = Literal["all", "allowed", "refused", "accepted", "uncertain", "rejected", "stop"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

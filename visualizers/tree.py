@@ -18,8 +18,6 @@ from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.stack import dots, pointed, tail
 from visualizers.tables import card, table
 
-__all__ = ["TreeView"]
-
 TEXT: Final = 56
 STATIC_NODES: Final = 120
 NOT_APART: Final = "where a rule reads nothing is not told apart"

@@ -18,8 +18,6 @@ from visualizers.stack import tail
 from visualizers.standalone import Part
 from visualizers.tables import badge, card, table
 
-__all__ = ["TriggerView", "hue"]
-
 MAX_PATTERNS: Final = 120
 STATIC_ROWS: Final = 40
 DRAWN: Final = 16  # tags in the diagram

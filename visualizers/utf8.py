@@ -15,8 +15,6 @@ from typing import Final, TypeAlias
 
 from kernels_core.inspect.snapshots import RuleAutomaton
 
-__all__ = ["NOT_MADE", "Ranges", "Spelt", "characters", "merged"]
-
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Inclusive ranges, ascending and apart."""
 

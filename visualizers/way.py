@@ -17,8 +17,6 @@ from typing import NamedTuple, TypeAlias
 
 from kernels_core.inspect.snapshots import Automaton, RuleAutomaton
 
-__all__ = ["Column", "Travelled", "Way"]
-
 Column: TypeAlias = Sequence[tuple[int, int]]
 """The items after a byte: (state, origin) pairs, where the origin is a position in bytes."""
 

@@ -15,8 +15,6 @@ import traitlets as t
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 
-__all__ = ["WhyView"]
-
 
 class WhyView(LiveView[Traits]):
     """`show(why.state())` explains; an empty mapping shows how to ask.  `asked` is the text in the view's own box.

@@ -16,8 +16,6 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-__all__ = ["MissingExtraError", "lazy_names"]
-
 
 class MissingExtraError(ModuleNotFoundError):
     """A library of an extra is missing; the message says how to install it."""

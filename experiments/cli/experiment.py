@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from experiments.ledger import Ledger
     from experiments.running import Result
 
-__all__ = ["DEFAULT_LEDGER", "LedgerOption", "RecordOption", "app", "keep", "resumable"]
-
 app = typer.Typer(help="Experiments: what they claim, running them, their results.", no_args_is_help=True)
 
 LedgerOption = Annotated[Path, typer.Option("--ledger", help="The file that remembers trials.")]

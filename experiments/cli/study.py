@@ -9,8 +9,6 @@ import typer
 
 from experiments.cli.experiment import DEFAULT_LEDGER, LedgerOption, RecordOption, keep, resumable
 
-__all__ = ["app"]
-
 app = typer.Typer(help="The study: every run of docs/evidence.md, resumable.", invoke_without_command=True)
 
 

@@ -19,8 +19,6 @@ from random import Random
 from experiments.demo_model.sloppiness import spoil, spoil_one
 from experiments.demo_model.tools import Call, render, tool_list
 
-__all__ = ["ASSISTANT", "END", "PAD", "SPECIAL_TOKENS", "USER", "Dialogue", "dialogues"]
-
 PAD, USER, ASSISTANT, END = "<|pad|>", "<|user|>", "<|assistant|>", "<|end|>"
 SPECIAL_TOKENS = (PAD, USER, ASSISTANT, END)
 

@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass
 
 from experiments.demo_model.dialogues import Dialogue, dialogues
 
-__all__ = ["Recipe"]
-
 
 @dataclass(frozen=True)
 class Recipe:

@@ -14,8 +14,6 @@ from random import Random
 
 from experiments.demo_model.tools import CLOSE, OPEN, Call, render
 
-__all__ = ["HABITS", "spoil", "spoil_one"]
-
 _SYNONYMS = {
     "city": "location",
     "unit": "units",

@@ -17,20 +17,6 @@ from typing import Final, TypeAlias
 from experiments.demo_model import GRAMMAR_FILE
 from workbench.json_values import Json, JsonObject
 
-__all__ = [
-    "CLOSE",
-    "MAX_CALLS",
-    "OPEN",
-    "TOOLS",
-    "Call",
-    "free_text_grammar",
-    "grammar_text",
-    "judge",
-    "read_calls",
-    "render",
-    "tool_list",
-]
-
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 MAX_CALLS = 2
 TEXT_LIMIT = 32

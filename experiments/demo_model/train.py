@@ -28,8 +28,6 @@ from experiments.demo_model import WEIGHTS_FOLDER
 from experiments.demo_model.dialogues import ASSISTANT, END, PAD, SPECIAL_TOKENS, USER, Dialogue
 from experiments.demo_model.recipe import Recipe
 
-__all__ = ["main", "model_config", "train", "train_tokenizer"]
-
 IGNORED = -100  # the label that cross entropy skips
 
 

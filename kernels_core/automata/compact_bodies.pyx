@@ -20,8 +20,6 @@ from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Empty
 
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["FIRST_STATE", "prefix_at", "spell_compact_body"]
-
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
 

@@ -4,8 +4,6 @@
 Read on: `nfa.pyx`.
 """
 
-__all__ = []
-
 # What automata are filled in before their edges are laid out; with the GIL held.
 cdef vector[RangeEdge] spare_bytes
 cdef vector[SymbolEdge] spare_symbols

@@ -21,8 +21,6 @@ from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
 
 from kernels_core.grammar.components import strong_components
 
-__all__ = ["Identities"]
-
 cdef int FEW_RULES = 12
 cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
 

@@ -20,8 +20,6 @@ from kernels_core.laboratory cimport TEXT_COPIES, has
 
 from kernels_core.grammar.tree import walk
 
-__all__ = ["Inlining", "LoweredRule", "named_tokens"]
-
 
 @cython.final
 cdef class LoweredRule:

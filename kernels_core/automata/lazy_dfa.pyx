@@ -30,8 +30,6 @@ from kernels_core.clock cimport breathe
 from kernels_core.automata.unordered import refuse_keys
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["LazyTables"]
-
 cdef size_t ROOM = 16        # states that there is room for at once
 cdef size_t HEADS = 64       # of lists of states; a power of two
 cdef size_t MANY = 64                # NFA states that an edge leads to

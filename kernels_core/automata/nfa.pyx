@@ -31,8 +31,6 @@ from operator import itemgetter
 
 from kernels_core.automata.utf8 import utf8_sequences
 
-__all__ = ["AFTER", "Nfa"]
-
 C_AFTER = -1
 AFTER = C_AFTER      # offset of a tag behind its node
 cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a compact body

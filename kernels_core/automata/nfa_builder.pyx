@@ -12,8 +12,6 @@ from kernels_core.laboratory cimport COMPACT_BODIES, has
 
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["nfa_of"]
-
 cdef int MOST_AUTOMATA = 256
 cdef int32_t MOST_STATES = 1000     # of one that is kept
 

@@ -20,8 +20,6 @@ from kernels_core.laboratory cimport SHARED_ESTIMATES, has
 
 from kernels_core.automata.utf8 import utf8_sequences
 
-__all__ = ["Callee", "SizeEstimates"]
-
 cdef int32_t UNKNOWN = -2
 cdef int32_t CALLED = -1
 cdef int DEEPEST = 400       # nesting up to which a body is looked into

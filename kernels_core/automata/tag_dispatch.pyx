@@ -22,8 +22,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 
-__all__ = ["spell_dispatch"]
-
 cdef int32_t NONE = -1
 
 

@@ -19,8 +19,6 @@ from kernels_core.grammar.tree cimport Node, RuleRef, Unordered
 
 from kernels_core.errors import UnsupportedFeatureError
 
-__all__ = ["refuse_keys", "spell_unordered"]
-
 cdef int32_t START = 0, FINAL = 1
 
 cdef enum:

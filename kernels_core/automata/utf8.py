@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-__all__ = ["ByteRanges", "utf8_sequences"]
-
 ByteRanges = tuple[tuple[int, int], ...]
 
 _LENGTH_LIMITS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)

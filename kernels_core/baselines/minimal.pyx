@@ -17,8 +17,6 @@ from kernels_core.automata.tables cimport (
 from kernels_core.clock cimport rest
 from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 
-__all__ = ["MinimalTables"]
-
 cdef int32_t FIRST_CALL = 257       # of letters: sets of bytes that no state tells apart are before it
 cdef int32_t FIRST_STATE = 2
 

@@ -18,8 +18,6 @@ from kernels_core.earley.machine cimport Machine, add_item
 
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
-__all__ = ["PushdownMachine", "refuse_left_recursion"]
-
 
 cdef class PushdownMachine(Machine):
     """`Machine` on unmerged stacks; more than `max_stacks` of them at one place raise `BudgetExceededError`."""

@@ -15,8 +15,6 @@ from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, add_id
 
-__all__ = ["FsmMasks", "NaiveMasks"]
-
 cdef int32_t ROOT_FRAME = 0
 
 

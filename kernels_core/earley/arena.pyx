@@ -11,8 +11,6 @@ from libcpp.mutex cimport mutex
 
 from kernels_core.laboratory cimport SPARE_MEMORY, has
 
-__all__ = ["reserve", "spare_bytes"]
-
 cdef size_t FIRST = 1 << 12         # bytes of an arena's first block, if nobody says: many a grammar is hardly used
 cdef size_t BLOCK = 1 << 16         # of its last ones: each block is as large as all before it, up to this
 cdef size_t MAX_SPARE = 512         # blocks

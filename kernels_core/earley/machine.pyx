@@ -52,8 +52,6 @@ from kernels_core.earley.records cimport (
 from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport remember
 
-__all__ = ["Machine"]
-
 cdef size_t MOST_ENDED = 256   # items that are remembered of what ending a rule brings about
 cdef int32_t IN_SET = -1   # the list of a set's own items; those of frames have their slot's number
 

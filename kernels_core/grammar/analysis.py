@@ -44,23 +44,6 @@ from .needs import complaint
 from .nodes import MAX_REPEAT, fold, rebuild
 from .tree import has_text
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_NESTING",
-    "MAX_NODES",
-    "begins_with_a_bracket",
-    "call_graph",
-    "check",
-    "components",
-    "matches_something",
-    "members_are_last",
-    "normal_form",
-    "nullable_rules",
-    "productive_rules",
-    "reachable_rules",
-    "recursive_rules",
-]
-
 # Groups in groups, as they are written or would be printed.
 MAX_NESTING = 1000
 # Nodes that share children can stand for a tree of exponential size.

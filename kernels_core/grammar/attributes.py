@@ -49,8 +49,6 @@ from .regular.lengths import with_length
 from .regular.to_rules import language_node
 from .rulebook import RuleBook
 
-__all__ = ["NOTES", "Attribute", "Note", "at_most", "named", "shaped", "shortest"]
-
 NOTES = ("capture", "temperature", "trailing", "hidden", "stop_capture", "max_tokens", "distinct", "item")
 
 Note = tuple[str, Any]

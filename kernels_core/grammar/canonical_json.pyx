@@ -42,8 +42,6 @@ from decimal import Decimal
 
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["CanonicalText", "write", "write_text"]
-
 cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
 cdef const char* HEX = "0123456789abcdef"
 

@@ -17,8 +17,6 @@ cimport cython
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["Bounded", "CompactBody", "Diagram", "ExcludedWords"]
-
 
 @cython.no_gc
 cdef class CompactBody:

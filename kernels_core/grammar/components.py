@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-__all__ = ["strong_components"]
-
 Node = TypeVar("Node")
 
 

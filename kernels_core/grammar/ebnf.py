@@ -44,8 +44,6 @@ from .lexer import Tokens
 from .macros import Dispatch, Members, call
 from .names import MACROS, RESERVED, undefined
 
-__all__ = ["parse_ebnf"]
-
 _ATTRIBUTE = re.compile(
     r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
 )

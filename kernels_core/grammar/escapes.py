@@ -16,8 +16,6 @@ from . import charset
 from .ir import MAX_CODE_POINT
 from .nodes import MAX_REPEAT
 
-__all__ = ["bounds", "byte_values", "code_points", "raw_bytes", "text"]
-
 _SIMPLE = {
     '"': 0x22,
     "'": 0x27,

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from .structural_tag import CanonicalTag
     from .structural_tag.tokens import Vocabulary
 
-__all__ = ["Grammar"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

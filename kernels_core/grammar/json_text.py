@@ -7,8 +7,6 @@ run of blanks.
 import re
 from typing import Final
 
-__all__ = ["JSON_TEXT", "KEY_BEFORE"]
-
 KEY_BEFORE: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*$')
 """Finds, at the end of a text, the key of the member whose value comes next."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from ..clock import CancelToken, TimeLimit
 from ..errors import BudgetExceededError
 
-__all__ = ["LONGEST_TEXT", "check_length", "request"]
-
 LONGEST_TEXT = 1 << 24
 """Characters."""
 

@@ -15,8 +15,6 @@ from ..clock import look
 from ..errors import GrammarSyntaxError
 from . import escapes
 
-__all__ = ["Tokens"]
-
 _TOKEN = re.compile(
     r"""
       (?P<blank>  (?: [ \t\r\n\ufeff]++ | \#[^\n]*+ )++ )

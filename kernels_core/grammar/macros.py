@@ -31,8 +31,6 @@ from .needs import MAX_NEEDS, complaint
 from .regex import parse_regex
 from .substring import substring_rules
 
-__all__ = ["Dispatch", "Members", "call"]
-
 _MAX_TOKEN = 2**31 - 1
 _OF_MEMBERS = ("others", "separator", "closing", "least", "most", "needs")
 _IN_JSON = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))

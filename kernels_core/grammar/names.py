@@ -6,8 +6,6 @@ import difflib
 import re
 from collections.abc import Collection
 
-__all__ = ["MACROS", "RESERVED", "fresh", "is_name", "undefined"]
-
 # Boolean arguments of macros.
 RESERVED = frozenset({"true", "false"})
 MACROS = frozenset({"ExcludeToken", "Regex", "Substring", "TagDispatch", "Token", "TokenTagDispatch", "Unordered"})

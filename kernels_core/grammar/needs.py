@@ -11,8 +11,6 @@ from operator import or_
 
 from .ir import RuleRef, Unordered
 
-__all__ = ["MAX_NEEDS", "can_be_met", "complaint", "too_many"]
-
 # Needs of one object; and those where not every member may come that meets some, or one meets some with one value, some
 # with another.
 MAX_NEEDS = 64

@@ -19,22 +19,6 @@ from kernels_core.grammar.tree cimport (
 
 from kernels_core.grammar import charset
 
-__all__ = [
-    "MAX_REPEAT",
-    "byte_set",
-    "char_set",
-    "choice",
-    "fold",
-    "literal",
-    "rebuild",
-    "repeat",
-    "seq",
-    "tag_dispatch",
-    "token_dispatch",
-    "token_set",
-    "unordered",
-]
-
 # Largest bound of a counted repeat: counters are signed 32-bit numbers in the engine.
 MAX_REPEAT = 2**31 - 1
 cdef int FEW = 8        # alternatives that are compared with each other one by one

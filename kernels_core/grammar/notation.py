@@ -13,8 +13,6 @@ from typing import Final
 
 from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 
-__all__ = ["explained"]
-
 _NAME = r"[A-Za-z_][\w-]*"
 _TYPES = "object|array|string|number|integer|boolean|null|function"
 _ABNF = r"%[xdb][0-9]|\b(?:ALPHA|DIGIT|DQUOTE|CRLF|SP|HEXDIG|OCTET)\b|\*[A-Za-z(]|[ \t]/[ \t]"

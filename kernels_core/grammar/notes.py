@@ -18,8 +18,6 @@ from .ir import CharSet, DeferredRule, GrammarIR, Literal, Node, RuleRef, Span, 
 if TYPE_CHECKING:
     from .structural_tag.tokens import Vocabulary
 
-__all__ = ["control_texts", "notes_on_rules"]
-
 _MOST = 20
 _BRACKETS = re.compile(r"\[([A-Za-z_][\w.-]*)\]")
 _HEX = re.compile(r"(?<![&\"'\w])#x([0-9A-Fa-f]{1,6})\b(?!;)")

@@ -17,8 +17,6 @@ from ..errors import GrammarError
 from .analysis import nullable_rules
 from .ir import GrammarIR, Rule, RuleRef, walk
 
-__all__ = ["AllDifferent", "DeclaredBefore", "OneOf", "Predicate", "check_judged", "marks"]
-
 
 class Predicate:
     """Judges the texts of the rules that it is given for, in the order in which they end.

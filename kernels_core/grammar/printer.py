@@ -31,8 +31,6 @@ from .ir import (
 from .nodes import fold
 from .tree import children
 
-__all__ = ["print_grammar", "print_node", "print_rule"]
-
 # A rule longer than this is broken before each alternative.
 _WIDTH = 100
 

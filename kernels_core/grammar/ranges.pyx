@@ -4,17 +4,6 @@
 the usual ones; code takes these functions from there.
 """
 
-__all__ = [
-    "canonical",
-    "complement",
-    "contains",
-    "difference",
-    "intersection",
-    "normalise",
-    "size",
-    "union",
-]
-
 cdef long MAX_CODE_POINT = 0x10FFFF
 cdef long FIRST_SURROGATE = 0xD800, LAST_SURROGATE = 0xDFFF
 

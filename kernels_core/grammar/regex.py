@@ -19,8 +19,6 @@ from .regular.to_rules import language_node
 from .regular.tree import Alternatives, Behind, Counted, InOrder, Look, Tree, is_plain
 from .rulebook import RuleBook
 
-__all__ = ["parse_regex"]
-
 _ANY_TEXT = Repeat(CharSet(charset.ALL), 0, None)
 _START = Behind(charset.ALL, negative=True)
 _END = Look(CharSet(charset.ALL), negative=True)

@@ -22,8 +22,6 @@ from ..clock import look
 from ..errors import NO_INSTANCE, SchemaProblem, UnsupportedSchemaError
 from .length import check_length
 
-__all__ = ["Form", "Resources", "reached"]
-
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _IDENTIFIERS = ("$id", "id")
 

@@ -12,8 +12,6 @@ import re
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.names import RESERVED
 
-__all__ = ["RuleBook"]
-
 cdef object OUTSIDE = re.compile(r"[^A-Za-z0-9_.\-]+")
 cdef enum:
     LONGEST = 40        # characters

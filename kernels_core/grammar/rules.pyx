@@ -7,8 +7,6 @@ Read on: `ir.py` (rules together), `rulebook.pyx` (makes them), `tree.pyx` (bodi
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["DeferredRule", "Rule", "all_deferrable", "body_of"]
-
 
 cdef class Rule:
     """A named rule.  `span` covers its definition (name and body) in the source.

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from . import nodes
 from .ir import Node, RuleRef
 
-__all__ = ["substring_rules"]
-
 
 def substring_rules(chunks: Sequence[bytes], prefix: str) -> list[tuple[str, Node]]:
     """Rules `prefix`, `prefix.1`, ..., the first of which matches any run of `chunks`, the empty one too."""

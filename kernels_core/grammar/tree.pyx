@@ -15,28 +15,6 @@ from libc.stdint cimport uint8_t
 
 from kernels_core.clock cimport breathe, rest
 
-__all__ = [
-    "ByteSet",
-    "CharSet",
-    "Choice",
-    "Empty",
-    "Literal",
-    "Never",
-    "Node",
-    "Repeat",
-    "RuleRef",
-    "Seq",
-    "Span",
-    "TagDispatch",
-    "TokenSet",
-    "Unordered",
-    "calls_nothing",
-    "children",
-    "has_text",
-    "names_tokens",
-    "walk",
-]
-
 cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char*) except *
     void Py_LeaveRecursiveCall()

@@ -15,8 +15,6 @@ from . import charset
 from .charset import Ranges
 from .ir import MAX_CODE_POINT
 
-__all__ = ["NoProperty", "unicode_property"]
-
 # Binary properties of ECMA-262, each with its short name where it has one.
 _BINARY_NAMES = """
     ASCII_Hex_Digit AHex, Alphabetic Alpha, Bidi_Control Bidi_C, Bidi_Mirrored Bidi_M, Case_Ignorable CI, Cased,

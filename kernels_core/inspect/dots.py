@@ -31,8 +31,6 @@ from kernels_core.grammar.ir import (
 )
 from kernels_core.grammar.printer import print_node
 
-__all__ = ["DOT", "FREE_TEXT", "around_dot", "dots_inside", "dotted_rule"]
-
 DOT = "•"
 CONTEXT = 60  # characters kept on each side of the dot when a rule is long
 _ELSE = RuleRef("…")

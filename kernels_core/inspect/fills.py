@@ -23,8 +23,6 @@ from kernels_core.inspect.trace import FillEvent, FillKind, Listener
 if TYPE_CHECKING:
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["CacheLog", "CacheRecord", "Held", "Places", "Visit"]
-
 MAX_VISITS: Final = 20_000
 MAX_DEPTH: Final = 40  # rules of a call stack that are named
 

@@ -40,8 +40,6 @@ from kernels_core.options import Options
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
 
-__all__ = ["ENDLESS", "MAX_WAYS", "Forest", "Link", "LinkKind", "Part", "as_written", "engine", "readings", "written"]
-
 MAX_ITEMS: Final = 200_000  # of a chart that trees are drawn from; about 20 MB, half a second
 MAX_SECONDS: Final = 5  # to write the automata in which every rule is called
 MAX_WAYS: Final = 1_000_000  # ways are counted up to here

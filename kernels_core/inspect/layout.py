@@ -34,8 +34,6 @@ from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dots_inside, dotted_rule
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton, SourceRule
 
-__all__ = ["NotMadeError", "Row", "StateTable", "byte_label", "token_label"]
-
 _MAX_DOTS = 16  # dotted rules shown for one state: people stop reading long before
 
 T = TypeVar("T")

@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = [
-    "RestCaller",
-    "cache_stats",
-    "cost_estimates",
-    "explain",
-    "frontier",
-    "refused_by_predicate",
-    "rest_callers",
-    "token_sets",
-]
-
 MAX_CALLERS: Final = 32
 _NEAREST = 5
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]

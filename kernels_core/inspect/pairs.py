@@ -13,8 +13,6 @@ from collections.abc import Hashable
 
 from kernels_core.inspect.layout import StateTable
 
-__all__ = ["Pairs"]
-
 
 class Pairs:
     """The states of `theirs` by the states of `ours` that they are."""

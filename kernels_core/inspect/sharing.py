@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
     from kernels_core.compiler import GrammarCompiler
 
-__all__ = ["GrammarShare", "Relation", "SharedSet", "Sharing", "Use", "sharing"]
-
 Relation: TypeAlias = Literal["made", "perfect", "partial"]
 Origin: TypeAlias = Literal["a grammar", "warm start", "unknown"]
 

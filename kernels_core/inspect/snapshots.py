@@ -19,24 +19,6 @@ from kernels_core.display import Displayed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Automaton",
-    "AutomatonEdge",
-    "AutomatonState",
-    "CacheStats",
-    "CostTable",
-    "EarleyItem",
-    "Explanation",
-    "Frontier",
-    "SourceRule",
-    "StateCost",
-    "StateTokens",
-    "Table",
-    "TokenSets",
-    "TokenVerdict",
-    "UncertainTokens",
-]
-
 Ids: TypeAlias = npt.NDArray[np.int32]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 

@@ -15,8 +15,6 @@ from typing import NamedTuple
 from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.forest import MAX_WAYS, Forest
 
-__all__ = ["Level", "Stacks", "find_stacks", "kernel", "reading"]
-
 _MAX_STEPS = 2_000  # looks at callers while stacks are listed
 
 

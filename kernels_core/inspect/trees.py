@@ -20,8 +20,6 @@ from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.forest import MAX_WAYS, Forest, Part
 from kernels_core.inspect.stacks import Level
 
-__all__ = ["MAX_TREE_NODES", "Builder", "NodeKind", "TreeNode"]
-
 NodeKind: TypeAlias = Literal["rule", "text", "fold", "again"]
 
 MAX_TREE_NODES: Final = 240

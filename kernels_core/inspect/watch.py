@@ -15,8 +15,6 @@ from typing import Final, Literal, TypeAlias
 from kernels_core.grammar.ir import RuleRef, TagDispatch
 from kernels_core.grammar.printer import print_node
 
-__all__ = ["Pattern", "PatternKind", "TrieNode", "TriggerAutomaton", "Watch"]
-
 PatternKind: TypeAlias = Literal["tag", "stop", "exclude"]
 
 MAX_NODES: Final = 600  # of a trie that is shown

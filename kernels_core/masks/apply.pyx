@@ -15,8 +15,6 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
 from kernels_core.masks.mask_table cimport MaskRec
 
-__all__ = ["write_minus_infinity"]
-
 ctypedef fused Pattern:
     uint16_t
     uint32_t

@@ -20,15 +20,6 @@ from kernels_core.masks.apply import write_minus_infinity
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "allocate_token_bitmask",
-    "apply_token_bitmask_inplace",
-    "bitmask_dtype",
-    "get_bitmask_shape",
-    "logits_layout",
-    "reset_token_bitmask",
-]
-
 bitmask_dtype = np.int32
 ALL_ALLOWED = -1
 

@@ -42,8 +42,6 @@ from kernels_core.masks.interned_mask import listed
 from kernels_core.masks.self_loops import self_loops_of
 from kernels_core.masks.strategy import Strategies, names_of
 
-__all__ = ["MaskCache"]
-
 cdef int64_t caches_made = 0
 cdef int32_t BOTTOM_FRAME = 1
 

@@ -38,8 +38,6 @@ from kernels_core.masks.trie cimport Below, child_of, live_children
 
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["ShortestEnds"]
-
 cdef int64_t MOST_STEPS = 1 << 19       # of one search, and of all that it waits for: some 100 bytes each
 cdef size_t MOST_TAKEN_OUT = 1024       # of a mask; others are drafted anew
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Mask", "listed"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mask:

@@ -27,8 +27,6 @@ from kernels_core.grammar.rules cimport JUDGED
 from kernels_core.json_values cimport value_of
 from kernels_core.masks.trie cimport OTHER, PLAIN
 
-__all__ = ["ItemEnds"]
-
 cdef int32_t NEAR = 16          # bytes that quiet is looked for
 cdef int MOST_LAYERED = 256     # sets that are looked at for that
 

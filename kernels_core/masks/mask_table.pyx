@@ -17,8 +17,6 @@ from libcpp.mutex cimport mutex
 from kernels_core.masks.bits cimport ones
 from kernels_core.masks.thresholds cimport thresholds
 
-__all__ = ["MaskTable"]
-
 
 cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil:
     """Write the first `words` words of a mask row."""

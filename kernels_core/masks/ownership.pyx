@@ -19,8 +19,6 @@ from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.pool cimport PoolEntry, TokenSetPool
 from kernels_core.masks.token_sets cimport TokenSet, token_set_bytes
 
-__all__ = ["held_by", "made_by", "pooled", "rules_of", "visited"]
-
 cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")
 
 

@@ -24,8 +24,6 @@ from kernels_core.masks.token_sets cimport PROFILE, token_set_bytes
 
 from kernels_core.errors import PoolFileError
 
-__all__ = ["TokenSetPool"]
-
 cdef size_t MAX_UNIONS = 1 << 24      # bytes
 
 

@@ -36,8 +36,6 @@ from kernels_core.masks.trie_walk cimport Suffix, suffix_of
 
 from kernels_core.errors import PoolFileError
 
-__all__ = ["LAYOUT", "digest_of"]
-
 LAYOUT = 6
 DIGEST = 16     # bytes
 

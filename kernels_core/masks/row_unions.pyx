@@ -16,8 +16,6 @@ from kernels_core.laboratory cimport ROW_UNIONS, has
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
 
-__all__ = ["RowUnions"]
-
 
 cdef extern from *:
     int __builtin_ctz(unsigned int) nogil

@@ -9,8 +9,6 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 cimport numpy as np
 
-__all__ = []
-
 np.import_array()
 
 

@@ -22,8 +22,6 @@ from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TOKENS, ChildEdge
 
-__all__ = ["SelfLoops", "self_loops_of"]
-
 cdef size_t MAX_BYTES = 1 << 25
 
 

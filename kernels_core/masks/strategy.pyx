@@ -26,8 +26,6 @@ from kernels_core.masks.iteration_profiles cimport has_prefix_free_iterations
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport beginning
 
-__all__ = ["STRATEGIES", "Strategies", "names_of"]
-
 STRATEGIES = (
     "direct walk",
     "self-loop",

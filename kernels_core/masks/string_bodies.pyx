@@ -29,8 +29,6 @@ from kernels_core.masks.body_token_sets cimport StringBody, BodyTokenSet, make_b
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie_walk cimport Suffix, suffix_of
 
-__all__ = ["StringBodies", "BodyPool", "body_pool_of"]
-
 cdef size_t MAX_BYTES = 1 << 25
 
 

@@ -8,8 +8,6 @@ thousand tokens.  On a small vocabulary many of these ways are never taken, so t
 A threshold is read where it decides, so a new value counts at once, but for what was made before.
 """
 
-__all__ = ["TABLE", "read_threshold", "set_threshold"]
-
 ANY = 1 << 40
 
 TABLE = {

@@ -25,8 +25,6 @@ from kernels_core.masks.strategy import STRATEGIES
 
 from numpy import empty, flatnonzero, zeros
 
-__all__ = ["kept", "verdicts"]
-
 cdef uint8_t REJECTED = 0, ACCEPTED = 1, REFUSED = 2, TAKEN = 3      # the last two: uncertain, by what the callers say
 cdef int32_t BOTTOM_FRAME = 1
 cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")

@@ -21,8 +21,6 @@ from kernels_core.masks.thresholds cimport thresholds
 
 from kernels_core.errors import TokenizerError
 
-__all__ = ["TokenTrie"]
-
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 

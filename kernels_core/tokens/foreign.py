@@ -18,22 +18,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
-__all__ = [
-    "AroundFast",
-    "Encoder",
-    "FastTokenizer",
-    "MistralTokenizer",
-    "SentencePieceProcessor",
-    "Tekkenizer",
-    "TiktokenEncoding",
-    "is_around_fast",
-    "is_fast",
-    "is_mistral",
-    "is_sentencepiece",
-    "is_tekkenizer",
-    "is_tiktoken",
-]
-
 
 class Encoder(Protocol):
     """Whatever cuts text for a model: into ids, or into an object that holds them as `ids`."""

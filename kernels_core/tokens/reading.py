@@ -27,8 +27,6 @@ from .foreign import (
 from .spelling import SPACE_MARK, VocabType, Vocabulary, is_byte_spelling
 from .tokenizers_json import analyse_tokenizers_json
 
-__all__ = ["inner_tokenizer", "read_sentencepiece", "read_tekkenizer", "read_tiktoken", "read_tokenizer"]
-
 
 def read_tokenizer(tokenizer: object) -> Vocabulary:
     """Read any object that `foreign.py` lists, or one around it; `TokenizerError` says what another one is."""

@@ -16,8 +16,6 @@ from typing import Final
 
 from ..errors import TokenizerError
 
-__all__ = ["BYTE_LEVEL_ALPHABET", "SPACE_MARK", "VocabType", "Vocabulary", "decode_vocabulary", "is_byte_spelling"]
-
 SPACE_MARK: Final = "\u2581"
 """The character that stands for a blank in byte-fallback vocabularies."""
 

@@ -22,8 +22,6 @@ from ..errors import TokenizerError
 from .reading import read_tokenizer
 from .spelling import VocabType, Vocabulary, decode_vocabulary
 
-__all__ = ["STOP_SPELLINGS", "TokenizerInfo"]
-
 STOP_SPELLINGS: Final = frozenset(
     {
         "</s>",

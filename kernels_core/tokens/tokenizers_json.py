@@ -13,8 +13,6 @@ from typing import Any, Final
 from ..errors import TokenizerError
 from .spelling import BYTE_LEVEL_ALPHABET, SPACE_MARK, VocabType, Vocabulary, is_byte_spelling
 
-__all__ = ["analyse_tokenizers_json", "components", "is_space_mark_rule"]
-
 Json = Mapping[str, Any]
 
 _ALPHABET: Final = frozenset(BYTE_LEVEL_ALPHABET)

@@ -213,7 +213,9 @@ def _check_programs() -> Iterator[Check]:
 
 def _check_data() -> Iterator[Check]:
     folder = data_folder()
-    yield _optional("data folder", str(folder) if folder else None, "tests that need it are skipped", "set MASKSCOPE_DATA")
+    yield _optional(
+        "data folder", str(folder) if folder else None, "tests that need it are skipped", "set MASKSCOPE_DATA"
+    )
 
 
 def _optional(name: str, found: str | None, without: str, mend: str) -> Check:

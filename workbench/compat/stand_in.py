@@ -25,8 +25,6 @@ from os import PathLike
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["AlreadyImportedError", "install", "is_installed", "uninstall"]
-
 NAME = "xgrammar"
 SERVED = f"{__package__}.xgrammar"
 

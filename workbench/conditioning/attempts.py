@@ -36,8 +36,6 @@ from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome
 from workbench.conditioning.tree import ROWS, OutOfForwardsError, Prefix
 
-__all__ = ["Attempts"]
-
 
 @dataclass
 class _Attempt:

@@ -30,8 +30,6 @@ from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome, run_together
 from workbench.conditioning.tree import Prefix
 
-__all__ = ["DistinctParticles", "keep_by_weight"]
-
 
 class _Particle(NamedTuple):
     """A prefix with its log weight.  lots: those that it has drawn, by number.  parent: its number a step before."""

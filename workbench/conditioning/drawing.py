@@ -17,8 +17,6 @@ import numpy as np
 
 from workbench.conditioning.arrays import FloatArray, IntArray
 
-__all__ = ["WithoutReplacement", "draw_token", "places_of", "systematic"]
-
 
 def places_of(weights: FloatArray, uniforms: FloatArray) -> IntArray:
     """The place of each uniform number (0 <= u < 1) in the cumulative weights; never one of weight 0.

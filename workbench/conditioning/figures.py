@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from workbench.conditioning.genealogy import Genealogy, Generation
 
-__all__ = ["genealogy_figure", "table_html", "texts_figure"]
-
 MOST_TEXT: Final = 60  # characters of a text that a figure shows
 ROWS: Final = 12  # texts that a display shows
 BLUE, GREEN, GREY, RED = "#4274ec", "#1f9d63", "#808892", "#d64545"

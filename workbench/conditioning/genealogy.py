@@ -17,8 +17,6 @@ from workbench.conditioning.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from workbench.conditioning.tree import Prefix, PrefixTree
 
-__all__ = ["Genealogy", "Generation"]
-
 
 @dataclass(frozen=True, slots=True)
 class Generation:

@@ -16,8 +16,6 @@ from workbench.conditioning.arrays import FloatArray, IntArray
 from workbench.conditioning.tree import Prefix, PrefixTree
 from workbench.conditioning.walk import Following
 
-__all__ = ["Language"]
-
 
 class Language:
     """The language of `matcher` from where it stands, over the prefixes of `tree`.

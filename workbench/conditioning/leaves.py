@@ -30,8 +30,6 @@ from workbench.languages.positions import JsonSyntaxError, read_value
 if TYPE_CHECKING:
     from workbench.generation.trace import Generation
 
-__all__ = ["Leaf", "confidences", "leaves_of", "leaves_within"]
-
 _Ended: TypeAlias = tuple[str, Json, int, int]
 
 

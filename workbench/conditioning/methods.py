@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from workbench.generation.loop import Constraint
     from workbench.generation.model import LanguageModel, Prompt
 
-__all__ = ["METHODS", "Method", "sample"]
-
 Method = Literal["local", "rejection", "asap", "cars", "awrs", "smc", "exact"]
 METHODS: Final[dict[str, str]] = {
     "local": "masks token by token, and weighs each text by the product of its feasible masses",

@@ -16,8 +16,6 @@ from workbench.conditioning.arrays import log_mean_exp, log_sum_exp
 from workbench.conditioning.genealogy import Genealogy, Generation
 from workbench.conditioning.tree import Prefix, PrefixTree
 
-__all__ = ["Outcome", "run_together"]
-
 
 @dataclass
 class Outcome:

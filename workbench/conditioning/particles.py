@@ -28,8 +28,6 @@ from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome, run_together
 from workbench.conditioning.tree import Prefix
 
-__all__ = ["Particles"]
-
 
 class _Run:
     """Particles of one run.  here: their prefixes; log_weights: -inf for a dead one."""

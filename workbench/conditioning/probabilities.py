@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from workbench.generation.loop import Constraint
     from workbench.generation.model import LanguageModel, Prompt
 
-__all__ = ["Probabilities", "Probability", "probability"]
-
 ENOUGH = 1e-9
 """A probability is known where its bounds are closer than this share of it: floating point says no more."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-__all__ = ["Samples", "total_variation"]
-
 
 @dataclass(frozen=True, repr=False)
 class Samples(Printed):

@@ -15,8 +15,6 @@ from workbench.conditioning.tree import Prefix, PrefixTree
 from workbench.conditioning.walk import Following
 from workbench.next.lexicon import Run, lexicon
 
-__all__ = ["ListedTexts"]
-
 
 class ListedTexts:
     """`texts` in all their tokenisations.  ends: "stop" (a stop token comes behind the text) or "prefix" (anything)."""

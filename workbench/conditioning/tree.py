@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from kernels_core import GrammarMatcher
     from workbench.generation.model import LanguageModel
 
-__all__ = ["ROWS", "OutOfForwardsError", "Prefix", "PrefixTree"]
-
 ROWS: Final = 64  # prefixes that one pass reads
 FEWEST: Final = 8  # tokens that a slot has room for: it tries itself with a few
 KEPT_BYTES: Final = 1 << 27  # of log probabilities

@@ -20,8 +20,6 @@ import numpy as np
 from workbench.conditioning.arrays import FloatArray, IntArray
 from workbench.conditioning.tree import OutOfForwardsError, Prefix, PrefixTree
 
-__all__ = ["Bounds", "Following", "Texts", "Walk"]
-
 AT_ONCE: Final = 32  # prefixes that are read in one pass: more of them may be others than the likeliest
 SLICE: Final = 512  # tokens behind a prefix that are in memory
 

@@ -11,8 +11,6 @@ from weakref import WeakSet
 
 from workbench.session import Session
 
-__all__ = ["generate_call", "note_closed", "note_opened", "opened_last"]
-
 
 class Opened(Protocol):
     """An explorer."""

@@ -31,8 +31,6 @@ from workbench.session import Change, Session
 from workbench.session.history import Place, Unit
 from workbench.session.result import Reading
 
-__all__ = ["PLACE", "SELECTION", "Dashboard"]
-
 REFRESH_SECONDS = 1 / 15
 """While a generation runs the panels are drawn at most this often; the session itself follows every token."""
 

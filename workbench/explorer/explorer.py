@@ -31,8 +31,6 @@ from workbench.screen.gallery import FIRST
 from workbench.screen.kept import METADATA, State, keep
 from workbench.session import Session
 
-__all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore", "last"]
-
 EXAMPLE_GRAMMAR = EXAMPLES["ebnf"]
 
 

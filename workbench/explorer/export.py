@@ -16,8 +16,6 @@ from workbench.explorer.dashboard import Dashboard
 from workbench.session import Session
 from workbench.session.history import Place
 
-__all__ = ["MAX_PLACES", "desk_page"]
-
 MAX_PLACES: Final = 240
 """A page holds at most so many steps of the history, those around the place; its buttons say where it ends."""
 

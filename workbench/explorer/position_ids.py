@@ -13,8 +13,6 @@ from typing import Final
 
 from workbench.session.history import Place, Step, Tape, Unit
 
-__all__ = ["Places"]
-
 WINDOW: Final = 200
 """So many steps on either side of the place are numbered in `around`."""
 MAX_NUMBERS: Final = 1_000_000

@@ -17,8 +17,6 @@ from workbench.session.result import content
 if TYPE_CHECKING:
     from workbench.session.context import Context
 
-__all__ = ["tooltip"]
-
 REASONS_MS: Final = 80.0
 WIDTH: Final = 60
 BYTES: Final = 24

@@ -14,8 +14,6 @@ from kernels_core.errors import MaskscopeError
 from workbench.languages.mistakes import Mistake
 from workbench.languages.source import Source
 
-__all__ = ["NOTHING", "Draft", "DraftError", "begun_at_its_first_rule"]
-
 _ROOTS: Final = {
     "ebnf": ("root_rule_name", re.compile(r"^\s*([\w.-]+)\s*::=", re.M)),
     "lark": ("start", re.compile(r"^[?!]?([a-z_]\w*)[ \t]*(?:\.-?\d+[ \t]*)?:", re.M)),

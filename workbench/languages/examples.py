@@ -9,8 +9,6 @@ from typing import Final
 
 from workbench.languages.guess import Language
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: Final[dict[Language, str]] = {
     "ebnf": r"""# A small language of calls: edit it and see.
 root   ::= call

@@ -17,8 +17,6 @@ from typing import Final, Literal, NamedTuple, get_args
 from workbench.json_values import JsonObject
 from workbench.languages.tools import DECLARATIONS, SCHEMA_KEYS, body_of, mcp_tools
 
-__all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "is_name", "path_of"]
-
 Language = Literal["ebnf", "lark", "regex", "json_schema", "structural_tag", "tools"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 TITLES: Final[dict[Language, str]] = {

@@ -16,8 +16,6 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.canonical_json import write_text
 from workbench.languages.positions import child
 
-__all__ = ["lay_out"]
-
 WIDTH = 88
 MAX_DEPTH = 400
 MAX_CHARACTERS = 1 << 24  # of the JSON text of one value, as in the engine; two for each value and its comma

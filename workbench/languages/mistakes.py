@@ -22,8 +22,6 @@ from kernels_core.errors import (
 from workbench.languages.positions import Entry, JsonSyntaxError, JsonText, child, read_json
 from workbench.languages.tools import ToolsError
 
-__all__ = ["Mistake", "locate", "mistake_at"]
-
 _TOKEN = re.compile(r"\w+|.", re.S)
 _IN_PATTERN = re.compile(r"\(character (\d+) of the pattern\)")
 MAX_MISTAKES = 100

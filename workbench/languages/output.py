@@ -11,8 +11,6 @@ from kernels_core.errors import TokenizerError
 from workbench.languages.source import Source
 from workbench.languages.warnings import warn_of
 
-__all__ = ["compile_output"]
-
 
 def compile_output(anything: object, compiler: GrammarCompiler, *, for_a_model: bool = False) -> CompiledGrammar:
     """Whatever describes an output (`Source.of`), compiled by `compiler`, with a `GrammarWarning` for each keyword that

@@ -18,8 +18,6 @@ from workbench.languages.mistakes import Mistake, mistake_at
 from workbench.languages.positions import child
 from workbench.languages.source import Source
 
-__all__ = ["draft_of_example", "example_given", "schema_of"]
-
 SHOWN = 3
 _HOLDERS = ("schema", "json", "config", "format", "structured_outputs")
 

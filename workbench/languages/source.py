@@ -44,8 +44,6 @@ from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CAPS", "OPTIONS", "WRITTEN", "Option", "Source"]
-
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
 _WITH_TOKENS: Final = ("lark", "structural_tag")  # languages that write tokens by their text
 _MODULES: Final = re.compile(r"^\s*%import\s+(?!common\b)", re.MULTILINE)

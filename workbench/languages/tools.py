@@ -27,21 +27,6 @@ from kernels_core.grammar.templates import get_model_structural_tag, normalize_t
 from workbench.json_values import Json, JsonObject
 from workbench.languages.positions import child
 
-__all__ = [
-    "DECLARATIONS",
-    "DEFAULT_MODEL",
-    "DEFAULT_REASONING",
-    "REQUEST_KEYS",
-    "SCHEMA_KEYS",
-    "ToolTag",
-    "ToolsError",
-    "as_function",
-    "body_of",
-    "mcp_tools",
-    "tag_of_tools",
-    "tools_in",
-]
-
 DEFAULT_MODEL: Final = "qwen_3"
 # A text that one types begins with the answer: not inside a reasoning block that the prompt has opened, as the
 # templates have it by default.

@@ -24,8 +24,6 @@ from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.sample import example_given
 from workbench.languages.source import Source
 
-__all__ = ["doubts", "misspelt", "open_objects", "unread_ends", "warn_of"]
-
 _IGNORE: Final = re.compile(r"^\s*(%ignore)\b", re.MULTILINE)
 _INITIAL: Final = re.compile(
     r'^\s*%(?:llguidance|grammar_options)\s*\{[^}]*"allow_initial_skip"\s*:\s*true', re.MULTILINE

@@ -23,8 +23,6 @@ from workbench.next.kinds import BLANKS, Kind, kind_of, names_a_key
 from workbench.next.probes import open_end, state_key
 from workbench.session.matching import possible_bytes
 
-__all__ = ["Continuation", "Exploration", "explore"]
-
 STEPS: Final = 60_000
 SECONDS: Final = 0.05
 LONGEST: Final = 96

@@ -12,8 +12,6 @@ from typing import Final, Literal
 from kernels_core import GrammarMatcher
 from workbench.session.matching import possible_bytes
 
-__all__ = ["BLANKS", "GROUPS", "Kind", "kind_of", "names_a_key"]
-
 BLANKS: Final = b" \t\n\r"
 Kind = Literal[
     "key",

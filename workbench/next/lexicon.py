@@ -19,8 +19,6 @@ from kernels_core import TokenizerInfo
 from kernels_core.compiled import trie_of
 from workbench.next.kinds import BLANKS
 
-__all__ = ["Level", "Lexicon", "Runs", "lexicon", "runs_of"]
-
 Ids = npt.NDArray[np.int64]
 Run = tuple[int, int]
 """A half-open range of places in the sorted vocabulary."""

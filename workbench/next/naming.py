@@ -19,8 +19,6 @@ from workbench.provenance.reader import Content, Probe, read_text
 if TYPE_CHECKING:
     from workbench.session.context import Context
 
-__all__ = ["Naming", "naming"]
-
 CLOSE: Final = 0.6
 """How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
 MOST: Final = 3

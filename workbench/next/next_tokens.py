@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from workbench.session.context import Context
 
-__all__ = ["Chip", "Group", "NextTokens", "next_tokens"]
-
 MAX_CHIPS: Final = 400
 PLACES: Final = 256
 PATIENCE: Final = 1.0

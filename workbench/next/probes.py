@@ -11,8 +11,6 @@ from typing import Final
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
-__all__ = ["LONGEST", "open_end", "short_end", "state_key", "waiting_rules"]
-
 MAX_RULES: Final = 6
 LONGEST: Final = 4_000
 """Bytes of an end; a longer one is of no use to a person."""

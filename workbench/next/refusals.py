@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from kernels_core.inspect.look import RestCaller
     from workbench.session.context import Context
 
-__all__ = ["Callers", "Refusals", "callers", "refusals"]
-
 SHOWN: Final = 60
 WIDTH: Final = 60
 REASONS: Final = 3

@@ -23,8 +23,6 @@ from workbench.next.lexicon import Lexicon, runs_of
 from workbench.next.probes import state_key
 from workbench.session.matching import possible_bytes
 
-__all__ = ["Refusal", "Rejections", "rejections"]
-
 SECONDS: Final = 0.5
 MAX_STATES: Final = 20_000
 _DEAD: Final = -1

@@ -31,8 +31,6 @@ from workbench.session.result import Reading, content
 if TYPE_CHECKING:
     from workbench.session.context import Context
 
-__all__ = ["Why", "suggestions", "why"]
-
 CONTEXT: Final = 80
 ALIKE: Final = 0.5
 VERY_ALIKE: Final = 0.7

@@ -18,8 +18,6 @@ from workbench.panels.screen import NAMES, load
 from workbench.screen.recording import model_word
 from workbench.session import Change
 
-__all__ = ["AblatePanel", "AblateView"]
-
 MOST_REPEATS: Final = 100
 VOCABULARIES: Final = ("tekken",)
 

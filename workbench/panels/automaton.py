@@ -19,8 +19,6 @@ from workbench.provenance import pointers, rule_place, rules_at
 from workbench.provenance.rules import called, spelt_out
 from workbench.session import Change, Session
 
-__all__ = ["AutomatonPanel", "WayOf"]
-
 
 class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
     """The rules as automata, with the states where the parser is; a state that is clicked is chosen everywhere.

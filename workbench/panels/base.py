@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from workbench.session import Change, Session
     from workbench.session.result import Reading
 
-__all__ = ["TABS", "Desk", "Message", "Panel", "Selection", "Tab"]
-
 Tab = Literal["", "first", "hood"]
 TABS: tuple[Tab, ...] = ("", "first", "hood")
 """How one comes to a panel: it is always in sight (""), or has a tab below the text, or one of those under the hood."""

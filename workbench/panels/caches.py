@@ -13,8 +13,6 @@ from workbench.provenance import pointers
 from workbench.reports.caches import number_of
 from workbench.session import Change
 
-__all__ = ["CachesPanel"]
-
 
 class CachesPanel(Panel, name="caches", title="Caches", tab="first", rank=10, wide=True):
     """How each mask was come by, what is held and who shares it, and the engine's counters."""

@@ -17,8 +17,6 @@ from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
 from workbench.session import Change
 
-__all__ = ["ChartPanel"]
-
 MAX_WAYS: Final = 100
 """Items of a frontier whose derivations are counted."""
 

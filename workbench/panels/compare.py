@@ -21,8 +21,6 @@ from workbench.peers.catalogue import ENGINES, installed, package_of
 from workbench.session import Change
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["ComparePanel"]
-
 OURS: Final = (
     ("ours", "ours, default options"),
     ("ours:parser=naive", "ours, naive: every token tried"),

@@ -18,8 +18,6 @@ from workbench.provenance import forbidding, sentence
 from workbench.session import Change, Session
 from workbench.session.examples import Example, Judged, as_test
 
-__all__ = ["ExamplesPanel", "ExamplesView"]
-
 FORBIDS_MS: Final = 60.0
 
 

@@ -22,8 +22,6 @@ from workbench.screen.kept import State, kept
 from workbench.session import Change
 from workbench.session.examples import Example
 
-__all__ = ["KeptPanel", "KeptView"]
-
 SHOWN: Final = 60
 
 

@@ -9,8 +9,6 @@ from visualizers.live import MaskMap
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
 
-__all__ = ["MaskPanel"]
-
 
 class MaskPanel(Panel, name="mask", title="Mask", rank=70):
     """The whole mask, one pixel a token."""

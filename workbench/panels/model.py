@@ -24,8 +24,6 @@ from workbench.session import Change
 if TYPE_CHECKING:
     from workbench.generation import Generation, Step, TokenStream
 
-__all__ = ["ModelPanel"]
-
 NO_GRAMMAR: Final = "without the grammar"
 NAME: Final = 40  # letters of a source that has no name
 ASKED: Final = 4  # refused tokens of the step at hand that are explained

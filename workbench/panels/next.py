@@ -16,8 +16,6 @@ from workbench.next.probes import LONGEST, short_end
 from workbench.panels.base import Desk, Message, Panel
 from workbench.session import Change
 
-__all__ = ["NextPanel"]
-
 TOKENS: Final = 120
 QUICK: Final = 0.03
 """Seconds of search at a step; a search that needs longer goes on when the browser asks for the rest."""

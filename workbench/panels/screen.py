@@ -35,8 +35,6 @@ from workbench.session import Change
 if TYPE_CHECKING:
     from workbench.generation import Generation, LanguageModel, Step
 
-__all__ = ["ScreenPanel", "with_recorded"]
-
 MAX_TOKENS: Final = 256
 MOST_TOKENS: Final = 100_000
 TURN: Final = re.compile(r"^(\w+):", re.M)

@@ -23,8 +23,6 @@ from workbench.provenance.rules import called, spans_of_rules, written
 from workbench.session import Change, Session
 from workbench.session.result import describe_bytes
 
-__all__ = ["SourcePanel", "document_state", "hover_lines", "mistake_state", "place_state", "selected_span"]
-
 MAX_PLACES = 300
 State = dict[str, Any]
 

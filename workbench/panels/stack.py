@@ -13,8 +13,6 @@ from workbench.provenance import pointers
 from workbench.provenance.breadcrumbs import Breadcrumbs, breadcrumbs
 from workbench.session import Change
 
-__all__ = ["StackPanel"]
-
 
 class StackPanel(Panel, name="stack", title="Call stack", rank=30):
     """The rules that are open, from the root to what waits; a click chooses a rule and its place in the source."""

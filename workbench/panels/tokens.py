@@ -17,8 +17,6 @@ from workbench.panels.base import Desk, Panel
 from workbench.panels.next import QUICK
 from workbench.session import Change
 
-__all__ = ["TokensPanel"]
-
 
 class TokensPanel(Panel, name="tokens", title="Tokens", rank=60):
     """Every token of the vocabulary with what becomes of it here, also by meaning.

@@ -13,8 +13,6 @@ from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
 from workbench.session import Change
 
-__all__ = ["TreePanel"]
-
 
 class TreePanel(Panel, name="tree", title="Derivation", rank=40):
     """The parse tree of the text, and other parses of it.

@@ -17,8 +17,6 @@ from workbench.provenance import reader_of, tags
 from workbench.provenance.tags import all_tags
 from workbench.session import Change, Session
 
-__all__ = ["StepMode", "TriggersPanel", "step_modes"]
-
 _SWITCHES: WeakKeyDictionary[CompiledGrammar, bool] = WeakKeyDictionary()
 
 

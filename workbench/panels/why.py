@@ -12,8 +12,6 @@ from workbench.next.why import Why, why, with_reasons
 from workbench.panels.base import Desk, Message, Panel
 from workbench.session import Change
 
-__all__ = ["WhyPanel"]
-
 
 class WhyPanel(Panel, name="why", title="Why", rank=90):
     """Whether a text or a token may come here, and if not, who forbids it.

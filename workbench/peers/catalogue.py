@@ -11,8 +11,6 @@ from workbench.peers.base import Engine
 from workbench.peers.errors import NotRunError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["ENGINES", "SERVED", "installed", "make_engine", "package_of", "settings_of"]
-
 ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
     "ours": ("workbench.peers.ours", "Ours", "kernels_core"),
     "xgrammar": ("workbench.peers.xgrammar_engine", "XGrammar", "xgrammar"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NotRunError", "RefusedError"]
-
 
 class NotRunError(RuntimeError):
     """Something cannot be run here, and that is no failure: it is not installed, not supported, or not built yet."""

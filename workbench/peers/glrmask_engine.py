@@ -15,8 +15,6 @@ import glrmask
 from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["GLRMask"]
-
 
 class GLRMaskConstraint(Constraint):
     """`glrmask.ConstraintState`.  A refused token ends a state for good, so a reset starts another."""

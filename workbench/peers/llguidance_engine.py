@@ -17,8 +17,6 @@ from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["LLGuidance"]
-
 
 class LLGuidanceConstraint(Constraint):
     """`llguidance.LLMatcher`.

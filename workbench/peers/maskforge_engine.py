@@ -12,8 +12,6 @@ import numpy as np
 from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["MaskForge"]
-
 
 class MaskForgeConstraint(Constraint):
     """`maskforge.Session`.  It raises on a refused token, so `accept` has a `try` of ours around it: some 0.1 us."""

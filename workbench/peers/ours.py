@@ -14,8 +14,6 @@ from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["OurConstraint", "Ours", "schema_grammar", "tag_grammar"]
-
 REFUSALS = (GrammarError, UnsupportedSchemaError, BudgetExceededError)
 
 

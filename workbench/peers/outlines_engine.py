@@ -14,8 +14,6 @@ import outlines_core
 from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["OutlinesCore"]
-
 
 class OutlinesConstraint(Constraint):
     """`outlines_core.Guide`.  It raises on a refused token, so `accept` has a `try` of ours around it: some 0.1 us."""

@@ -18,8 +18,6 @@ from workbench.peers.base import Constraint, Engine, RefusedError
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["XGrammar", "XGrammarDefault"]
-
 CACHE_BYTES = 1 << 30
 
 

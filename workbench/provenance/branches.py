@@ -15,8 +15,6 @@ from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.locks import new_lock
 from workbench.session.masks import Known
 
-__all__ = ["Oracle", "Oracles"]
-
 _KEPT = 2_000
 _MAX_STATES = 20_000
 

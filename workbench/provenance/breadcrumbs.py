@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 from workbench.languages.positions import parts_of
 from workbench.languages.tools import SCHEMA_KEYS
 
-__all__ = ["Breadcrumbs", "breadcrumbs"]
-
 _MEMBERS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _ONE: Final = {
     "items": "item",

@@ -24,8 +24,6 @@ from workbench.languages.positions import child
 from workbench.provenance.branches import Oracles
 from workbench.provenance.prefix import shared
 
-__all__ = ["Format", "FormatWalk", "Standing", "Token", "Where", "ends_of", "overlap"]
-
 
 class Token(TypedDict):
     """A token in a format, by its id or its text."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from workbench.provenance.reader import Content, Probe, Reader
     from workbench.provenance.schema import Site
 
-__all__ = ["Member", "MemberState", "Members", "OpenObject", "listed", "open_objects", "probe"]
-
 MemberState = Literal["done", "here", "next", "later", "passed"]
 """`done`: it is there.  `here`: it is being written.  `next`: it may come now (or right after the one being written).
 `later`: it may come once others have.  `passed`: it cannot come any more."""

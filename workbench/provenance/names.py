@@ -12,8 +12,6 @@ from typing import Final
 from workbench.provenance.elements import STYLES
 from workbench.provenance.reader import Content
 
-__all__ = ["begun"]
-
 _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)("?)', re.S)
 _BEHIND: Final = re.compile(r"\s*,?\s*" + _NAME.pattern, re.S)
 

@@ -11,8 +11,6 @@ from typing import Literal
 from workbench.languages import Source
 from workbench.languages.positions import JsonSyntaxError, child
 
-__all__ = ["Role", "SourcePlace", "json_place", "one_of_each"]
-
 Role = Literal["here", "next", "around", "forbids"]
 """`here`: what is being read.  `next`: what may begin here.  `around`: what holds it.  `forbids`: why a byte cannot
 come."""

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-__all__ = ["JsonPrefix", "Level", "Part", "path_of", "read_prefix", "shared", "shared_beginning"]
-
 S = TypeVar("S", bytes, str, list[str])
 
 Part = Literal["value", "name", "colon", "after", "end"]

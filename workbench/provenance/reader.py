@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from kernels_core import TokenizerInfo
     from workbench.session.context import Context
 
-__all__ = ["Content", "Probe", "Reader", "named_tokens", "read_text"]
-
 ORACLES: Final = Oracles()
 MAX_NEXT = 200
 MAX_TEXTS: Final = 8

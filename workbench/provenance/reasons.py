@@ -35,8 +35,6 @@ from workbench.provenance.schema import Site, object_of
 from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import content as in_words
 
-__all__ = ["Search"]
-
 _SHUT: Final = ("additionalProperties", "unevaluatedProperties")
 # Keywords that apply other schemas: to blame only where nothing more exact is.
 _APPLICATORS: Final = {

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from workbench.languages import Source
     from workbench.session.context import Context
 
-__all__ = ["called", "rule_places", "spans_of_rules", "spelt_out"]
-
 MAX_ITEMS = 200
 MAX_SITES = 60  # calls of small rules within one rule that are told apart
 MAX_PLACES = 1_000  # far more than anybody looks at; a state of many optional parts stands in front of each

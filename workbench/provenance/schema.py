@@ -31,8 +31,6 @@ from workbench.languages.positions import child, parts_of
 from workbench.provenance.branches import Oracles
 from workbench.provenance.prefix import JsonPrefix
 
-__all__ = ["SAME_VALUE", "SchemaWalk", "Site", "list_of", "object_of"]
-
 _ROOT = "urn:maskscope:schema"
 MAX_SITES = 500
 SAME_VALUE = tuple(name for name in IN_PLACE if not name.startswith("unevaluated"))

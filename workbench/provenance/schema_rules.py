@@ -30,8 +30,6 @@ from workbench.provenance.reader import Reader
 if TYPE_CHECKING:
     from workbench.session.context import Context
 
-__all__ = ["SchemaRules", "schema_rules"]
-
 MAX_PLACES: Final = 400
 """Places that are looked at to find one that a rule reads: each is a schema to compile, about a millisecond."""
 MAX_MS: Final = 1_000

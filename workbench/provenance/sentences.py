@@ -13,8 +13,6 @@ from workbench.languages import Source
 from workbench.languages.positions import JsonSyntaxError, parts_of, value_at
 from workbench.provenance.places import SourcePlace
 
-__all__ = ["sentence"]
-
 MOST: Final = 60
 SAID: Final[Mapping[str, str]] = {
     "maximum": "is at most {}",

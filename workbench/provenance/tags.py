@@ -19,9 +19,6 @@ from workbench.languages.positions import child
 from workbench.provenance.formats import Standing, overlap
 from workbench.provenance.reader import Reader
 
-__all__ = ["Tag", "Tags", "all_tags", "tags_of"]
-
-
 _NAMED: Final = 3
 
 

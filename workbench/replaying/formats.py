@@ -29,8 +29,6 @@ from workbench.generation.trace import Generation
 from workbench.json_values import Json
 from workbench.languages.positions import child
 
-__all__ = ["Logged", "LoggedToken", "ReplayError", "read_logged"]
-
 UNKNOWN: Final = -9999.0  # what servers write for "not among the likeliest", or minus infinity
 NEARLY: Final = 0.01  # log probabilities above 0 by so much are rounding
 _PATH: Final = re.compile(r"[\w.~ /\\:-]{1,1000}\.(?:json|jsonl|log|txt)\Z")

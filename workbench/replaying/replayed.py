@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-__all__ = ["Guess", "Replayed", "ReplayedStep"]
-
 
 @dataclass(frozen=True, slots=True)
 class Guess:

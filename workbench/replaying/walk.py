@@ -23,8 +23,6 @@ from workbench.replaying.replayed import Guess, Replayed, ReplayedStep
 from workbench.session.matching import why_not
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
-__all__ = ["replay"]
-
 ENDED = "the text has ended"
 
 

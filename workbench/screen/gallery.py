@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from workbench.languages import Language, Source
 
-__all__ = ["FIRST", "GALLERY", "Entry"]
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

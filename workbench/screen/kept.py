@@ -19,8 +19,6 @@ from typing import Any, Final, NotRequired, TypedDict, TypeGuard
 
 from workbench.session.file import FORMAT
 
-__all__ = ["METADATA", "State", "in_notebook", "keep", "kept", "same_source"]
-
 METADATA: Final = "maskscope"
 """The key of a state in the metadata of a notebook's output."""
 STATES: Final = 4  # of one source, by the explorer that they were made in

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from workbench.generation.trace import Generation
     from workbench.languages import Source
 
-__all__ = ["Outcome", "ended_early", "outcome", "python_of"]
-
 Kind = Literal["complete", "cut", "stopped", "free"]
 SETTINGS: Final = ("temperature", "seed", "max_tokens", "complete", "stop")
 

@@ -21,8 +21,6 @@ from workbench.provenance.breadcrumbs import breadcrumbs
 from workbench.session import Session
 from workbench.session.history import Step
 
-__all__ = ["MARKS", "Part", "marked", "parts_of"]
-
 HUES: Final = 5
 MARKS: Final = re.compile(
     rb"(?P<channel><\|channel\|>(?P<in>\w+)(?: to=(?:functions\.)?(?P<to>[\w.-]+))?)"

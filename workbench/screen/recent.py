@@ -11,8 +11,6 @@ from typing import Final
 
 from workbench.languages import LANGUAGES, Source
 
-__all__ = ["KEPT", "note_opened", "opened_last"]
-
 KEPT: Final = 5
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from workbench.generation.trace import Step
     from workbench.screen.gallery import Entry
 
-__all__ = ["Option", "Recording", "Token", "model_word", "recorded", "tokens_of"]
-
 FOLDER: Final = Path(__file__).parent / "recordings"
 MAX_TOKENS: Final = 80
 LIKELY: Final = 0.02  # a refused token that is worth telling

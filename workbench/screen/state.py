@@ -31,8 +31,6 @@ from workbench.session import Session
 from workbench.session.history import Step
 from workbench.session.result import Reading
 
-__all__ = ["Here", "How", "Row", "Shown", "Text", "here_state", "how", "matched", "text_state"]
-
 How = Literal["agreed", "pushed", "overruled", "forced", "free", "typed", "refused"]
 PUSHED: Final = 0.1
 ROWS: Final = 4

@@ -31,16 +31,6 @@ from .tekken import wrap_mistral
 from .tiktoken_ranks import TiktokenCodec
 from .tokenizer import Codec, VocabularySource, parse_json
 
-__all__ = [
-    "TokenizersCodec",
-    "cached_folder",
-    "load_model_folder",
-    "load_tokenizers_json",
-    "load_with_transformers",
-    "without_rewriting",
-    "wrap_huggingface",
-]
-
 
 class TokenizersCodec:
     """Cuts text with a `tokenizers.Tokenizer`; prompts with `library_object` where that knows better."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from kernels_core.errors import TokenizerError
 
-__all__ = ["MissingLibraryError", "is_refusal", "require"]
-
 
 class MissingLibraryError(TokenizerError, ImportError):
     """A tokenizer needs a library that is not installed; the message holds the command that installs it."""

@@ -25,8 +25,6 @@ from .tekken import default_tekken_path, is_tekken_document, load_tekken, wrap_m
 from .tiktoken_ranks import load_rank_file, looks_like_ranks, wrap_tiktoken
 from .tokenizer import Tokenizer, VocabularySource, parse_json
 
-__all__ = ["load_tokenizer"]
-
 _PATH_ENDINGS: Final = (".json", ".tiktoken", ".model")
 _FOLDER_FILES: Final = ("tekken.json", "tokenizer.model", "spiece.model")
 

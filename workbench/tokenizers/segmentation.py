@@ -10,8 +10,6 @@ from __future__ import annotations
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
 
-__all__ = ["Segmenter"]
-
 
 class Segmenter:
     """Fewest-token segmentation over the ordinary tokens of `info` (control and stop tokens never appear).

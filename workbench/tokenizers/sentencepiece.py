@@ -18,8 +18,6 @@ from kernels_core.tokens.reading import read_sentencepiece
 from .libraries import require
 from .tokenizer import VocabularySource
 
-__all__ = ["SentencePieceCodec", "load_sentencepiece", "wrap_sentencepiece"]
-
 # ModelProto.normalizer_spec (field 3) = {precompiled_charsmap (2): "", add_dummy_prefix (3): false,
 # remove_extra_whitespaces (4): false}; see sentencepiece_model.proto.
 _EXACT: Final = bytes([3 << 3 | 2, 6, 2 << 3 | 2, 0, 3 << 3, 0, 4 << 3, 0])

@@ -25,8 +25,6 @@ from .sentencepiece import SentencePieceCodec
 from .tiktoken_ranks import cut
 from .tokenizer import Codec, VocabularySource, parse_json
 
-__all__ = ["TekkenCodec", "default_tekken_path", "is_tekken_document", "load_tekken", "wrap_mistral"]
-
 # Files older than the field "special_tokens" mean these control tokens, then fillers up to the number of slots.
 _UNNAMED_CONTROL_TOKENS: Final = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),

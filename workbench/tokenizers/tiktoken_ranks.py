@@ -22,17 +22,6 @@ from kernels_core.tokens.reading import read_tiktoken
 from .libraries import is_refusal, require
 from .tokenizer import VocabularySource
 
-__all__ = [
-    "STYLES",
-    "RankStyle",
-    "TiktokenCodec",
-    "cut",
-    "load_rank_file",
-    "looks_like_ranks",
-    "parse_ranks",
-    "wrap_tiktoken",
-]
-
 
 @dataclass(frozen=True)
 class RankStyle:

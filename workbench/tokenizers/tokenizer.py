@@ -20,8 +20,6 @@ from kernels_core.tokens.spelling import Vocabulary
 
 from .segmentation import Segmenter
 
-__all__ = ["Codec", "Tokenizer", "VocabularySource", "parse_json"]
-
 
 class Codec(Protocol):
     """How a library cuts text into ids."""

@@ -25,8 +25,6 @@ from .steps import Steps
 from .terms import FALSE, Term
 from .value_writer import ValueWriter
 
-__all__ = ["MAX_ITEM_EDGES", "ArrayText", "ItemStep", "NotFinite", "distinct_values", "item_steps", "needs_steps"]
-
 MAX_ITEM_EDGES = 6_000
 # Constants of which an array may have each once, and those that are remembered in a state of a graph.
 MAX_DISTINCT = 4_000

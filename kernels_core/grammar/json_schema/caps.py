@@ -12,8 +12,6 @@ from ..regular.languages import Language
 from ..regular.lengths import length_range, with_length
 from .shapes import Items, Members, Shape, replace
 
-__all__ = ["Caps", "capped", "caps_of"]
-
 # (keyword of JSON Schema, bound), sorted
 Caps = tuple[tuple[str, int], ...]
 _KEYWORDS = ("maxItems", "maxLength", "maxProperties")

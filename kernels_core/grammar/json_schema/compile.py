@@ -32,16 +32,6 @@ from .reading import Reader
 from .schema_options import SchemaOptions
 from .terms import Term
 
-__all__ = [
-    "CompiledSchema",
-    "compile_schema",
-    "defer_schema",
-    "load_schema",
-    "reached_resources",
-    "read_again",
-    "schema_text",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class CompiledSchema:

@@ -21,8 +21,6 @@ from .terms import FALSE, Place, Term, origin
 if TYPE_CHECKING:
     from .reading import Reader
 
-__all__ = ["report_conflict"]
-
 _MAX_DEPTH = 50
 
 

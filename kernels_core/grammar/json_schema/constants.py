@@ -14,8 +14,6 @@ from .values import to_fraction
 if TYPE_CHECKING:
     from .schema_algebra import SchemaAlgebra
 
-__all__ = ["constant", "constants"]
-
 
 def constants(algebra: SchemaAlgebra, values: list[Any]) -> Shape:
     """The union of some values."""

@@ -21,8 +21,6 @@ from ..nodes import choice, seq
 from ..regular.dfa import Dfa
 from ..rulebook import RuleBook
 
-__all__ = ["MAX_PAIRS", "MAX_PAIRS_IN_FULL", "counted_text", "has_few_pairs"]
-
 # Pairs of states, one reachable from the other, that this is used for: a measure of the grammar's size.
 MAX_PAIRS = 150
 # The same where the parser counts characters by itself: used only to write all rules out, which are ten megabytes then.

@@ -30,8 +30,6 @@ from kernels_core.grammar.json_schema.disjoint import all_disjoint, signature
 from kernels_core.grammar.json_schema.keywords import QUICK
 from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_simple
 
-__all__ = ["DeferrableSchemas", "Spelling"]
-
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once

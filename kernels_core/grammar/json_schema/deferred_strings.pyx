@@ -17,8 +17,6 @@ from hashlib import blake2b
 from kernels_core.grammar.json_schema.escape_texts import PLAIN as PLAIN_LETTERS
 from kernels_core.grammar.json_schema.escape_texts import any_but_plain, any_rest
 
-__all__ = ["ByAutomaton", "OtherKeys", "digest"]
-
 # What names are made of is the same in all grammars, and known by its identity (`compact_bodies.pyx`).
 cdef tuple PLAIN = PLAIN_LETTERS
 cdef Node ANY_BUT_PLAIN = any_but_plain(), ANY_REST = any_rest()

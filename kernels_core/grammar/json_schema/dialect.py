@@ -16,8 +16,6 @@ from functools import lru_cache
 from .keywords import IN_PLACE, TABLE, InPlace, Keyword
 from .keywords.entry import DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020, OPENAPI_3_0, UNDECLARED
 
-__all__ = ["DEFAULT", "Dialect", "dialect_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dialect:

@@ -9,19 +9,6 @@ Read on: `number_text.py` (what numerals of a set there are).
 from kernels_core.grammar.nodes cimport choice, repeat, seq
 from kernels_core.grammar.tree cimport CharSet, Empty, Literal, Never, Node
 
-__all__ = [
-    "ANY_FRACTION",
-    "DIGIT",
-    "DIGITS",
-    "NATURAL",
-    "NONZERO",
-    "ZERO_FRACTION",
-    "decimals",
-    "maybe",
-    "naturals",
-    "places",
-]
-
 DIGIT = CharSet(((0x30, 0x39),))
 NONZERO = CharSet(((0x31, 0x39),))
 DIGITS = repeat(DIGIT, 1, None)

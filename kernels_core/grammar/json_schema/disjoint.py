@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-__all__ = ["Signature", "all_disjoint", "signature"]
-
 _TYPES = frozenset(("array", "boolean", "null", "number", "object", "string"))
 _OBJECT = frozenset(("object",))
 # More options are only compared by one tag that all of them have.

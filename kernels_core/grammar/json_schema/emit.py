@@ -34,8 +34,6 @@ from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
 from .steps import is_ordered
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
-__all__ = ["SIMPLER_STRINGS", "STRING_WORDS", "Emitter"]
-
 # Values with more alternatives than this, not counting constants, are a rule of their own.
 _INLINE = 3
 

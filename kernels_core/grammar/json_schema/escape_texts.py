@@ -16,19 +16,6 @@ from ..ir import CharSet, Literal, Node
 from ..nodes import char_set, choice, repeat, seq
 from ..regular.memo import memo
 
-__all__ = [
-    "BEYOND_ASCII",
-    "MUST_ESCAPE",
-    "PLAIN",
-    "QUOTE",
-    "any_but_plain",
-    "any_characters",
-    "any_rest",
-    "hex_escapes",
-    "needed_escapes",
-    "short_escapes",
-]
-
 MUST_ESCAPE: Ranges = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))
 _SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x2F: "/", 0x5C: "\\"}
 # Characters that constrained strings do not spell as \uXXXX: printable ASCII but for the quote and the backslash.

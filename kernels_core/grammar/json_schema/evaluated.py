@@ -23,8 +23,6 @@ from .shapes import ANYTHING, Items, Members, Shape, replace
 from .terms import FALSE, TRUE, Place, Term
 from .values import some_schemas
 
-__all__ = ["Branch", "Evaluation", "says_nothing"]
-
 MAX_BRANCHES = 256
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from kernels_core.grammar.canonical_json import write_text
 
-__all__ = ["exact_text", "shown"]
-
 _LONGEST_SHOWN = 60  # characters of a value in a message
 
 _NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')

@@ -18,8 +18,6 @@ from .reach import Reached, reached
 from .resolve import Documents
 from .schema_options import SchemaArguments, SchemaOptions
 
-__all__ = ["Row", "explain_schema"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -18,8 +18,6 @@ from functools import cache
 from ..regular.languages import EPSILON, NOTHING, Language, concat, intersection, loop, union
 from ..regular.patterns import full_match
 
-__all__ = ["APPROXIMATED", "format_language", "is_known"]
-
 # What is not exact about a format, for `explain`.
 APPROXIMATED = {
     "hostname": "several long labels among many are left out; what labels like xn--... decode to is not checked",

@@ -12,8 +12,6 @@ from .shapes import ANY_ITEMS, Count, Items, replace
 from .term_algebra import TermAlgebra
 from .terms import FALSE, TRUE, AllOf, Term, narrows
 
-__all__ = ["complement", "covers", "meet", "normal"]
-
 # "None from position 50 on" is written out as a prefix of 50 positions, but not of thousands.
 _MAX_PREFIX = 1_000
 

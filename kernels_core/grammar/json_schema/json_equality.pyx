@@ -13,8 +13,6 @@ from libc.stdint cimport uint64_t
 
 from kernels_core.grammar.canonical_json cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
-__all__ = ["are_equal", "hash_of"]
-
 cdef int DEEPEST = 300      # values in values that are compared; what is deeper is like nothing
 cdef int MEMBERS = 8        # of a value that a hash looks at
 cdef int BELOW = 3          # of a value in it

@@ -22,8 +22,6 @@ from .terms import FALSE, Term
 if TYPE_CHECKING:
     from .schema_algebra import SchemaAlgebra
 
-__all__ = ["Kind", "Kinds", "Needs", "counts_others", "kinds_of"]
-
 # Classes of keys that patterns can tell apart.
 MAX_KEY_CLASSES = 64
 # Sets of needs that one member may meet.

@@ -14,8 +14,6 @@ from ..ir import CharSet, Empty, Literal, Node
 from ..nodes import MAX_REPEAT, literal, repeat, seq
 from ..rulebook import RuleBook
 
-__all__ = ["DEEPEST", "DEFAULT_BLANKS", "FLAT", "Layout"]
-
 DEFAULT_BLANKS = 128
 # The level of everything that is not indented.
 FLAT = -1

@@ -30,8 +30,6 @@ from .schema_reader import Settings
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed
 
-__all__ = ["LazyDocument"]
-
 
 class LazyDocument:
     """Decides for `document`, a loaded schema that nobody changes.  `writer` is shared by the documents of a grammar.

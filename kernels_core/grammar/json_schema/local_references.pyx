@@ -21,8 +21,6 @@ from kernels_core.grammar.borrowed cimport (
     text_size,
 )
 
-__all__ = ["has_local_references"]
-
 cdef int DEEPEST = 200          # values in values
 
 

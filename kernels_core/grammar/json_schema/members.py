@@ -22,22 +22,6 @@ from .terms import FALSE, TRUE, AllOf, Term, narrows
 if TYPE_CHECKING:
     from .shapes import Rule
 
-__all__ = [
-    "Rivals",
-    "Values",
-    "complement",
-    "covers",
-    "meet_all",
-    "names_of",
-    "normal",
-    "only_name",
-    "split",
-    "tags_differ",
-    "tags_of",
-    "value_of",
-    "without",
-]
-
 # A need on so many names is looked at name by name.
 _FEW_NAMES = 32
 # Values of a name by which alternatives are told apart.

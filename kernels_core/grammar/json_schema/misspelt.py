@@ -15,8 +15,6 @@ from typing import Any, Final
 from .keywords import KEYWORDS, NOTES, schemas_in
 from .problems import child
 
-__all__ = ["meant_by", "misspelt_in", "said_of", "schemas_of"]
-
 MAX_SCHEMAS: Final = 20_000
 _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
 

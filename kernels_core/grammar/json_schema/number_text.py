@@ -35,8 +35,6 @@ from ..rulebook import RuleBook
 from .digits import ANY_FRACTION, DIGIT, DIGITS, NATURAL, NONZERO, ZERO_FRACTION, decimals, maybe, naturals, places
 from .numbers import EVERY, FEW_DIGITS, MOST_BEFORE, MOST_BEHIND, Numbers, Piece
 
-__all__ = ["MAX_NUMBER_STATES", "number_text"]
-
 MAX_NUMBER_STATES = 20_000
 # So many values are written out one by one, where they are multiples of an integer or take too many states.
 _MAX_VALUES = 256

@@ -19,20 +19,6 @@ from math import ceil, floor, gcd, lcm
 from ...clock import look
 from ..regular.memo import memo
 
-__all__ = [
-    "ALL_NUMBERS",
-    "EVERY",
-    "FEW_DIGITS",
-    "MOST_BEFORE",
-    "MOST_BEHIND",
-    "NO_NUMBERS",
-    "Numbers",
-    "Piece",
-    "interval",
-    "multiples",
-    "points",
-]
-
 # Looking for a value that several "no multiple of" conditions leave over.
 _TRIES = 2_000
 

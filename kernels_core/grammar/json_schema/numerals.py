@@ -15,8 +15,6 @@ from .number_text import number_text
 from .numbers import ALL_NUMBERS, Numbers, Piece, interval, points
 from .values import to_fraction
 
-__all__ = ["INTEGERS", "INTEGERS_BEFORE_6", "Numerals"]
-
 _WHOLE: tuple[Piece, ...] = (Piece(step=Fraction(1)),)
 INTEGERS = Numbers(_WHOLE, _WHOLE)
 # Draft 4 looks at how a number is written.

@@ -26,8 +26,6 @@ from .steps import MemberStep, member_steps
 from .terms import Term
 from .value_writer import ValueWriter
 
-__all__ = ["ObjectText", "fields_in_order"]
-
 
 class ObjectText:
     """Makes the node of one `Members` at one level of nesting, with declared members `in_order` or in any."""

@@ -40,8 +40,6 @@ from kernels_core.grammar.regular.languages import Words as WordsOf
 from kernels_core.grammar.regular.patterns import ecma_search
 from kernels_core.grammar.canonical_json import write
 
-__all__ = ["QuickReader"]
-
 cdef tuple TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 cdef QuickTable TABLE = QUICK
 cdef int MOST_TWINS = 16            # rules that are looked through for one that says the same

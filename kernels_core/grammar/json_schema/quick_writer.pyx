@@ -21,8 +21,6 @@ from kernels_core.grammar.json_schema.numerals import Numerals
 from kernels_core.grammar.json_schema.spelling import Speller, any_character
 from kernels_core.grammar.regular.languages import ANY_CHARACTER
 
-__all__ = ["QuickWriter"]
-
 # Frames of layouts that differ in nothing are the same nodes in all grammars.
 cdef dict FRAMES = {}
 cdef int MOST_FRAMES = 256

@@ -40,8 +40,6 @@ from ..regular.memo import memo
 from ..rulebook import RuleBook
 from .spelling import Speller, bounded
 
-__all__ = ["CarefulSpeller", "Outside", "RawSpeller", "without"]
-
 # Where strings are watched for, each state leads to each: what is counted by halving grows with the cube of the states.
 _MOST_PAIRS_IN_FULL = 3_000
 

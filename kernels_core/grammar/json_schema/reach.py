@@ -21,8 +21,6 @@ from .problems import Problems, child
 from .resolve import Context, Documents, Unresolved
 from .values import Malformed, kind_of
 
-__all__ = ["Reached", "check_values", "reached", "schemas_below"]
-
 
 class Reached(NamedTuple):
     """A schema that is an object, where it stands, and the keywords of its dialect that count there."""

@@ -34,8 +34,6 @@ from .shapes import ANYTHING, Items, Members, Shape, replace
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed, a_string, kind_of
 
-__all__ = ["Reader"]
-
 S = TypeVar("S", Items, Members)
 
 # What may change the context of a schema.

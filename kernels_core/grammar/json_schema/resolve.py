@@ -26,8 +26,6 @@ from .keywords import TABLE
 from .problems import child
 from .values import kind_of
 
-__all__ = ["REFERENCES", "Context", "Documents", "Target", "Unresolved"]
-
 # What the text of a schema holds if what it says depends on where it stands.
 REFERENCES = tuple(f'"{entry.name}"' for entry in TABLE if entry.refers)
 # Keywords that make a base URI (a fragment alone makes none); and what makes a reference depend on the way to it.

@@ -17,8 +17,6 @@ from .lazy_document import LazyDocument
 from .quick_writer import QuickWriter
 from .schema_options import SchemaOptions
 
-__all__ = ["RuleKeys"]
-
 
 class RuleKeys:
     """The keys of the rules of one document: `text`, read with `options`, may refer to `resources`."""

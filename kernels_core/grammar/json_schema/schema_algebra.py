@@ -28,8 +28,6 @@ from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Pla
 
 T = TypeVar("T")
 
-__all__ = ["Circular", "SchemaAlgebra", "Spent", "TooLarge"]
-
 # Alternatives that intersections and complements may bring about, if neither side had more.
 MAX_ALTERNATIVES = 256
 # Alternatives that unions may bring about: a schema lists them itself (a thousand tools).

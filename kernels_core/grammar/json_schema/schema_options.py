@@ -9,8 +9,6 @@ from typing import Any, Final, TypedDict
 from .caps import Caps
 from .steps import ORDERS, Order
 
-__all__ = ["TAG_OPTIONS", "SchemaArguments", "SchemaOptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class SchemaOptions:

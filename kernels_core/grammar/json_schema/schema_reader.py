@@ -9,8 +9,6 @@ from .schema_algebra import SchemaAlgebra
 from .shapes import Shape
 from .terms import Place, Term
 
-__all__ = ["SchemaReader", "Settings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:

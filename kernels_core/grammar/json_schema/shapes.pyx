@@ -24,8 +24,6 @@ from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS
 from kernels_core.grammar.json_schema.terms import TRUE
 from kernels_core.grammar.regular.languages import ALL, NOTHING
 
-__all__ = ["ANYTHING", "ANY_ITEMS", "ANY_MEMBERS", "VOID", "Count", "Items", "Members", "Shape", "replace"]
-
 
 @cython.no_gc
 cdef class _Content:

@@ -18,8 +18,6 @@ from ..regular.dfa import Dfa, TooManyStates, explored, is_empty
 from ..regular.languages import NOTHING, intersection
 from ..regular.patterns import ecma_search
 
-__all__ = ["are_disjoint", "is_simple"]
-
 # Letters, escapes, classes, groups and small counts; anchors at the two ends only, no assertions, no references.
 _SIMPLE = re.compile(
     r"\^?(?:[\w /:,@#%&=~!<>'\"\-]|\\[.dwsDWS\\/+*?()\[\]{}|$^\-]"

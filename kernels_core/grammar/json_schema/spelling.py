@@ -67,8 +67,6 @@ from .escape_texts import (
 )
 from .formats import format_language
 
-__all__ = ["CountedText", "Speller", "any_character", "bounded"]
-
 
 class CountedText(NamedTuple):
     """Strings of `least` to `most` characters that an automaton accepts; `spans` is what may follow in each state."""

@@ -18,8 +18,6 @@ from .kinds import Kind, Kinds, Needs
 from .shapes import Members
 from .terms import AllOf, Term
 
-__all__ = ["MAX_MEMBER_EDGES", "ORDERS", "MemberStep", "Order", "Steps", "is_ordered", "member_steps"]
-
 Order = Literal["any", "declared", "loose"]
 """The order of members; each declared one comes at most once, and those that are required do.
 

@@ -7,8 +7,6 @@ from typing import Protocol
 from .shapes import Members, Shape
 from .terms import Term
 
-__all__ = ["Tags", "TermAlgebra"]
-
 # Required names, and the single scalars that their values may be.
 Tags = dict[str, frozenset[Shape]]
 

@@ -8,9 +8,6 @@ garbage collection need not look at terms.
 
 cimport cython
 
-__all__ = ["FALSE", "TRUE", "AllOf", "AnyOf", "Complement", "Constant", "Exactly", "Place", "Term", "in_any_order",
-           "narrows", "origin"]
-
 
 @cython.no_gc
 cdef class Term:

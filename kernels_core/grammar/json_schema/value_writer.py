@@ -14,8 +14,6 @@ from .spelling import Speller
 from .steps import Order
 from .terms import Term
 
-__all__ = ["ValueWriter"]
-
 
 class ValueWriter(Protocol):
     """Writes the values of terms, and keeps what all texts of one grammar share.

@@ -15,25 +15,6 @@ from typing import Any
 from ..nodes import MAX_REPEAT
 from .exact_text import shown
 
-__all__ = [
-    "Check",
-    "Malformed",
-    "a_boolean",
-    "a_list",
-    "a_number",
-    "a_size",
-    "a_string",
-    "anything",
-    "at_least",
-    "at_most",
-    "kind_of",
-    "names",
-    "positive",
-    "some_schemas",
-    "to_fraction",
-    "with_names",
-]
-
 Check = Callable[[Any, str], Any]
 """Takes the value and the keyword, which its error names."""
 

@@ -8,8 +8,6 @@ Read on: `terminals.py` (who reads them).
 
 from __future__ import annotations
 
-__all__ = ["COMMON"]
-
 _INT = "[0-9]+"
 _DECIMAL = rf"(?:{_INT}\.(?:{_INT})?|\.{_INT})"
 _EXP = f"[eE][+-]?{_INT}"

@@ -36,8 +36,6 @@ from .syntax import Expression, Scope, Special, TokenIds, parts
 from .terminals import Terminals, is_lazy
 from .triggers import Triggers
 
-__all__ = ["Guards"]
-
 
 class Guards:
     """For one scope: which terminals lose what, because a lazy rule or a token may come where they may.

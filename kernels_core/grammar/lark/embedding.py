@@ -12,8 +12,6 @@ from ..attributes import Note, named
 from ..ir import GrammarIR, Node, RuleRef, Span
 from ..rulebook import RuleBook
 
-__all__ = ["embedded"]
-
 
 def embedded(
     ir: GrammarIR,

@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from ...clock import look
 from ...errors import GrammarSyntaxError, UnsupportedFeatureError
 
-__all__ = ["LANGUAGE", "Tokens", "text_value"]
-
 LANGUAGE = "Lark"
 
 _TOKEN = re.compile(

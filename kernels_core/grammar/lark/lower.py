@@ -43,8 +43,6 @@ from .terminals import Terminals, is_shaped
 if TYPE_CHECKING:
     from ..structural_tag.tokens import Vocabulary
 
-__all__ = ["Reading", "parse_lark"]
-
 
 class Reading(NamedTuple):
     """What a text says; the texts that it imports from, by path; remarks on what was read and says nothing."""

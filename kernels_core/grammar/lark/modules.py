@@ -42,8 +42,6 @@ from .syntax import (
 )
 from .templates import write_out
 
-__all__ = ["Library"]
-
 _MOST_MODULES: Final = 200
 
 

@@ -37,8 +37,6 @@ from .syntax import (
     parts,
 )
 
-__all__ = ["ParameterReader", "write_out_parametric"]
-
 T = TypeVar("T")
 
 BITS: Final = 64

@@ -42,8 +42,6 @@ from .syntax import (
     is_terminal_name,
 )
 
-__all__ = ["parse"]
-
 # Groups and nested grammars in each other: reading and lowering recurse.
 MAX_GROUPS = 60
 _MAX_TOKEN = 2**31 - 1

@@ -29,8 +29,6 @@ from .syntax import (
 )
 from .terminals import Terminals, is_lazy
 
-__all__ = ["Place", "Places", "TooManyPairs"]
-
 _MOST_PAIRS = 20_000
 _DEAD = -1
 # Texts that begin as a JSON value may: with a quote, a minus, a digit, [, {, or the f, n or t of a constant.

@@ -19,8 +19,6 @@ from .lexer import LANGUAGE
 from .syntax import Definition, Expression, Name, Pattern, Range, Scope, Text, parts
 from .terminals import Terminals
 
-__all__ = ["check_priorities"]
-
 
 def check_priorities(scope: Scope, terminals: Terminals) -> list[str]:
     """Remarks on the priorities of `scope`.  Raises `UnsupportedFeatureError`, at the terminal."""

@@ -16,8 +16,6 @@ from ..analysis import nullable_rules
 from ..ir import Choice, Empty, GrammarIR, Never, Node, Repeat, Rule, RuleRef, Seq
 from ..nodes import choice, fold, repeat, seq
 
-__all__ = ["with_skips"]
-
 _WRITTEN_OUT = 8
 
 

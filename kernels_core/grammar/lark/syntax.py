@@ -11,36 +11,6 @@ from typing import Any
 
 from ..ir import Span
 
-__all__ = [
-    "Alternatives",
-    "Argument",
-    "Both",
-    "Condition",
-    "Definition",
-    "Expression",
-    "External",
-    "Given",
-    "Import",
-    "Name",
-    "Nested",
-    "Others",
-    "Pattern",
-    "Range",
-    "Schema",
-    "Scope",
-    "Sequence",
-    "Special",
-    "Substring",
-    "Text",
-    "Times",
-    "TokenIds",
-    "Use",
-    "With",
-    "is_terminal_name",
-    "parts",
-    "rebuilt",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Text:

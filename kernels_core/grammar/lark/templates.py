@@ -21,8 +21,6 @@ from ..names import undefined
 from .lexer import LANGUAGE
 from .syntax import Definition, Expression, Name, Scope, Use, parts, rebuilt
 
-__all__ = ["write_out"]
-
 _MOST: Final = 5_000
 _NOWHERE: Final = Span(0, 0)
 

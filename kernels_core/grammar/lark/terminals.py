@@ -59,8 +59,6 @@ from .syntax import (
     parts,
 )
 
-__all__ = ["Terminals", "is_lazy", "is_shaped"]
-
 _FLAGS = frozenset("imsu")
 
 

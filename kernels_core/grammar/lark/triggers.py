@@ -25,8 +25,6 @@ from .lexer import LANGUAGE
 from .places import Place, Places
 from .syntax import Expression, External, Nested
 
-__all__ = ["Triggers"]
-
 _MOST_WORDS = 64
 _ORDINARY = "this token is ordinary text in the vocabulary"
 

@@ -46,8 +46,6 @@ from .languages import (
 from .memo import memo
 from .tree import Alternatives, Behind, Call, Counted, InOrder, Look, Tree
 
-__all__ = ["START", "limited_ways", "rest"]
-
 # What `before` says at the start of the text; elsewhere it is one code point that stands for its class.
 START = -1
 # Ways from one character to the next through nested repetitions, and parts that wait behind a rule's call.

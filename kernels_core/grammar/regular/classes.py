@@ -18,8 +18,6 @@ from ..charset import Ranges
 from ..ir import MAX_CODE_POINT
 from ..unicode_properties import NoProperty, unicode_property
 
-__all__ = ["LANGUAGE", "escape", "fail", "refuse", "set_at", "single"]
-
 LANGUAGE = "regex"
 
 _CONTROL = {"n": 0x0A, "r": 0x0D, "t": 0x09, "f": 0x0C, "v": 0x0B}

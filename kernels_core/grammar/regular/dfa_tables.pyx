@@ -9,8 +9,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 
-__all__ = ["fans", "smallest"]
-
 # Memory that is kept for the next table, as long as it is not much.
 cdef size_t MOST_KEPT = 1 << 17     # edges
 cdef vector[int32_t] cells, into, before

@@ -28,8 +28,6 @@ from .languages import (
     union,
 )
 
-__all__ = ["ending_in", "starting_in"]
-
 _Part = Callable[[Language, Ranges], Language | None]
 
 

@@ -46,8 +46,6 @@ from .languages import (
 from .node_languages import node_language
 from .tree import Alternatives, Call, CalledRules, Counted, InOrder, Look, Tree, is_plain
 
-__all__ = ["grammar_language", "with_languages"]
-
 
 def with_languages(tree: Tree) -> Tree:
     """`tree` with languages for leaves.  Raises `TooManyStates` where they are too large or too deep."""

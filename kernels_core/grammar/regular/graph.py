@@ -14,8 +14,6 @@ from ..ir import Empty, Never, Node, RuleRef, children
 from ..nodes import choice, repeat, seq
 from ..rulebook import RuleBook
 
-__all__ = ["Graph"]
-
 _SKIP = Empty()
 # A state with several ways in is spelt out at each of them if it has at most so many nodes.
 _SMALL = 6

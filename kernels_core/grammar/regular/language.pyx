@@ -14,8 +14,6 @@ from kernels_core.clock cimport breathe
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void *container)
 
-__all__ = ["Alt", "And", "Cat", "Chars", "Language", "Loop", "Not", "Unfolding", "Words"]
-
 # Sizes are not counted beyond this: parts that are shared count each time, which may double with every level.
 cdef long long ENDLESS = 1 << 60
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from .languages import NOTHING, Alt, And, Cat, Chars, Language, Loop, Not, Unfolding, Words, concat, loop, union
 from .memo import memo
 
-__all__ = ["length_range", "with_length"]
-
 # Optional parts are tried with and without; so many combinations are tried.
 _MAX_CASES = 64
 

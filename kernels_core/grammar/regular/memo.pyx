@@ -11,8 +11,6 @@ from kernels_core.laboratory cimport MEMOISED_LANGUAGES, has
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void *container)
 
-__all__ = ["Memo", "memo"]
-
 
 cdef class Memo:
     """The last answers: when the new ones are more than `most`, or weigh more than `most_weight` (in units of whoever

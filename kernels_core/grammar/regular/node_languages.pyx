@@ -10,8 +10,6 @@ from kernels_core.grammar.tree cimport CharSet, Choice, Empty, Literal, Never, N
 
 from kernels_core.grammar.regular.operations import EPSILON, NOTHING, bounded
 
-__all__ = ["node_language"]
-
 # What is nested deeper is left to those who do not recurse.
 cdef int DEEPEST = 250
 

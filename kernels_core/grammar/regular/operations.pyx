@@ -15,29 +15,6 @@ from kernels_core.grammar.regular.memo cimport Memo
 
 from kernels_core.grammar import charset
 
-__all__ = [
-    "ALL",
-    "ANY_CHARACTER",
-    "EPSILON",
-    "MAX_DEPTH",
-    "MAX_SIZE",
-    "NOTHING",
-    "TooLarge",
-    "TooManyStates",
-    "bounded",
-    "character",
-    "complement",
-    "concat",
-    "derivative",
-    "intersection",
-    "length_bounds",
-    "limited_work",
-    "loop",
-    "matches",
-    "union",
-    "words",
-]
-
 # Of languages that are built from what a user wrote.
 MAX_SIZE = 200_000
 MAX_DEPTH = 100

@@ -10,8 +10,6 @@ Read on: `dfa_tables.pyx` and `../../baselines/minimal.pyx`, which make automata
 
 from libcpp.algorithm cimport is_sorted, stable_sort
 
-__all__ = []
-
 
 cdef struct Partition:
     # Elements are numbers from 0.  Set s is `elements[first[s]:past[s]]`, and its first `marked[s]` elements are

@@ -15,8 +15,6 @@ from .memo import memo
 from .reader import Pattern, read
 from .tree import Behind, InOrder, Look, Tree, is_plain
 
-__all__ = ["ecma_search", "full_match", "language_of", "search"]
-
 # Automata are made by recursion on what languages are made of.
 _MAX_DEPTH = 150
 # Nodes of all languages, and letters of all patterns, that are remembered.

@@ -21,8 +21,6 @@ from kernels_core.grammar.ranges cimport contains
 from kernels_core.grammar.regular.languages import Alt, And, Cat, Chars, Loop, Not, Words
 from kernels_core.grammar.regular.dfa_tables import smallest
 
-__all__ = ["explore", "inhabited"]
-
 # Places of one leaf, and depth of what is followed by recursion.
 cdef int MAX_POSITIONS = 8_000
 cdef int MAX_DEPTH = 150

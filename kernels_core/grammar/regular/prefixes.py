@@ -14,8 +14,6 @@ from .. import charset
 from ..charset import Ranges
 from .languages import Cat, Chars, Language, Loop, Words
 
-__all__ = ["beginning", "ends_once"]
-
 
 def beginning(language: Language) -> str:
     """Letters with which certainly all texts of `language` begin, perhaps not all of them."""

@@ -29,8 +29,6 @@ from ..ir import CharSet, Choice, Literal, Node, Span
 from .classes import escape, fail, refuse, set_at, single
 from .tree import Alternatives, Behind, InOrder, Look, Tree, alternatives, counted, in_order
 
-__all__ = ["MAX_ASSERTIONS", "Pattern", "read"]
-
 # Trees with assertions are built by recursion, and every assertion may multiply the states.
 MAX_ASSERTIONS = 100
 _MAX_DEPTH_OF_ASSERTIONS = 25

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from .dfa import Dfa
 
-__all__ = ["Span", "spans"]
-
 Span = tuple[int, int | None]
 
 # Steps back from the accepting states, of so many states each.

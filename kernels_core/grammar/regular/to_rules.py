@@ -12,8 +12,6 @@ from .dfa import determinise
 from .graph import Graph
 from .languages import MAX_SIZE, Alt, Cat, Chars, Language, Loop, TooLarge, Words
 
-__all__ = ["MAX_REGEX_STATES", "language_node"]
-
 # Of one automaton; determinising so many takes about a second.
 MAX_REGEX_STATES = 5_000
 

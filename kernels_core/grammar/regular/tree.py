@@ -18,21 +18,6 @@ from ..charset import Ranges
 from ..ir import Node, Span
 from .languages import Language
 
-__all__ = [
-    "Alternatives",
-    "Behind",
-    "Call",
-    "CalledRules",
-    "Counted",
-    "InOrder",
-    "Look",
-    "Tree",
-    "alternatives",
-    "counted",
-    "in_order",
-    "is_plain",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class InOrder:

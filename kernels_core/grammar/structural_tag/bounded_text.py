@@ -20,8 +20,6 @@ from ..regular.languages import ALL, ANY_CHARACTER, Language, complement, concat
 from ..rulebook import RuleBook
 from .ends import End, crosses
 
-__all__ = ["limited_text"]
-
 
 def limited_text(book: RuleBook, most: int, excludes: tuple[str, ...], end: End | None) -> Node:
     """At most `most` characters without `excludes`, and the end.  Raises `TooManyStates`."""

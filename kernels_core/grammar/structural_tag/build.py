@@ -51,8 +51,6 @@ from .styles import STYLES
 from .tag_lists import ReadTag, TagList
 from .tokens import Spellings, Vocabulary, token_id
 
-__all__ = ["Builder", "format_types"]
-
 _MAX_DEPTH = 100  # formats in formats
 _FORMATS: dict[str, str] = {
     "const_string": "value",

@@ -22,8 +22,6 @@ from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
 from kernels_core.grammar.structural_tag.spelling import is_plain, markers_of, spelling_of
 
-__all__ = ["DeferrableCalls"]
-
 # Text of a schema in which something may have a name of its own, so that references are not just pointers.
 cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive', '"$ref": "http')
 

@@ -46,8 +46,6 @@ from ..regular.languages import (
 from .json_excluding import LEFT_OUT, CarefulEmitter, CarefulObject
 from .styles import JSON_TYPES, NAME_MARKS, Style
 
-__all__ = ["ElementEmitter"]
-
 _LINE = Literal(b"\n")
 # Names are written as they are: no control characters, nothing that ends a marker, no blanks around them.
 _INNER: charset.Ranges = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x3C, 0x3C), (0x3E, 0x3E), (0x7F, 0x7F)))

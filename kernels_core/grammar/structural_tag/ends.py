@@ -16,8 +16,6 @@ from .. import nodes
 from ..ir import Literal, Node, Seq, TokenSet
 from .tokens import Spellings
 
-__all__ = ["End", "FreeText", "crosses"]
-
 
 @dataclass(frozen=True, slots=True)
 class End:

@@ -14,8 +14,6 @@ from typing import Any, NoReturn
 from ...errors import InvalidStructuralTagError, UnsupportedFeatureError
 from ..json_schema.exact_text import shown
 
-__all__ = ["Fields", "pointer"]
-
 _KINDS = {
     str: "a string",
     bool: "true or false",

@@ -22,8 +22,6 @@ from ..rulebook import RuleBook
 from .json_excluding import CarefulEmitter, CarefulObject
 from .styles import GEMMA_MARK, GEMMA_SPECIAL
 
-__all__ = ["BareEmitter"]
-
 _SPECIAL = charset.normalise((ord(letter), ord(letter)) for letter in (*GEMMA_SPECIAL, "\x7f"))
 _NAMES = loop(character(charset.complement(charset.union(((0x00, 0x1F),), _SPECIAL))), 1, None)
 

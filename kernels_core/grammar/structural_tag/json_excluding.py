@@ -25,8 +25,6 @@ from ..json_schema.terms import Place, origin
 from ..regular.dfa import TooManyStates, is_empty
 from ..regular.languages import Language, Words
 
-__all__ = ["LEFT_OUT", "CarefulEmitter", "CarefulObject"]
-
 LEFT_OUT = "it is left out"
 
 

@@ -22,8 +22,6 @@ from .build import Builder
 from .fields import Fields
 from .tokens import Vocabulary
 
-__all__ = ["CanonicalTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]
-
 # Characters of JSON text that are read in a unit of work.
 _READ = 4
 

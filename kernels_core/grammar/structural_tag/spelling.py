@@ -21,8 +21,6 @@ from ..regex import parse_regex
 from ..regular.patterns import ecma_search
 from .styles import GEMMA_MARK, GEMMA_SPECIAL, NAME_MARKS, STYLES
 
-__all__ = ["is_plain", "markers_of", "spelling_of"]
-
 # Characters of all texts that strings must not hold: beside so many states a length is certainly counted.
 _MOST_AVOIDED = 50
 

@@ -22,8 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["GEMMA_MARK", "GEMMA_SPECIAL", "JSON_TYPES", "NAME_MARKS", "STYLES", "Style"]
-
 NAME_MARKS = '"<>'
 """Characters that mean something in markers: no name holds them as they are."""
 GEMMA_MARK = '<|"|>'

@@ -27,8 +27,6 @@ from .deferrable_calls import DeferrableCalls
 from .fields import Fields, pointer
 from .tokens import Spellings
 
-__all__ = ["ReadTag", "TagList"]
-
 
 class ReadTag(NamedTuple):
     """A tag that was read.  `begin`: text or a token.  `inside`: the rule of the rest.

@@ -17,8 +17,6 @@ from .. import nodes
 from ..ir import Node, TokenSet
 from ..json_schema.exact_text import shown
 
-__all__ = ["Spellings", "Vocabulary", "control_names", "token_id", "tokens_spelt"]
-
 
 class Vocabulary(Protocol):
     """What is needed of a `TokenizerInfo`."""

@@ -11,22 +11,6 @@ from collections.abc import Sequence
 from .registry import Format
 from .request import Request, Tool
 
-__all__ = [
-    "any_text",
-    "arguments",
-    "call_list",
-    "call_section",
-    "calls_in_text",
-    "const",
-    "name_in_json",
-    "number",
-    "one_of",
-    "optional",
-    "reasoned",
-    "sequence",
-    "tag",
-]
-
 
 def const(value: str) -> Format:
     """Exactly this text."""

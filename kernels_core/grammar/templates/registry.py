@@ -16,14 +16,6 @@ from .request import Reasoning, Request, normalize_tool_choice, read_tool
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "Format",
-    "get_model_structural_tag",
-    "has_own_tools",
-    "model_templates",
-    "register_model_structural_tag",
-]
-
 Format = dict[str, Any]
 Template = Callable[[Request], Format]
 T = TypeVar("T", bound=Template)

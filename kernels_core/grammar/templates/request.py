@@ -13,8 +13,6 @@ from typing import Any, Literal, NoReturn
 from ...errors import GrammarError
 from ..json_schema.exact_text import shown
 
-__all__ = ["Mode", "Reasoning", "Request", "Tool", "normalize_tool_choice", "read_tool"]
-
 _PLAIN = re.compile(r"""[^\s\x00-\x1f\x7f<>"'{}\[\]:|=｜]+""")
 
 Mode = Literal["auto", "required", "forced"]

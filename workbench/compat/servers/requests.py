@@ -24,18 +24,6 @@ from kernels_core.errors import BudgetExceededError, DeadEndError, GrammarError,
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "KINDS",
-    "Follower",
-    "Kind",
-    "ServerInterfaceError",
-    "compile_request",
-    "import_server",
-    "is_ebnf",
-    "read_request",
-    "read_vocabulary",
-]
-
 Kind = Literal["json", "json_object", "regex", "grammar", "choice", "structural_tag"]
 KINDS: Final[tuple[Kind, ...]] = ("json", "json_object", "regex", "grammar", "choice", "structural_tag")
 LOGGER: Final = logging.getLogger("maskscope.servers")

@@ -32,8 +32,6 @@ from workbench.compat.servers.requests import (
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["GrammarBackend", "RequestGrammar", "make_classes", "plugin", "register"]
-
 NAME: Final = "maskscope"
 BASE: Final = "sglang.srt.constrained.base_grammar_backend"
 ARGUMENTS: Final = "sglang.srt.server_args"

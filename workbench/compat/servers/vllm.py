@@ -38,8 +38,6 @@ from workbench.compat.servers.requests import (
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Backend", "RequestGrammar", "plugin", "register", "unregister", "validate"]
-
 SWITCH: Final = "MASKSCOPE_VLLM"
 MANAGER: Final = "vllm.v1.structured_output"
 Place = Literal["xgrammar", "guidance"]

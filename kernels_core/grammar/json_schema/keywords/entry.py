@@ -25,44 +25,6 @@ from ..terms import Place
 from ..values import Check, anything
 from .quick import Quick
 
-__all__ = [
-    "ALWAYS",
-    "ARRAY",
-    "BLAMELESS",
-    "BOOLEAN",
-    "DRAFT_4",
-    "DRAFT_6",
-    "DRAFT_7",
-    "DRAFT_2019",
-    "DRAFT_2020",
-    "EVERY_TYPE",
-    "INTEGER",
-    "NULL",
-    "NUMBER",
-    "OBJECT",
-    "OPENAPI_3_0",
-    "SINCE_4",
-    "SINCE_6",
-    "SINCE_7",
-    "SINCE_2019",
-    "SINCE_2020",
-    "STRING",
-    "UNDECLARED",
-    "UNTIL_7",
-    "UNTIL_2019",
-    "Applied",
-    "InPlace",
-    "ItemKeyword",
-    "Keyword",
-    "MemberKeyword",
-    "Note",
-    "NumberKeyword",
-    "Schemas",
-    "Status",
-    "StringKeyword",
-    "ValueKeyword",
-]
-
 # Types, a bit for each; `quick.pxd` has the same for C.
 NULL: Final = 1
 BOOLEAN: Final = 2

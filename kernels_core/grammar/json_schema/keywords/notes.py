@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .entry import Note, Schemas
 
-__all__ = ["ENTRIES"]
-
 _NOTE = "a note: it forbids nothing"
 _DEFINITIONS = "schemas to be referred to; they say nothing by themselves"
 

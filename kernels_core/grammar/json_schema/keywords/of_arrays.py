@@ -12,8 +12,6 @@ from ..values import a_boolean, at_least, at_most, some_schemas
 from .entry import SINCE_6, SINCE_2019, SINCE_2020, UNTIL_2019, ItemKeyword, Schemas
 from .quick import Quick
 
-__all__ = ["ENTRIES"]
-
 
 def _prefix_items(reader: SchemaReader, place: Place, schemas: list[Any], items: Items) -> Items:
     return replace(items, prefix=tuple(reader.terms(place, "prefixItems", schemas)), rest=_rest(reader, place))

@@ -13,9 +13,6 @@ from ..values import a_number, positive
 from .entry import NumberKeyword, Status
 from .quick import Quick
 
-__all__ = ["ENTRIES"]
-
-
 _BOUND = "of spellings with an exponent there are those like 1.5e1, none like 15e0; of integers none"
 _MULTIPLE = "multiples are written without an exponent"
 

@@ -15,8 +15,6 @@ from ..values import Malformed, at_least, at_most, required_names, with_names
 from .entry import SINCE_4, SINCE_6, MemberKeyword, Schemas, Status
 from .quick import Quick
 
-__all__ = ["ENTRIES"]
-
 
 def _properties(reader: SchemaReader, place: Place, schemas: dict[str, Any], members: Members) -> Members:
     rules = [

@@ -14,8 +14,6 @@ from ..values import Malformed, a_size, a_string, at_least
 from .entry import Status, StringKeyword
 from .quick import Quick
 
-__all__ = ["ENTRIES"]
-
 
 def _a_format(value: Any, keyword: str) -> str:
     if isinstance(value, dict):

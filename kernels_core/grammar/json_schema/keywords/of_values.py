@@ -17,8 +17,6 @@ from ..values import Malformed, a_boolean, a_list
 from .entry import OPENAPI_3_0, SINCE_6, Status, ValueKeyword
 from .quick import Quick
 
-__all__ = ["ENTRIES"]
-
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _MEANT = {"str": "string", "int": "integer", "float": "number", "list": "array", "dict": "object", "bool": "boolean"}
 _GRAMMAR = "a request holds the text of a grammar beside this type: read that text, in its own language"
