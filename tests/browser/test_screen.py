@@ -28,7 +28,7 @@ explorer = wb.explore()
 explorer"""
 CONTROLS = """() => [...document.querySelectorAll(
   ".ms-first :is(button, select, input, textarea, [role=slider], [contenteditable=true])")]
-  .filter((one) => one.offsetParent).length"""
+  .filter((one) => one.checkVisibility()).length"""
 KEPT = """(told) => [...window.jupyterapp.shell.currentWidget.content.model.cells]
   .flatMap((cell) => cell.sharedModel.outputs || []).map((output) => String((output.data || {})["text/html"] || ""))
   .some((html) => html.includes("ms-twin-") && html.split("Under the hood")[0].includes(told))"""

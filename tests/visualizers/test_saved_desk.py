@@ -21,6 +21,7 @@ pytestmark = pytest.mark.browser
 
 def bring(page: Page, name: str) -> None:
     """Choose a panel by its tab."""
+    expect(page.get_by_test_id("hood")).to_be_visible()  # the page has been drawn
     if not page.get_by_test_id(f"pane-{name}").is_visible():
         page.get_by_test_id("hood").click()
     page.get_by_test_id(f"pane-{name}").click()
