@@ -146,18 +146,17 @@ def run_part(
     with make_executor(
         "processes:1" if part.own else "serial", timeout_s=part.timeout_s if part.own else None
     ) as workers:
-        for params, key in zip(grid, keys, strict=True):
-            if until is not None and clock() >= until and key not in ledger.statuses(part.experiment):
-                return None
-            run_sweep(
-                experiment.module.trial,
-                [params],
-                ledger=ledger,
-                sweep=part.experiment,
-                executor=workers,
-                console=console,
-            )
+        frame = run_sweep(
+            experiment.module.trial,
+            grid,
+            ledger=ledger,
+            sweep=part.experiment,
+            executor=workers,
+            console=console,
+            until=None if until is None else lambda: clock() >= until,
+        )
+    if len(frame) < len(grid):
+        return None
     command = replace(part, options=tuple(map(without_folders, part.options))).command
     ledger.record_run(part.section, part.experiment, command, keys)
-    frame = ledger.frame(part.experiment, keys)
     return Result(experiment, frame, provenance(frame, ledger, command))

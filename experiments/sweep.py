@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import replace
 from typing import Final
@@ -49,13 +49,15 @@ def run_sweep(
     executor: Executor | None = None,
     retry_errors: bool = False,
     console: Console | None = None,
+    until: Callable[[], bool] | None = None,
 ) -> pd.DataFrame:
-    """Run what is missing of `grid` and return all its rows, in the grid's order (`Ledger.frame`).
+    """Run what is missing of `grid` and return its rows, in the grid's order (`Ledger.frame`).
 
     trial: a module-level function from parameters to metrics, JSON values by name.
     executor: default serial; started and shut down by the caller.
     retry_errors: run trials again that ended in an error.
     console: where to show progress; None shows nothing.
+    until: asked before trials are begun; once it holds, no more are, and the rows are those of the trials that were.
 
     `ValueError` when two entries of the grid are equal.  `SweepError` when the executor breaks.
     """
@@ -76,13 +78,14 @@ def run_sweep(
     ) as progress:
         task = progress.add_task(sweep, total=len(grid), completed=len(grid) - len(waiting))
         drawn = time.monotonic()
-        for result in _results(trial, waiting, executor):
+        for result in _results(trial, waiting, executor, until or (lambda: False)):
             _record(ledger, sweep, result)
             progress.advance(task)
             if alone and time.monotonic() - drawn > BETWEEN_DRAWINGS_S:
                 progress.refresh()
                 drawn = time.monotonic()
-    return ledger.frame(sweep, keys)
+    recorded = ledger.statuses(sweep)
+    return ledger.frame(sweep, [key for key in keys if key in recorded])
 
 
 def groups(grid: Sequence[Params]) -> list[list[Params]]:
@@ -94,13 +97,18 @@ def groups(grid: Sequence[Params]) -> list[list[Params]]:
     return list(found.values())
 
 
-def _results(trial: TrialFunction, waiting: Sequence[Params], executor: Executor) -> Iterator[Trial]:
+def _results(
+    trial: TrialFunction, waiting: Sequence[Params], executor: Executor, over: Callable[[], bool]
+) -> Iterator[Trial]:
     """Outcomes as they come.  Few calls are in flight at a time: an interrupt should not find a long queue."""
     grouped = hasattr(executor, "submit_together") and not _is_alone(executor)
     queue = deque(groups(waiting) if grouped else [[params] for params in waiting])
     running: dict[Future[list[Trial | Exception]], list[Params]] = {}
     try:
         while queue or running:
+            if queue and len(running) < _window(executor) and over():
+                queue.clear()
+                continue
             left = sum(map(len, [*running.values(), *queue]))
             try:
                 while queue and len(running) < _window(executor):
