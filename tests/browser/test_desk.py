@@ -74,9 +74,7 @@ def test_nothing_moves_when_one_steps_or_clicks(opened: OpenDesk) -> None:
     opened.find("token-row").first.click()
     expect(opened.desk.locator(".ms-row[aria-selected=true]")).to_have_count(1)
     assert until(opened.page, lambda: boxes(opened.desk) == before)
-    opened.page.mouse.move(
-        5, 5
-    )  # Escape closes the card of the row on which the pointer rests, before it lets go of the row
+    opened.page.mouse.move(5, 5)  # else Escape closes the card of the row on which the pointer rests
     expect(opened.find("hint").filter(visible=True)).to_have_count(0)
     opened.page.keyboard.press("Escape")
     expect(opened.desk.locator(".ms-row[aria-selected=true]")).to_have_count(0)

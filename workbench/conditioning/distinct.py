@@ -106,16 +106,14 @@ class DistinctParticles:
         tokens: list[IntArray] = []
         log_weights: list[FloatArray] = []
         for number, particle in enumerate(run.going):
-            ids, log_probs = self.language.choices(particle.here)
-            stops = np.isin(ids, self.language.stop_ids)
-            for token in ids[stops].tolist():
-                child = self.language.step(particle.here, token)
-                if child is not None and child.ended:
-                    weight = particle.log_weight + child.log_prob - particle.here.log_prob
-                    ended.append(_Particle(child, weight, particle.lots, before + number))
-            owners.append(np.full(int((~stops).sum()), number))
-            tokens.append(ids[~stops])
-            log_weights.append(particle.log_weight + log_probs[~stops])
+            following = self.language.following(particle.here)
+            for _, end, log_prob in following.found:
+                assert end is not None  # each stop token is a text of its own
+                weight = particle.log_weight + log_prob - particle.here.log_prob
+                ended.append(_Particle(end, weight, particle.lots, before + number))
+            owners.append(np.full(len(following.ids), number))
+            tokens.append(following.ids)
+            log_weights.append(particle.log_weight + following.log_probs)
         owner, token, log_weight = np.concatenate(owners), np.concatenate(tokens), np.concatenate(log_weights)
         going, lots = self._select(run, ended, log_weight)
         found = []

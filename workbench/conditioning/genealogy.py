@@ -46,7 +46,7 @@ class Generation:
         ess: float,
     ) -> Generation:
         """Of particles at the prefixes `here`."""
-        texts = {place: tree.text(place).decode(errors="backslashreplace") for place in here}
+        texts = {place: tree.text(place).decode(errors="backslashreplace") for place in dict.fromkeys(here)}
         ended = tuple(place.ended for place in here)
         return cls(parents, resampled, log_weights, ess, tuple(texts[place] for place in here), ended)
 

@@ -1,6 +1,6 @@
 """What a method has found so far; it stays usable wherever the method is stopped.
 
-Read on: `attempts.py`, `particles.py`, `walk.py` (who fill it), `methods.py` (who makes `Samples` of it).
+Read on: `attempts.py`, `distinct.py`, `particles.py` (who fill it), `methods.py` (which makes `Samples` of it).
 """
 
 from __future__ import annotations
