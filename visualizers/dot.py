@@ -19,7 +19,7 @@ from graphviz.backend import dot_command
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
 from visualizers.fold import Folds
 from visualizers.glyphs import DOT, clip, dot_quote
-from visualizers.labels import Cell, Label, full_text
+from visualizers.labels import Label, full_text
 from visualizers.marks import Marks
 from visualizers.scene import Arrow, Graph, Panel, Scene, edge_id, else_text, whole_panel
 
@@ -116,7 +116,8 @@ def arrow_data(panel: Panel, written: Written = str) -> list[dict[str, object]]:
         for k in arrow.edges:
             if (label := panel.labels.get(k)) is None:
                 continue
-            rows = [[[cell.kind, _said(cell, written), cell.rule] for cell in row] for row in label.rows]
+            label = label.called(written)
+            rows = [[[cell.kind, cell.text, cell.rule] for cell in row] for row in label.rows]
             if folded.edges[k].otherwise is not None:
                 rows.append([["else", else_text(folded.edges[k]), ""]])
             labels.append({"id": edge_id(folded.edges[k], k, folded), "rows": rows, "cuts": label.cuts})
@@ -130,10 +131,6 @@ def _full(panel: Panel, arrow: Arrow, written: Written) -> str:
     """What an arrow reads, uncut but for what nobody would read, an edge a line."""
     full = "\n".join(clip(full_text(panel.folded.edges[k]), MAX_TIP) for k in arrow.edges[:20])
     return written(full) if arrow.kind == "call" else full
-
-
-def _said(cell: Cell, written: Written) -> str:
-    return written(cell.text) if cell.kind == "call" else cell.text
 
 
 BOX: Final = {"shape": "box", "fixedsize": "false", "width": "0.1", "height": "0.3", "style": "rounded"}
@@ -216,7 +213,8 @@ def _lines(panel: Panel, arrow: Arrow, lit: _Lit, written: Written) -> Iterator[
     for k in arrow.edges:
         if (label := panel.labels.get(k)) is None:
             continue
-        lines = ["".join(_said(cell, written) for cell in row) for row in label.rows]
+        label = label.called(written)
+        lines = list(label.lines)
         for row, at in sorted(_dots(label, lit.on.get(edge_id(folded.edges[k], k, folded), ())), reverse=True):
             lines[row] = lines[row][:at] + DOT + lines[row][at:]
         if folded.edges[k].otherwise is not None:

@@ -9,8 +9,8 @@ Read on: `visualizers/scene.py`, `visualizers/svg.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from visualizers.fold import FoldedEdge, Piece
@@ -51,6 +51,14 @@ class Label:
     def lines(self) -> tuple[str, ...]:
         """The rows as plain text."""
         return tuple("".join(cell.text for cell in row) for row in self.rows)
+
+    def called(self, written: Callable[[str], str]) -> Label:
+        """The same with the names of rules as `written` has them."""
+        rows = tuple(
+            tuple(replace(cell, text=written(cell.text)) if cell.kind == "call" else cell for cell in row)
+            for row in self.rows
+        )
+        return Label(rows, tuple(_cuts(rows, len(self.cuts) + 1)))
 
 
 def rule_label(name: str) -> str:

@@ -23,7 +23,7 @@ from visualizers.live_base import LiveView, Traits, synced
 from visualizers.png import data_uri, mask_width
 from visualizers.standalone import Part
 from visualizers.tables import LINE, badge, card, chip, details, dotted_rules, many, more, table
-from visualizers.tokens import TABS, Tab, TokenIndex, as_tab, token_index
+from visualizers.tokens import TABS, Ids, Tab, TokenIndex, as_tab, token_index
 
 Members = Callable[[], npt.NDArray[np.bool_]]
 """The tokens of a group, when they are asked for: bool, shape (vocab_size,)."""
@@ -88,14 +88,18 @@ class _TokenView(LiveView[TokenSets]):
         )
         return card("Token sets", facts, body + details("mask, one pixel a token id", picture, shown=True))
 
+    def _rows(self, index: TokenIndex, ids: Ids) -> list[Traits]:
+        """The rows of these tokens, with the names of rules as the source has them."""
+        return [row | ({"rule": self.written(row["rule"])} if "rule" in row else {}) for row in index.rows(ids)]
+
     def _chips(self, index: TokenIndex, tab: Tab) -> str:
         chips = []
-        for row in index.rows(index.ids(tab)[:STATIC_CHIPS]):
+        for row in self._rows(index, index.ids(tab)[:STATIC_CHIPS]):
             title, refused = f"id {row['id']}", False
             if row["kind"] == "uncertain":
                 rest, refused = clip(row["suffix"], STATIC_GLYPH) or "nothing", not row["allowed"]
                 verdict = "refused" if refused else "taken"
-                title += f": leaves {self.written(row['rule'])}, rest {rest}, {verdict}"
+                title += f": leaves {row['rule']}, rest {rest}, {verdict}"
             chips.append(chip(clip(row["glyph"], STATIC_GLYPH) or "∅", row["kind"], title, struck=refused))
         count = index.counts[tab]
         first = f" · first {len(chips):,}" if len(chips) < count else ""
@@ -167,7 +171,7 @@ class TokenTable(_TokenView):
             "group": self.group,
             "version": self.version,
             "total": len(ids),
-            "rows": index.rows(ids[:PAGE]),
+            "rows": self._rows(index, ids[:PAGE]),
         }
 
     def _within(self, group: str) -> npt.NDArray[np.bool_] | None:
@@ -200,7 +204,7 @@ class TokenTable(_TokenView):
         return {
             "counts": index.counts,
             "states": self._states(index),
-            "page_by_tab": {tab: index.rows(index.ids(tab)[:rows]) for tab in TABS},
+            "page_by_tab": {tab: self._rows(index, index.ids(tab)[:rows]) for tab in TABS},
         }
 
     def _states(self, index: TokenIndex) -> list[Traits]:
@@ -231,7 +235,7 @@ class TokenTable(_TokenView):
         if self._index is None:
             return {"total": 0, "rows": []}
         ids = self._index.ids(tab, query, self._within(str(content.get("group") or "")))
-        return {"total": len(ids), "rows": self._index.rows(ids[start : start + count])}
+        return {"total": len(ids), "rows": self._rows(self._index, ids[start : start + count])}
 
 
 class MaskMap(_TokenView):

@@ -130,7 +130,7 @@ export const click = (selection, row, was) => ({ ...selection, rule: was ? null 
 export const reveal = (node, panel) => node.dispatchEvent(new CustomEvent("ms-reveal", { bubbles: true, detail: panel }));
 
 export const FIELD = "input:not([type=range], [type=checkbox]), textarea, select, [contenteditable=true]";
-export const moded = (event) => event.ctrlKey || event.metaKey || event.altKey;
+const moded = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
 // What keys do, as a listener: `find(event)` gives actions by their keys.  One that returns false leaves the key to others.
 export const keys = (find) => (event) => {

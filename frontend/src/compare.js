@@ -16,7 +16,7 @@ export default defineView("compare", "compare-view", ({ view, model }) => {
   const ask = button("Compare here", "compare the masks at this place (Ctrl+Enter)", "compare-ask", request);
   const status = h("span", { class: "ms-muted", role: "status", "data-testid": "compare-status" });
   const other = h("textarea", { rows: 4, spellcheck: "false", placeholder: "another grammar, in any language (empty: the same one)",
-    "aria-label": "another grammar", "data-testid": "compare-grammar", onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) request(); } });
+    "aria-label": "another grammar", "data-testid": "compare-grammar", onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); request(); } } });
   const present = button("put the present one here", "put the present grammar into the box, to change it there", "compare-present", () => {
     view.commit("other_text", other.value);   // what was written since, so that the answer is another text
     model.send({ type: "present" });

@@ -41,6 +41,7 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
     python.forget();
     rows.clear();
     asked.clear();
+    note.classList.remove("warn");
     if (!keep && sight.top) body.scrollTop = sight.top = 0;
     const first = model.get("page") || {}, found = offline() && (here() || []).filter(matches);
     const fits = ["tab", "query", "group", "version"].every((trait) => (first[trait] || "") === (model.get(trait) || ""));
@@ -179,7 +180,6 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
     look();
     if (!rows.has(index)) return draw();
     view.commit("selected_token", rows.get(index).id);
-    draw();
     rest(spacer.querySelector(`[data-row="${index}"]`));
   }
 

@@ -65,7 +65,9 @@ def scores(model: LanguageModel) -> torch.Tensor:
     return torch.zeros(1, model.vocab_size)
 
 
-@pytest.mark.parametrize("kind", ["text", "dict", "path", "model", "tools", "source", "Grammar", "CompiledGrammar"])
+@pytest.mark.parametrize(
+    "kind", ["text", "dict", "path", "model", "tools", "source", "session", "Grammar", "CompiledGrammar"]
+)
 def test_every_verb_takes_whatever_describes_an_output(tiny: LanguageModel, kind: str, tmp_path: Path) -> None:
     file = tmp_path / "schema.json"
     file.write_text(json.dumps(SCHEMA))
@@ -76,6 +78,7 @@ def test_every_verb_takes_whatever_describes_an_output(tiny: LanguageModel, kind
         "model": Answer,
         "tools": TOOLS,
         "source": Source.of(SCHEMA),
+        "session": Session(SCHEMA, tiny.tokenizer),
         "Grammar": Grammar.from_json_schema(SCHEMA),
         "CompiledGrammar": tiny.compiler.compile_json_schema(SCHEMA),
     }[kind]
@@ -89,7 +92,8 @@ def test_every_verb_takes_whatever_describes_an_output(tiny: LanguageModel, kind
         beside = generate_side_by_side(tiny, "fox", what, seed=1, max_tokens=120)
         assert beside["under the grammar"].text == made.text
     masked = GrammarLogitsProcessor(what, tokenizer=tiny.tokenizer)(torch.zeros(1, 1, dtype=torch.long), scores(tiny))
-    if kind in ("text", "path", "model", "source"):
+    assert (masked == -torch.inf).any()
+    if kind in ("text", "path", "model", "source", "session"):
         assert made.text == generate(tiny, "fox", SCHEMA, seed=1, max_tokens=120).text
         expected = GrammarLogitsProcessor(SCHEMA, tokenizer=tiny.tokenizer)
         assert torch.equal(masked, expected(torch.zeros(1, 1, dtype=torch.long), scores(tiny)))

@@ -6,7 +6,7 @@
     wb.hunt(schema, engines=["ours", "xgrammar"], seconds=10)             # a minimal text they disagree on
     wb.ablate(schema, prompts, model="smollm2")                           # what our mechanisms are worth
 
-Code map, in reading order: `grammars` (what is compared), `sides` (an engine asked at a place),
+Code map, in reading order: `sides` (what is compared, and an engine asked at a place),
 `differences` (tokens grouped by where they part, with our explanation), `comparison` (`compare` and its result);
 `texts` (texts worth trying), `hunting` (`hunt`), `shrink`, `finding` (what was found), `referee` (who is right);
 `ablating` (our engine with mechanisms left out), `factorial` (effects over all combinations).

@@ -201,7 +201,7 @@ class Generation(Record, Table):
         return super().to_frame().rename_axis("step")
 
 
-def _refusals(steps: Sequence[Step], origin: GrammarMatcher, healed: bytes = b"") -> Mapping[tuple[int, int], str]:
+def _refusals(steps: Sequence[Step], origin: GrammarMatcher, healed: bytes) -> Mapping[tuple[int, int], str]:
     """The reason in one line for each likely token that was refused, by (step, token id): `MAX_ASKED` in all.
 
     The engine that ran is not touched: reading refused texts makes parser states, so they are read by a second compiled

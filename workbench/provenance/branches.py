@@ -56,8 +56,12 @@ class Oracles:
 
     def get(self, key: Hashable, make: Callable[[], Grammar]) -> Oracle:
         """The oracle of `key`; `make` makes its grammar, or raises where there is none."""
+        kept: list[Oracle]
         with self._lock:
-            return self._kept.once(key, "oracle", lambda: self._made(make))
+            kept = self._kept.once(key, "oracle", list)
+        if not kept:  # compiled outside the lock: others find theirs meanwhile
+            kept.append(self._made(make))
+        return kept[0]
 
     def _made(self, make: Callable[[], Grammar]) -> Oracle:
         try:

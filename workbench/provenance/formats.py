@@ -365,7 +365,7 @@ def _standing(thread: _Thread) -> Standing:
 
 def overlap(text: bytes, trigger: bytes) -> int:
     """How many bytes of `trigger`, but not all, `text` ends with."""
-    return next((size for size in range(len(trigger) - 1, 0, -1) if text.endswith(trigger[:size])), 0)
+    return next((size for size in range(min(len(text), len(trigger) - 1), 0, -1) if text.endswith(trigger[:size])), 0)
 
 
 def _joined(first: _Todo, rest: _Todo | None) -> _Todo:

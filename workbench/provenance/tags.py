@@ -26,7 +26,7 @@ _NAMED: Final = 3
 class Tag:
     """A tag of the source: its name, how it begins, the texts any of which ends it, and its place in the source.
 
-    `read` bytes are there of its beginning where it is ahead, of one of its ends where it is open.
+    `read` bytes are there of its beginning where it is ahead (`ends` is empty then), of one of its ends where it is open.
     """
 
     name: str
@@ -104,7 +104,7 @@ def tags_of(reader: Reader, text: bytes) -> Tags:
                 continue
             ended = standing.done if standing.where == "end" and standing.pointer == child(tag, "end") else 0
             if tag not in ends or ended > ends[tag].read:
-                ends[tag] = _tag(reader, tag, ended)
+                ends[tag] = _tag(reader, tag, ended, reader.closings(tag))
         if standing.where in ("free", "trigger"):
             ahead.update(_switches(reader, standing, text))
     return Tags(tuple(ahead.values()), tuple(ends.values()))
@@ -113,14 +113,14 @@ def tags_of(reader: Reader, text: bytes) -> Tags:
 def all_tags(reader: Reader) -> tuple[Tag, ...]:
     """All tags of the source in its order; several ways to begin the same tool's are one, with the first of them."""
     found: dict[tuple[str, str], Tag] = {}
-    for one in (_tag(reader, tag) for tag in reader.all_tags()):
+    for one in (_tag(reader, tag, ends=reader.closings(tag)) for tag in reader.all_tags()):
         found.setdefault((one.name, one.pointer), one)
     return tuple(found.values())
 
 
-def _tag(reader: Reader, tag: str, read: int = 0) -> Tag:
+def _tag(reader: Reader, tag: str, read: int = 0, ends: tuple[str, ...] = ()) -> Tag:
     begin = reader.beginning(tag)
-    return Tag(reader.tool(tag) or begin, begin, reader.closings(tag), reader.moved(tag), read)
+    return Tag(reader.tool(tag) or begin, begin, ends, reader.moved(tag), read)
 
 
 def _shown(text: str) -> str:

@@ -1,6 +1,6 @@
 """What a replay found: step by step where the grammar would have fought, what masks cost, and which guesses would die.
 
-Read on: `walk.py`, which makes it; `chrome.py`.
+Read on: `walk.py`, which makes it; `workbench/chrome_trace.py`.
 """
 
 from __future__ import annotations

@@ -93,10 +93,10 @@ class Known:
         """`what` is known of `state`: made by `make` where it is not."""
         known = self._of.setdefault(state, {})
         self._of.move_to_end(state)
+        if len(self._of) > self._most:
+            self._of.popitem(last=False)
         if what not in known:
             known[what] = make()
-            if len(self._of) > self._most:
-                self._of.popitem(last=False)
         return cast(T, known[what])
 
 
