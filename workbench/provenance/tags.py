@@ -26,7 +26,8 @@ _NAMED: Final = 3
 class Tag:
     """A tag of the source: its name, how it begins, the texts any of which ends it, and its place in the source.
 
-    `read` bytes are there of its beginning where it is ahead (`ends` is empty then), of one of its ends where it is open.
+    `read` bytes are there of its beginning where it is ahead, and `ends` is empty then; of one of its ends where it is
+    open.
     """
 
     name: str
