@@ -37,6 +37,7 @@ import plotly.graph_objects as go
 from experiments import datasets
 from experiments.claims import FEWEST, Claim, Effect, worst
 from experiments.columns import Column, Row, Table
+from experiments.engines import warm_up
 from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
 from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
@@ -114,8 +115,7 @@ def trial(params: Params) -> dict[str, object]:
         out = mechanism if side == SIDES[1] else find_mechanism(NOTHING)
         with out.left_out(), quiet():
             engine = Ours(tokenizer, Options.laboratory(**BUDGETS, **out.options))
-            for warm in _WARM_UP:
-                warm(engine).fill()
+            warm_up(engine)
             return {name: _measure(engine, inputs, params["max_tokens"]) for name, inputs in work.items()}
 
     first = rotate(SIDES, params["repetition"] + len(mechanism.name))
@@ -147,16 +147,6 @@ def _forked(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _hold_vocabulary(vocabulary: str) -> GrammarCompiler:
     """Make the trie of a vocabulary, and nothing else that compilers share."""
     return GrammarCompiler(datasets.open_tokenizer(vocabulary).info, options=Options(warm_start=False))
-
-
-_WARM_UP: Final[Sequence[Compile]] = (
-    lambda engine: engine.compile_ebnf('root ::= "warm" | "up"'),
-    lambda engine: engine.compile_regex("warm( up)?"),
-    lambda engine: engine.compile_lark('start: "warm" [UP]\nUP: /up/'),
-    lambda engine: engine.compile_schema('{"properties": {"warm": {"type": "string", "pattern": "up"}}}'),
-    lambda engine: engine.compile_schema('{"properties": {"warm": {"not": {"type": "object"}}}}'),
-)
-"""One of each kind, so that what is imported or drawn up when it is first needed belongs to none of the inputs."""
 
 
 def _measure(engine: Ours, inputs: Sequence[Input], max_tokens: int) -> dict[str, Any]:

@@ -47,7 +47,7 @@ from workbench.peers.base import Constraint
 from workbench.peers.toolsets import Tool, ToolSet
 
 SIZES: Final = (5, 20, 50, 100, 500)
-MOST_MADE: Final = 100
+MOST_MADE: Final = 20
 FORMS: Final = ("tag", "harmony", "schema")
 HARMONY: Final = {
     "trigger": "<|channel|>commentary to=functions.",
@@ -87,7 +87,7 @@ def grid_of(
 ) -> list[Params]:
     """`sets` sets of each size in all forms, of each data set.
 
-    Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 500 of them for two minutes.
+    Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 20 of them for 15 seconds.
     """
     few = [size for size in sizes if size <= MOST_MADE]
     by_data = {BFCL: sizes, MADE: few, BARE: few} if datasets.has_tools() else {MADE: sizes, BARE: few}
