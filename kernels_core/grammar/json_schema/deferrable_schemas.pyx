@@ -17,7 +17,7 @@ Read on: `quick_reader.pyx` (what becomes of them), `reading.py` (what keywords 
 from kernels_core.clock cimport breathe
 from kernels_core.grammar.json_schema.keywords.quick cimport (
     ARRAY, BOOLEAN, BOUND, CONSTANTS, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS, NAMES, NEVER,
-    NOTE, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
+    NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
     STRING, TYPE,
 )
 from kernels_core.grammar.canonical_json cimport is_word
