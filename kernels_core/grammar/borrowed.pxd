@@ -4,7 +4,6 @@ Only for what lives as long as it is looked at, while no Python code runs that c
 """
 
 from cpython.object cimport PyObject
-from libc.string cimport memcmp
 
 
 cdef extern from "Python.h":
@@ -16,14 +15,7 @@ cdef extern from "Python.h":
     Py_ssize_t text_size "PyUnicode_GET_LENGTH"(PyObject* text) noexcept     # characters
     Py_ssize_t list_size "PyList_GET_SIZE"(PyObject* values) noexcept
     PyObject* list_item "PyList_GET_ITEM"(PyObject* values, Py_ssize_t at) noexcept
-    Py_ssize_t dict_size "PyDict_GET_SIZE"(PyObject* members) noexcept
     bint next_member "PyDict_Next"(PyObject* members, Py_ssize_t* at, PyObject** name, PyObject** value) noexcept
-    PyObject* member "PyDict_GetItemWithError"(PyObject* members, PyObject* name) noexcept   # names: texts alone
     PyObject* TRUE "Py_True"
     PyObject* FALSE "Py_False"
     PyObject* NONE "Py_None"
-
-
-cdef inline bint spells(PyObject* text, const char* word, Py_ssize_t size) noexcept:
-    """Whether a `str` is the `size` bytes of ASCII at `word`; in place where these are constants."""
-    return text_size(text) == size and is_ascii(text) and memcmp(text_data(text), word, size) == 0

@@ -10,7 +10,7 @@
 Like nodes (`tree.pyx`) compact bodies are immutable and made bottom-up, so there are no cycles for a garbage collector
 to look for.  They compare by identity.
 
-Read on: `ir.py`; `json_schema/spelling.py` and `json_schema/deferred_strings.pyx`, who make them.
+Read on: `ir.py`; `json_schema/spelling.py`, which makes them.
 """
 
 cimport cython

@@ -89,7 +89,7 @@ cdef class RuleBook:
         return RuleRef(name)
 
     def defer(self, str hint not None, key not None, make not None):
-        """A new rule whose body `make()` makes when it is needed; `key()` stands for it
+        """A new rule whose body `make(compact)` makes when it is needed; `key()` stands for it
         (`rules.DeferredRule`).
         """
         cdef str name = self.free_name(hint)
@@ -182,4 +182,4 @@ cdef class _Promised(DeferredRule):
         return self.known_key
 
     def make(self, compact):
-        return self.maker()
+        return self.maker(compact)

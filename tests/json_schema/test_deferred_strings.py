@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,8 @@ from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
 from kernels_core.automata.compact_bodies import spell_compact_body
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
-from kernels_core.grammar.compact_body import Diagram
+from kernels_core.grammar.compact_body import Bounded, Diagram
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Literal, Rule
-from kernels_core.grammar.json_schema.deferred_strings import ByAutomaton
 from kernels_core.grammar.json_schema.formats import format_language
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.languages import (
@@ -67,6 +67,12 @@ languages = st.recursive(
     ),
     max_leaves=5,
 )
+
+
+def by_automaton(ir: GrammarIR) -> list[Any]:
+    """The rules that waited for the automaton of their strings."""
+    waited = [rule for rule in (*ir.rules.values(), *ir.made.values()) if isinstance(rule, DeferredRule)]
+    return [rule for rule in waited if isinstance(rule.make(True), Bounded | Diagram)]  # type: ignore[attr-defined]
 
 
 def spellings(text: str, way: int) -> str | None:
@@ -126,15 +132,16 @@ def test_rules_wait_until_the_text_gets_there() -> None:
             matcher.accept_string(text) and matcher.is_completed() for matcher in map(GrammarMatcher, (lazy, whole))
         ]
         assert found[0] == found[1], text
-    waiting = [rule for rule in grammar.lazy_ir.rules.values() if isinstance(rule, ByAutomaton)]
-    assert waiting
-    assert all(isinstance(rule, DeferredRule) for rule in waiting)
+    assert by_automaton(grammar.lazy_ir)
 
 
 @pytest.mark.parametrize("any_spelling", [False, True])
 def test_keys_stand_for_languages(any_spelling: bool) -> None:
     def key(language: Language, any_spelling: bool = any_spelling) -> bytes:
-        return ByAutomaton("x", Speller(RuleBook(), any_spelling=any_spelling), language).key
+        book = RuleBook()
+        rule = book.rules[Speller(book, any_spelling=any_spelling).later(language, "x").name]
+        assert isinstance(rule, DeferredRule)
+        return rule.key
 
     one, other = complement(search("^a")), complement(search("^b"))
     assert key(one) == key(complement(search("^a")))
@@ -170,7 +177,7 @@ def test_host_names_are_read_along_one_automaton(formats: list[str]) -> None:
         taken = matcher.accept_string(json.dumps(text)) and matcher.is_completed()
         assert taken == matches(language, text), text
     ir = compiled.grammar.lazy_ir
-    rules = [rule for rule in (*ir.rules.values(), *ir.made.values()) if isinstance(rule, ByAutomaton)]
+    rules = by_automaton(ir)
     assert [type(rule.make(True)) for rule in rules] == [Diagram]
     tables = compiled.machine.tables
     lowered = [tables.lowering.rules[rule] for rule in range(tables.rule_count)]

@@ -81,7 +81,7 @@ documents = st.builds(
 
 
 def plain(root: Any) -> DeferrableSchemas:
-    return DeferrableSchemas(root, DEFAULT.keywords, pointers=True, strict=False, identifier="$id", tuples=True)
+    return DeferrableSchemas(root, DEFAULT, pointers=True, strict=False)
 
 
 @MANY
@@ -253,14 +253,7 @@ def test_names_and_references(schema: dict[str, Any], waits: bool) -> None:
     draft = DEFAULT if "$schema" not in schema else dialect_of(schema["$schema"])
     assert draft is not None
     documents = Documents(document, json.dumps(document), {})
-    judge = DeferrableSchemas(
-        document,
-        draft.keywords,
-        pointers=documents.has_local_references,
-        strict=False,
-        identifier=draft.identifier,
-        ref_alone=draft.ref_alone,
-    )
+    judge = DeferrableSchemas(document, draft, pointers=documents.has_local_references, strict=False)
     assert judge.holds(document) is waits
 
 
@@ -297,29 +290,21 @@ def test_circles(schema: dict[str, Any], expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "expected"),
+    "member",
     [
-        ({"type": "boolean", "enum": ["True", "False"], "description": "x"}, True),
-        ({"type": "array", "items": {"type": "string"}, "enum": ["a"]}, True),
-        ({"type": ["integer", "null"], "const": "a"}, True),
-        ({"type": "array", "items": {"type": "strin"}, "enum": ["a"]}, False),
-        ({"type": "boolean", "enum": [{}]}, False),
-        ({"type": "boolean", "enum": []}, False),
-        ({"type": "boolean", "enum": ["a"], "minLength": "b"}, False),
-        ({"type": "boolen", "enum": ["a"]}, False),
-        ({"type": "boolean", "enum": ["a"], "$id": "b"}, False),
+        {"type": "boolean", "enum": ["True", "False"], "description": "x"},
+        {"type": "array", "items": {"type": "string"}, "enum": ["a"]},
+        {"type": ["integer", "null"], "const": "a"},
     ],
 )
-def test_a_member_that_never_occurs_keeps_nothing_from_waiting(member: dict[str, Any], expected: bool) -> None:
+def test_a_member_that_never_occurs(member: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"x": member, "y": {"type": "null"}}, "additionalProperties": False}
-    assert plain(schema).holds(schema) is expected
-    assert plain(schema).holds({**schema, "required": ["x"]}) is False
-    if expected:
-        matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_json_schema(schema))
-        assert matcher.accept_string('{"y":null}')
-        assert matcher.is_completed()
-        matcher.reset()
-        assert not matcher.accept_string('{"x"')
+    assert not plain(schema).holds(schema)
+    matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_json_schema(schema))
+    assert matcher.accept_string('{"y":null}')
+    assert matcher.is_completed()
+    matcher.reset()
+    assert not matcher.accept_string('{"x"')
 
 
 def test_equal_schemas_have_equal_keys() -> None:

@@ -211,3 +211,13 @@ def test_resources_are_a_mapping() -> None:
     resources: Any = [{"$id": "urn:a"}]
     with pytest.raises(TypeError, match="resources are a mapping from URIs to schemas, not list"):
         Grammar.from_json_schema({"items": {"$ref": "urn:a"}}, resources=resources)
+
+
+@pytest.mark.parametrize("word", ['"$id"', '"\\u0024id"'])
+def test_references_to_names_lead_there(word: str) -> None:
+    """A schema that names itself is where its references begin, however the text spells the keyword."""
+    inner = {"$id": "http://a/b", "$defs": {"t": {"type": "null"}}, "properties": {"x": {"$ref": "#/$defs/t"}}}
+    document = {"$defs": {"t": {"type": "boolean"}, "n": inner}, "properties": {"y": {"$ref": "#/$defs/n"}}}
+    text = json.dumps(document).replace('"$id"', word)
+    assert takes(text, {}, '{"y": {"x": null}}')
+    assert not takes(text, {}, '{"y": {"x": true}}')

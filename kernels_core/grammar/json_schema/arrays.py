@@ -6,7 +6,7 @@ makes states of (position, counts), and of the values seen where items are disti
 scalars are allowed.  That other items differ no grammar can say: their rules are marked `distinct` and `item`, and the
 matcher compares values (`../attributes.py`), but for constants among them.  That some are equal is refused.
 
-Read on: `shapes.pyx` (`Items`), `items.py`, `steps.py` (the graph).
+Read on: `shapes.py` (`Items`), `items.py`, `steps.py` (the graph).
 """
 
 from __future__ import annotations

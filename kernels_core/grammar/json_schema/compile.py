@@ -157,9 +157,7 @@ def compile_schema(
     """
     book = RuleBook()
     waits = defer and _may_wait(options)
-    document = LazyDocument(
-        schema, QuickWriter(book, options, waits=waits), resources, source=text, write=write, waits=waits
-    )
+    document = LazyDocument(schema, text, QuickWriter(book, options, waits=waits), resources, write)
     normal = partial(_normal, frozenset(book.rules))
     try:
         top = None if len(document.problems) else document.top()
@@ -224,7 +222,7 @@ def defer_schema(
     if writer is None:
         writer = writers[options] = QuickWriter(book, options)
     # Read again: rules are made later, whatever becomes of the caller's object.
-    document = LazyDocument(read_again(text), writer, {}, text=text)
+    document = LazyDocument(read_again(text), text, writer, {})
     try:
         top = None if len(document.problems) else document.top()
         if top is not None:

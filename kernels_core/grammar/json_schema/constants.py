@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..regular.languages import Words, complement
 from .numbers import points
-from .shapes import VOID, Items, Members, Shape, replace
-from .terms import FALSE
+from .shapes import Items, Members, Shape
+from .terms import FALSE, Term
 from .values import to_fraction
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 def constants(algebra: SchemaAlgebra, values: list[Any]) -> Shape:
     """The union of some values."""
-    null = any(value is None for value in values)
-    booleans = frozenset(value for value in values if isinstance(value, bool))
-    strings = Words(frozenset(value for value in values if isinstance(value, str)))
     numbers: list[Fraction] = []
     arrays: dict[Items, None] = {}
     objects: dict[Members, None] = {}
@@ -30,34 +27,26 @@ def constants(algebra: SchemaAlgebra, values: list[Any]) -> Shape:
             objects[_object(algebra, value)] = None
         elif (number := to_fraction(value)) is not None:
             numbers.append(number)
-    return Shape(null, booleans, points(numbers), strings, tuple(arrays), tuple(objects))
+    return Shape(
+        any(value is None for value in values),
+        frozenset(value for value in values if isinstance(value, bool)),
+        points(numbers),
+        Words(frozenset(value for value in values if isinstance(value, str))),
+        tuple(arrays),
+        tuple(objects),
+    )
 
 
-def constant(algebra: SchemaAlgebra, value: Any) -> Shape:
-    """One value."""
-    match value:
-        case None:
-            return replace(VOID, null=True)
-        case bool():
-            return replace(VOID, booleans=frozenset((value,)))
-        case str():
-            return replace(VOID, strings=Words(frozenset((value,))))
-        case list():
-            return replace(VOID, arrays=(_array(algebra, value),))
-        case dict():
-            return replace(VOID, objects=(_object(algebra, value),))
-    number = to_fraction(value)
-    if number is None:
-        raise ValueError(f"{value!r} is no JSON value")
-    return replace(VOID, numbers=points((number,)))
+def _constant(algebra: SchemaAlgebra, value: Any) -> Term:
+    return algebra.fixed(constants(algebra, [value]))
 
 
 def _array(algebra: SchemaAlgebra, value: list[Any]) -> Items:
-    prefix = tuple(algebra.fixed(constant(algebra, item)) for item in value)
+    prefix = tuple(_constant(algebra, item) for item in value)
     return Items(prefix, FALSE, least=len(value), most=len(value))
 
 
 def _object(algebra: SchemaAlgebra, value: dict[str, Any]) -> Members:
-    rules = tuple((Words(frozenset((key,))), algebra.fixed(constant(algebra, item))) for key, item in value.items())
+    rules = tuple((Words(frozenset((key,))), _constant(algebra, item)) for key, item in value.items())
     closed = complement(Words(frozenset(value)))
     return Members((*rules, (closed, FALSE)), tuple(value))

@@ -9,10 +9,9 @@ cdef class Spelling:
 
 
 cdef class DeferrableSchemas:
-    cdef readonly object root, keywords
+    cdef readonly object root, dialect
     cdef readonly bint strict
-    cdef object identifier, pointers, named
-    cdef bint ref_alone, tuples, typed
+    cdef object pointers, named
     cdef dict words             # the keywords of the dialect -> their numbers
     cdef object why             # the first reason why a schema is not deferrable: its place in words, and what
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
@@ -27,7 +26,6 @@ cdef class DeferrableSchemas:
     cdef bint _is_read(self, dict schema, int quick, value, int depth, int level) except -1
     cdef bint _members(self, dict schema, int depth, int level) except -1
     cdef bint _can_write(self, dict properties, list required, bint is_open, dict schema) except -1
-    cdef bint _is_idle(self, schema, int depth, int level) except -1
     cdef bint _is_name(self, dict schema, word, value) except -1
     cdef bint _alone(self, dict schema) except -1
     cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1
@@ -36,8 +34,7 @@ cdef class DeferrableSchemas:
     cdef bint _patterns(self, dict schema, value, int depth, int level) except -1
     cdef object through(self, dict schema)
     cdef object _target(self, reference)
-    cdef int _constants(self, dict schema, types) except -1
+    cdef bint _some_fit(self, dict schema, types) except -1
 
 
 cdef int type_of(str word) except -1
-cdef int scalar_of(dict schema) except -1

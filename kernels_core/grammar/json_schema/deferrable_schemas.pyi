@@ -1,4 +1,6 @@
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+
+from .dialect import Dialect
 
 __all__ = ["DeferrableSchemas", "Spelling"]
 
@@ -13,20 +15,17 @@ class DeferrableSchemas:
     @property
     def root(self) -> object: ...
     @property
-    def keywords(self) -> Collection[str]: ...
+    def dialect(self) -> Dialect: ...
     @property
     def strict(self) -> bool: ...
     def __init__(
         self,
         root: object,
-        keywords: Collection[str],
+        dialect: Dialect,
         *,
         pointers: bool | Callable[[], bool],
         strict: bool,
-        identifier: str | None = None,
         named: bool | Callable[[], bool] = True,
-        ref_alone: bool = False,
-        tuples: bool = False,
         spelling: Spelling | None = None,
     ) -> None: ...
     def renew(self, root: object) -> None: ...

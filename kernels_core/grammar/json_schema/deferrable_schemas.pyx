@@ -14,12 +14,10 @@ deferred here.
 Read on: `quick_reader.pyx` (what becomes of them), `reading.py` (what keywords mean).
 """
 
-from cpython.object cimport PyObject
-
 from kernels_core.clock cimport breathe
 from kernels_core.grammar.json_schema.keywords.quick cimport (
     ARRAY, BOOLEAN, BOUND, CONSTANTS, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS, NAMES, NEVER,
-    NOTE, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
+    NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
     STRING, TYPE,
 )
 from kernels_core.grammar.canonical_json cimport is_word
@@ -33,7 +31,6 @@ from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_si
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
-cdef int UNKNOWN = 0, SOME_FIT = 1, NONE_FITS = 2
 cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be deferrable
 cdef long long LARGEST = 1_000_000_000_000
@@ -43,6 +40,7 @@ cdef int MOST_LETTERS = 2_000       # of the names of one object, beside which t
 cdef object UNSET = object()
 cdef str UNSURE = "its value is not of a kind that certainly has instances and can be written"
 cdef QuickTable TABLE = QUICK
+cdef frozenset IDLE = TABLE.idle
 
 
 cdef class Spelling:
@@ -79,37 +77,19 @@ cdef class Spelling:
 cdef class DeferrableSchemas:
     """Answers for the sub-schemas of one document.
 
-    `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
-    document (nothing in it has a name of its own); or a function that finds out.  `strict`: names that are not declared
-    are forbidden.  `identifier`: the only keyword that names a schema (None: each that did in some draft).  `named`:
-    such names matter, since something may refer to them; or a function that finds out.  `ref_alone`: keywords beside
-    `$ref` are ignored.  `tuples`: `items` may be a list.  `spelling`: how strings and names are written where that is
-    not JSON.
+    `root` is the document, in `dialect`.  `pointers`: references are plain pointers into the document (nothing in it has
+    a name of its own); or a function that finds out.  `strict`: names that are not declared are forbidden.  `named`:
+    names of schemas matter, since something may refer to them; or a function that finds out.  `spelling`: how strings
+    and names are written where that is not JSON.
     """
 
-    def __init__(
-        self,
-        root,
-        keywords,
-        *,
-        pointers,
-        bint strict,
-        identifier=None,
-        named=True,
-        bint ref_alone=False,
-        bint tuples=False,
-        Spelling spelling=None,
-    ):
+    def __init__(self, root, dialect, *, pointers, bint strict, named=True, Spelling spelling=None):
         self.root = root
-        self.keywords = keywords
-        self.words = TABLE.words_of(keywords)
-        self.typed = "type" in self.words
+        self.dialect = dialect
+        self.words = dialect.numbers
         self.pointers = pointers
         self.strict = strict
-        self.identifier = identifier
         self.named = named
-        self.ref_alone = ref_alone
-        self.tuples = tuples
         self.spelling = spelling
         self.state = {}
         self.assumed = set()
@@ -149,8 +129,17 @@ cdef class DeferrableSchemas:
         return False
 
     cdef int scalar(self, dict schema) except -1:
-        """`scalar_of`, in a dialect that knows types."""
-        return scalar_of(schema) if self.typed else 0
+        """The scalar type whose name, perhaps with notes about it, is all of a schema: most schemas are such.  Else 0.
+        """
+        cdef int found = 0
+        for word, value in schema.items():
+            if type(word) is str and is_word(word, b"type", 4):
+                found = type_of(value) & ~(ARRAY | OBJECT) if type(value) is str else 0
+                if not found:
+                    return 0
+            elif word not in IDLE:
+                return 0
+        return found if "type" in self.words else 0
 
     cdef bint _check(self, schema, bint needed, int depth, int level) except -1:
         """Whether a schema is deferrable, or is assumed to be because it is being looked at.
@@ -218,7 +207,7 @@ cdef class DeferrableSchemas:
             elif quick == BOUND:
                 bounds = True
         if constants:
-            if bounds or lengths or self._constants(schema, types) != SOME_FIT:
+            if bounds or lengths or not self._some_fit(schema, types):
                 return self._no("enum" if "enum" in schema else "const", UNSURE)
             return True
         if bounds and not _has_room(schema, types):
@@ -251,7 +240,8 @@ cdef class DeferrableSchemas:
         if quick == NAMES:
             return type(value) is list
         if quick == ITEMS and type(value) is list:
-            return self.tuples and "prefixItems" not in schema and self._tuple(schema, <list>value, depth, level)
+            return (self.dialect.lists_of_items and "prefixItems" not in schema
+                    and self._tuple(schema, <list>value, depth, level))
         if quick == OTHER_MEMBERS or quick == ITEMS:
             return value is False and quick != ITEMS or self._check(value, False, depth + 1, level + 1)
         if quick == OTHER_ITEMS:
@@ -291,11 +281,8 @@ cdef class DeferrableSchemas:
             elif not is_open or "patternProperties" in schema or type(schema.get("additionalProperties", True)) is dict:
                 return False
         for name, value in properties.items():
-            if value is False or not _is_text(name):
+            if value is False or not _is_text(name) or not self._check(value, False, depth + 1, level + 1):
                 return False
-            if not self._check(value, False, depth + 1, level + 1):
-                if not self._is_idle(value, depth, level):
-                    return False
         return True
 
     cdef bint _can_write(self, dict properties, list required, bint is_open, dict schema) except -1:
@@ -312,38 +299,11 @@ cdef class DeferrableSchemas:
             return type(schema.get("additionalProperties", True)) is not dict and properties.keys() >= set(required)
         return letters <= MOST_LETTERS
 
-    cdef bint _is_idle(self, schema, int depth, int level) except -1:
-        """Whether a schema is constants that all are of types it does not ask for: such a member never occurs."""
-        cdef dict rest = {}
-        if type(schema) is not dict:
-            return False
-        for word, value in (<dict>schema).items():
-            if word == "items":
-                if not self._check(value, False, depth + 1, level + 1):
-                    return False
-            elif word in self.keywords:
-                rest[word] = value
-            elif self._is_name(<dict>schema, word, value):
-                return False
-        types = rest.get("type")
-        if type(types) is list and not types:
-            return False        # no type is asked for, which is a problem, and not one of these
-        for one in types if type(types) is list else (types,):
-            if type(one) is not str or one not in TYPES:
-                return False
-        if len(rest) != 2 or not ("const" in rest or type(rest.get("enum")) is list and rest["enum"]):
-            return False
-        return self._constants(rest, types) == NONE_FITS
-
     cdef bint _is_name(self, dict schema, word, value) except -1:
         """Whether a word that is no keyword changes what references inside mean, or the dialect."""
         if word == "$schema":
-            return self.identifier is None or self.identifier in schema
-        if word != "$id" and word != "id":
-            return False
-        if self.identifier is None:
-            return True
-        if word != self.identifier or type(value) is not str or value.startswith("#"):
+            return self.dialect.identifier in schema
+        if word != self.dialect.identifier or type(value) is not str or value.startswith("#"):
             return False
         if not value.isascii() or "[" in value or "]" in value:
             return True             # may be malformed
@@ -355,7 +315,7 @@ cdef class DeferrableSchemas:
         """Whether only one keyword of the schema says something."""
         cdef int count = 0
         for word in schema:
-            if word in self.keywords:
+            if word in self.words:
                 count += 1
         return count == 1
 
@@ -369,13 +329,13 @@ cdef class DeferrableSchemas:
         if not self._alone(schema):
             beside = schema.get("type")
             for other in schema:
-                if other in self.keywords and other != word and other != "type":
+                if other in self.words and other != word and other != "type":
                     return False
             if type(beside) is not str or beside not in TYPES:
                 return False
         if word == "oneOf" or beside is not None:
             for one in <list>value:
-                signatures.append(signature(one, self.followed, self.keywords))
+                signatures.append(signature(one, self.followed, self.words))
                 if signatures[-1] is None:
                     return False
             if beside is not None and any([found.types != {beside} for found in signatures]):
@@ -432,7 +392,7 @@ cdef class DeferrableSchemas:
 
     cdef bint _patterns(self, dict schema, value, int depth, int level) except -1:
         """Keys by pattern, apart from each other and from declared ones."""
-        if type(value) is not dict or "patternProperties" not in self.keywords or self.spelling is not None:
+        if type(value) is not dict or "patternProperties" not in self.words or self.spelling is not None:
             return False
         for pattern, one in (<dict>value).items():
             if type(pattern) is not str or not is_simple(pattern):
@@ -444,9 +404,9 @@ cdef class DeferrableSchemas:
 
     cdef object through(self, dict schema):
         """The schema that a reference, or an `allOf` of one, stands for; UNSET if it is none; None for others."""
-        if "$ref" in schema and "$ref" in self.keywords:
-            return self._target(schema["$ref"]) if self.ref_alone or self._alone(schema) else UNSET
-        if "allOf" in schema and "allOf" in self.keywords and self._alone(schema):
+        if "$ref" in schema and "$ref" in self.words:
+            return self._target(schema["$ref"]) if self.dialect.ref_alone or self._alone(schema) else UNSET
+        if "allOf" in schema and "allOf" in self.words and self._alone(schema):
             parts = schema["allOf"]
             return (<list>parts)[0] if type(parts) is list and len(<list>parts) == 1 else UNSET
         return None
@@ -473,14 +433,14 @@ cdef class DeferrableSchemas:
                 return UNSET
         return at
 
-    cdef int _constants(self, dict schema, types) except -1:
-        """Whether constants are of the types that are asked for; UNKNOWN if they are not just scalars."""
+    cdef bint _some_fit(self, dict schema, types) except -1:
+        """Whether constants are scalars, some of them of the types that are asked for."""
         cdef bint some = False
         if "enum" in schema and "const" in schema or "format" in schema or "pattern" in schema:
-            return UNKNOWN
+            return False
         for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
             if word in schema:
-                return UNKNOWN
+                return False
         cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
         for value in values:
             if value is None:
@@ -489,19 +449,19 @@ cdef class DeferrableSchemas:
                 kind = "boolean"
             elif type(value) is str:
                 if not _is_text(value) or self.spelling is not None and not self.spelling.is_safe(value):
-                    return UNKNOWN
+                    return False
                 kind = "string"
             elif type(value) is int and -LARGEST < value < LARGEST:
                 kind = "integer"
             elif type(value) is not int and _is_number(value):
                 kind = "number"
             else:
-                return UNKNOWN
+                return False
             if types is None or kind == types or type(types) is list and kind in types:
                 some = True
             elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
                 some = True
-        return SOME_FIT if some else NONE_FITS
+        return some
 
 
 cdef int type_of(str word) except -1:
@@ -519,26 +479,6 @@ cdef int type_of(str word) except -1:
     if is_word(word, b"boolean", 7):
         return BOOLEAN
     return NULL_TYPE if is_word(word, b"null", 4) else 0
-
-
-cdef int scalar_of(dict schema) except -1:
-    """The scalar type whose name, perhaps with notes about it, is all of a schema: most schemas are such.  Else 0."""
-    cdef int found = 0, number
-    for word, value in schema.items():
-        if type(word) is not str:
-            return 0
-        number = TABLE.at_a_glance(<PyObject*>word)
-        if number < 0:
-            return 0
-        if TABLE.quick[number] == TYPE:
-            if type(value) is not str:
-                return 0
-            found = type_of(value) & ~(ARRAY | OBJECT)
-            if not found:
-                return 0
-        elif TABLE.quick[number] != NOTE:
-            return 0
-    return found
 
 
 cdef bint _is_count(value) except -1:

@@ -21,7 +21,8 @@ from .keywords.entry import DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020, O
 class Dialect:
     """One draft.  `uri` is its meta-schema; `draft` is 4, 6, 7, 2019 or 2020; `bit` is that of the keyword table.
 
-    A schema that has none of the keywords in `telling` is `true`.  `evaluating`, `branching`: the entries that evaluate
+    A schema that has none of the keywords in `telling` is `true`.  `numbers`: the places of its keywords in the table,
+    by which the quick readers know them.  `evaluating`, `branching`: the entries that evaluate
     members and items, by themselves and by the schemas in them.
     """
 
@@ -29,12 +30,15 @@ class Dialect:
     draft: int
     bit: int
     keywords: frozenset[str]
+    numbers: dict[str, int] = field(init=False, compare=False, repr=False)
     telling: frozenset[str] = field(init=False, compare=False, repr=False)
     evaluating: tuple[Keyword, ...] = field(init=False, compare=False, repr=False)
     branching: tuple[InPlace, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        known = [entry for entry in TABLE if entry.name in self.keywords]
+        numbers = {entry.name: number for number, entry in enumerate(TABLE) if entry.name in self.keywords}
+        known = [TABLE[number] for number in numbers.values()]
+        object.__setattr__(self, "numbers", numbers)
         object.__setattr__(self, "telling", frozenset(entry.name for entry in known if not entry.beside))
         object.__setattr__(self, "evaluating", tuple(entry for entry in known if entry.evaluates is not None))
         branching = (entry for entry in IN_PLACE.values() if entry.name in self.keywords)

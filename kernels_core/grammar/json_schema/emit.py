@@ -16,7 +16,7 @@ from functools import partial
 from typing import Protocol
 
 from ...errors import UnsupportedSchemaError
-from ..ir import GrammarIR, Literal, Never, Node, RuleRef
+from ..ir import GrammarIR, Literal, Never, Node, RuleRef, walk
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
@@ -44,6 +44,9 @@ class Document(Protocol):
     def value(self, term: Term, level: int) -> Node | None:
         """The values of a deferrable schema as a node; None for what is to be made now."""
 
+    def key(self, term: Term, level: int) -> object | None:
+        """What stands for the values of `term` in all documents of a grammar; None where it depends on this one."""
+
 
 class Emitter:
     """Writes the grammar of one term."""
@@ -60,6 +63,8 @@ class Emitter:
         self.problems = problems
         self._caps = writer.options.caps
         self._document = document
+        self._parts = writer.parts
+        self._new: dict[object, Node] = {}  # what belongs there once its rules are made
         self._kinds: dict[Members, Kinds] = {}
         self._rules: dict[object, RuleRef] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
@@ -78,6 +83,8 @@ class Emitter:
             self.book.define(name, build())
             # Not before: where this was cut short, others call the rule already, and it has to be made before them.
             del self._work[at]
+        self._parts.update(self._new)
+        self._new.clear()
 
     def top(self, term: Term) -> Node:
         """The texts of the whole."""
@@ -86,7 +93,16 @@ class Emitter:
     def value(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`; made when they are needed where that is safe."""
         node = self._document.value(term, level)
-        return self.now(term, level) if node is None else node
+        if node is not None:
+            return node
+        key = self._document.key(term, level)
+        node = self._parts.get(key)
+        # Rules that turned out to have no text were removed.
+        if node is None or any(isinstance(one, RuleRef) and one.name not in self.book.rules for one in walk(node)):
+            node = self.now(term, level)
+            if key is not None:
+                self._new[key] = node
+        return node
 
     def kinds(self, members: Members) -> Kinds:
         """The kinds of members that objects of `members` have.  Raises `TooManyStates`."""

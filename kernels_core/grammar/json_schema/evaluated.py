@@ -7,7 +7,7 @@ is one more for-all rule, on the keys that are left.
 
 Which keywords evaluate what is in their entries (`keywords/`: `evaluates`, `branches`).
 
-Read on: `keywords/in_place.py`, `shapes.pyx`.
+Read on: `keywords/in_place.py`, `shapes.py`.
 """
 
 from __future__ import annotations

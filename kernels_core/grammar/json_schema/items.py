@@ -3,7 +3,7 @@
 The normal form: a count that speaks of one position is a rule for that position; a count of everything is a length;
 "none of these" is a rule; the prefix ends where it says no more than `rest`.
 
-Read on: `shapes.pyx` (what `Items` means), `schema_algebra.py`, `arrays.py` (its text).
+Read on: `shapes.py` (what `Items` means), `schema_algebra.py`, `arrays.py` (its text).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def meet(algebra: TermAlgebra, left: Items, right: Items) -> Items | None:
         max(left.least, right.least),
         most,
         right.unique if left.unique is None else left.unique,
-        right.place if left.unique is None else left.place,
+        place=right.place if left.unique is None else left.place,
     )
     return normal(algebra, both)
 
@@ -96,7 +96,7 @@ def normal(algebra: TermAlgebra, items: Items) -> Items | None:
     for count in counts:
         if count.least and all(_no_room(algebra, prefix, rest, cell) for cell in count.cells):
             return None
-    made = Items(tuple(prefix), rest, tuple(counts), least, most, unique, items.place)
+    made = Items(tuple(prefix), rest, tuple(counts), least, most, unique, place=items.place)
     return ANY_ITEMS if made == ANY_ITEMS else made
 
 

@@ -3,7 +3,7 @@
 This is all of an object that takes thought (which keys there are, what their values must be, what they do for the
 needs), and nothing of its text, which `objects.py` writes.
 
-Read on: `shapes.pyx` (`Members`), `members.py`, `objects.py`.
+Read on: `shapes.py` (`Members`), `members.py`, `objects.py`.
 """
 
 from __future__ import annotations

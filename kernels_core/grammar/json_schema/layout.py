@@ -13,6 +13,7 @@ from __future__ import annotations
 from ..ir import CharSet, Empty, Literal, Node
 from ..nodes import MAX_REPEAT, literal, repeat, seq
 from ..rulebook import RuleBook
+from .schema_options import SchemaOptions
 
 DEFAULT_BLANKS = 128
 # The level of everything that is not indented.
@@ -25,29 +26,20 @@ _BLANK = CharSet(((0x09, 0x0A), (0x0D, 0x0D), (0x20, 0x20)))
 class Layout:
     """Nodes for what stands between values.  `level` is how deep a value is nested, or `FLAT`."""
 
-    def __init__(
-        self,
-        book: RuleBook,
-        *,
-        any_whitespace: bool = True,
-        indent: int | None = None,
-        separators: tuple[str, str] | None = None,
-        max_whitespace_cnt: int | None = None,
-        whitespace_before_separators: bool = True,
-    ) -> None:
-        if max_whitespace_cnt is not None and max_whitespace_cnt < 0:
-            raise ValueError(f"max_whitespace_cnt must not be negative, got {max_whitespace_cnt}")
-        if indent is not None and indent < 0:
-            raise ValueError(f"indent must not be negative, got {indent}")
-        self._any = any_whitespace
-        self.indent = None if any_whitespace else indent
-        self._separators = separators or ((",", ": ") if self.indent is not None else (", ", ": "))
-        self._flat_separators = separators or (", ", ": ")
-        most = DEFAULT_BLANKS if max_whitespace_cnt is None else max_whitespace_cnt
+    def __init__(self, book: RuleBook, options: SchemaOptions) -> None:
+        for name in ("max_whitespace_cnt", "indent"):
+            given = getattr(options, name)
+            if given is not None and given < 0:
+                raise ValueError(f"{name} must not be negative, got {given}")
+        self._any = options.any_whitespace
+        self.indent = None if self._any else options.indent
+        self._separators = options.separators or ((",", ": ") if self.indent is not None else (", ", ": "))
+        self._flat_separators = options.separators or (", ", ": ")
+        most = DEFAULT_BLANKS if options.max_whitespace_cnt is None else options.max_whitespace_cnt
         self._gap: Node = Empty()
-        if any_whitespace and most:
+        if self._any and most:
             self._gap = book.add("ws", repeat(_BLANK, 0, None if most >= MAX_REPEAT else most))
-        self._before: Node = self._gap if whitespace_before_separators else Empty()
+        self._before: Node = self._gap if options.whitespace_before_separators else Empty()
 
     @property
     def gap(self) -> Node:

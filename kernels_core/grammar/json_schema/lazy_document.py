@@ -19,14 +19,12 @@ from .deferrable_schemas import DeferrableSchemas
 from .dialect import DEFAULT, Dialect, dialect_of
 from .emit import Emitter
 from .exact_text import exact_text
-from .local_references import has_local_references
 from .problems import Problems
 from .quick_reader import QuickReader
 from .quick_writer import QuickWriter
 from .reach import check_values
 from .reading import Reader
 from .resolve import REFERENCES, Documents
-from .schema_reader import Settings
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed
 
@@ -34,46 +32,38 @@ from .values import Malformed
 class LazyDocument:
     """Decides for `document`, a loaded schema that nobody changes.  `writer` is shared by the documents of a grammar.
 
-    `text`: the document as `exact_text` writes it, if that is known.  `source`: as it was written.  `write` makes the
-    emitter.  Unless it `waits`, everything is made at once, by that.
+    `source`: the document as JSON text.  `write` makes the emitter.  Unless the writer `waits`, everything is made at
+    once, by that.
     """
 
     def __init__(
         self,
         document: Any,
+        source: str,
         writer: QuickWriter,
         resources: Mapping[str, Any],
-        *,
-        text: str | None = None,
-        source: str | None = None,
         write: Callable[..., Emitter] = Emitter,
-        waits: bool = True,
     ) -> None:
         self.problems = Problems()
         self.writer = writer
         self._document = document
         self._resources = resources
-        self._text = text
         self._source = source
         self._options = writer.options
         self._write = write
-        self._quick = waits and has_mechanism("quick reader")
-        self._waits: dict[Term, bool] = {TRUE: waits}
+        self._quick = writer.waits and has_mechanism("quick reader")
+        self._waits: dict[Term, bool] = {TRUE: writer.waits}
         self._dialect = dialect = self._declared()
         self._reader = QuickReader(
             DeferrableSchemas(
                 document,
-                dialect.keywords,
-                pointers=self._has_local_references,
+                dialect,
+                pointers=lambda: self.documents.has_local_references,
                 strict=self._options.strict_mode,
-                identifier=dialect.identifier,
                 named=self._refers,
-                ref_alone=dialect.ref_alone,
-                tuples=dialect.lists_of_items,
             ),
             writer,
             self,
-            old_integers=dialect.draft == 4,
         )
 
     def _declared(self) -> Dialect:
@@ -110,17 +100,14 @@ class LazyDocument:
 
     @cached_property
     def text(self) -> str:
-        """The document as JSON text."""
-        return exact_text(self._document) if self._text is None else self._text
+        """The document as JSON text in which words and references stand as they are, and not as escapes."""
+        source = self._source
+        return exact_text(self._document) if "\\u" in source or "\\/" in source else source
 
     @cached_property
     def documents(self) -> Documents:
         """The document and those that it may refer to."""
         return Documents(self._document, self.text, self._resources)
-
-    def _has_local_references(self) -> bool:
-        quick = not self._resources and has_local_references(self._document, self._dialect.identifier)
-        return quick or self.documents.has_local_references
 
     def _refers(self) -> bool:
         """Whether anything may refer to a schema by its name."""
@@ -129,8 +116,7 @@ class LazyDocument:
     @cached_property
     def reader(self) -> Reader:
         """Reads what is not deferrable."""
-        settings = Settings(strict_mode=self._options.strict_mode, formats=self._options.formats)
-        return Reader(self.documents, self.problems, settings)
+        return Reader(self.documents, self.problems, self._options)
 
     @cached_property
     def emitter(self) -> Emitter:
@@ -177,6 +163,12 @@ class LazyDocument:
         schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
         return self._reader.value(schema, level, name)
 
+    def key(self, term: Term, level: int) -> object | None:
+        """What stands for the values of `term` in all documents of the grammar; None where it depends on this one."""
+        if not isinstance(term, Place) or self._options.lenient or any(word in term.text for word in REFERENCES):
+            return None  # the problems of each document are its own
+        return term.context.dialect, term.text, level
+
     @cached_property
     def setting(self) -> str:
         """All that rules depend on besides the schemas."""
@@ -185,5 +177,4 @@ class LazyDocument:
     @cached_property
     def digest(self) -> str:
         """Stands for the document."""
-        text = self.text if self._source is None else self._source
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return blake2b(self._source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

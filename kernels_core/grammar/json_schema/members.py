@@ -3,7 +3,7 @@
 The normal form: rules with equal keys are one rule; a need that only one name can meet is a required name and a rule;
 needs that are met anyway are gone; bounds say nothing that `required` says already.
 
-Read on: `shapes.pyx` (what `Members` means), `schema_algebra.py`, `objects.py` (its text).
+Read on: `shapes.py` (what `Members` means), `schema_algebra.py`, `objects.py` (its text).
 """
 
 from __future__ import annotations

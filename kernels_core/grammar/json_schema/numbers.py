@@ -6,7 +6,7 @@ Integers are the multiples of 1.  Nothing is ever a float: a bound of 2^53 + 1 o
 Up to draft 4 a number's *spelling* counted (there `1.0` is no integer), so a `Numbers` has two sets: the values
 allowed for texts made of digits alone, and those for texts with a point or an exponent.  From draft 6 on they are one.
 
-Read on: `number_text.py` (their JSON spellings), `shapes.pyx`.
+Read on: `number_text.py` (their JSON spellings), `shapes.py`.
 """
 
 from __future__ import annotations

@@ -60,8 +60,7 @@ class Numerals:
     def between(self, numbers: Numbers, bounds: tuple[object, bool, object, bool]) -> Node:
         """The spellings of those of `numbers`, one of the constants, between two bounds: (least, whether it is out,
         most, whether it is out), JSON numbers or None.  Raises `TooManyStates`."""
-        found = _between_alone(id(numbers), bounds, self._canonical, self._plain_integers)
-        return found if found is not None else self.text(_between(id(numbers), *bounds))
+        return self.text(_between(id(numbers), *bounds))
 
     def these(self, values: list[object], numbers: Numbers) -> Node:
         """The spellings of those of some JSON numbers that are in `numbers`, one of the constants."""
@@ -86,27 +85,13 @@ _COMMON_OF_FEW_DIGITS = {which: numbers.of_few_digits() for which, numbers in _C
 
 
 @lru_cache(maxsize=1024)
-def _alone(numbers: Numbers, canonical: bool) -> Node | None:
-    return _written(numbers, canonical)
-
-
 def _between(which: int, low: object, low_open: bool, high: object, high_open: bool) -> Numbers:
-    numbers = _COMMON[which]
     bounds = [None if bound is None else to_fraction(bound) for bound in (low, high)]
-    return numbers & interval(*bounds, low_open=low_open, high_open=high_open)
+    return _COMMON[which] & interval(*bounds, low_open=low_open, high_open=high_open)
 
 
 @lru_cache(maxsize=1024)
-def _between_alone(
-    which: int, bounds: tuple[object, bool, object, bool], canonical: bool, plain_integers: bool
-) -> Node | None:
-    numbers = _between(which, *bounds)
-    if canonical:
-        numbers = numbers.of_few_digits()
-    return _written(numbers, canonical or (plain_integers and numbers.integral))
-
-
-def _written(numbers: Numbers, canonical: bool) -> Node | None:
+def _alone(numbers: Numbers, canonical: bool) -> Node | None:
     """The spellings of a set, if they need no rules of their own."""
     book = RuleBook()
     node = number_text(numbers, book, canonical=canonical)

@@ -17,17 +17,15 @@ cdef class QuickReader:
     cdef readonly object document
     cdef bint old_integers
     cdef str order              # `steps.Order`
-    cdef Node integer, number   # of any value, once somebody asked
     cdef dict words             # the keywords that say something here
     cdef dict known             # id of a schema and level -> its node; the document keeps the schemas alive
-    cdef dict rules             # hash of a schema and level -> the last `QuickRule` of those with this hash
+    cdef dict rules             # (level, text of a schema) -> the call of its rule
 
     cpdef Node value(self, schema, int level, str hint)
     cdef Node _scalar(self, int kind)
     cdef Node _value(self, dict schema, int level, str hint)
     cdef Words _read(self, dict schema)
     cdef list _nodes(self, Words words, int level, str hint)
-    cdef bint _says_nothing(self, dict spelt) except -1
     cdef bint _unites(self, list options) except -1
     cdef Node _constant_nodes(self, Words words, int level, str hint)
     cdef RuleRef rule(self, schema, int level, str hint, int kind=*)
@@ -41,14 +39,12 @@ cdef class QuickReader:
     cdef Node _number(self, Words words)
     cdef object _numbers(self, int types)
     cdef Node _constants(self, Words words)
-    cdef Node _words(self, frozenset texts)
 
 
 cdef class QuickRule(DeferredRule):
     cdef readonly QuickReader reader
     cdef readonly object schema
-    cdef RuleRef call
-    cdef QuickRule twin         # made before it, with the same hash
+    cdef str text               # of the schema
     cdef readonly int level
     cdef int kind               # the one type that is all `schema` speaks of; 0: not known
     cdef bytes known_key

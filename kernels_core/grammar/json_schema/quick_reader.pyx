@@ -14,18 +14,15 @@ Read on: `deferrable_schemas.pyx` (which schemas these are), `quick_writer.pyx`,
 
 cimport cython
 
-from libc.stdint cimport uint64_t
-
-from kernels_core.grammar.json_schema.json_equality cimport are_equal, hash_of
 from kernels_core.grammar.json_schema.keywords.quick cimport (
-    ARRAY, BOOLEAN, CONSTANTS, EVERY_TYPE, FALSE_ALONE, INTEGER, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS,
+    ARRAY, BOOLEAN, CONSTANTS, EVERY_TYPE, FALSE_ALONE, FORMAT, INTEGER, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS,
     QuickTable, STRING, TYPE,
 )
 from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas, type_of
 from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
 from kernels_core.grammar.nodes cimport choice, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.tree cimport Choice, Empty, Literal, Never, Node, RuleRef, Seq, Unordered, call_of
+from kernels_core.grammar.tree cimport Literal, Node, RuleRef, Unordered, call_of
 
 from hashlib import blake2b
 
@@ -35,20 +32,17 @@ from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
 from kernels_core.grammar.json_schema.objects import fields_in_order
 from kernels_core.grammar.json_schema.resolve import REFERENCES
-from kernels_core.grammar.regular.languages import ALL
+from kernels_core.grammar.regular.languages import ANY_CHARACTER, loop
 from kernels_core.grammar.regular.languages import Words as WordsOf
 from kernels_core.grammar.regular.patterns import ecma_search
-from kernels_core.grammar.canonical_json import write
 
 cdef tuple TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 cdef QuickTable TABLE = QUICK
-cdef int MOST_TWINS = 16            # rules that are looked through for one that says the same
-# items of an array that are counted by its automaton; more are counted by the parser
-cdef int MOST_COPIES = 4
 cdef int FEW = 4                    # alternatives that stand where they are used; more are a rule
 cdef Literal TRUE_TEXT = Literal(b"true"), FALSE_TEXT = Literal(b"false"), NULL_TEXT = Literal(b"null")
 cdef Literal QUOTE = Literal(b'"')
 cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
+cdef tuple SINGLE = ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None))
 cdef Node ANY_BOOLEAN = choice(BOTH)
 
 
@@ -68,15 +62,15 @@ cdef class QuickReader:
     """Rules for the deferrable schemas of one document.
 
     `judge` says which these are.  `document` (`document.LazyDocument`) writes what goes through the algebra and knows
-    what rules depend on besides their schemas.  `old_integers`: 1.0 is no integer.
+    what rules depend on besides their schemas.
     """
 
-    def __init__(self, DeferrableSchemas judge not None, QuickWriter writer not None, document, *, bint old_integers):
+    def __init__(self, DeferrableSchemas judge not None, QuickWriter writer not None, document):
         self.judge = judge
         self.writer = writer
         self.order = writer.options.order
         self.document = document
-        self.old_integers = old_integers
+        self.old_integers = judge.dialect.draft == 4
         self.words = judge.words
         self.known = {}
         self.rules = {}
@@ -117,14 +111,8 @@ cdef class QuickReader:
     cdef Node _scalar(self, int kind):
         if kind == STRING:
             return self.writer.string()
-        if kind == INTEGER:
-            if self.integer is None:
-                self.integer = self.writer.number(INTEGERS_BEFORE_6 if self.old_integers else INTEGERS)
-            return self.integer
-        if kind == NUMBER:
-            if self.number is None:
-                self.number = self.writer.number(ALL_NUMBERS)
-            return self.number
+        if kind == INTEGER or kind == NUMBER:
+            return self.writer.numerals.common(self._numbers(kind))
         return ANY_BOOLEAN if kind == BOOLEAN else NULL_TEXT
 
     cdef Node _value(self, dict schema, int level, str hint):
@@ -148,7 +136,7 @@ cdef class QuickReader:
         if words.constants is not None:
             return self._constant_nodes(words, level, hint)
         if _count(words.types) > FEW:
-            return self.rule({word: said for word, said in schema.items() if word in self.judge.keywords}, level, hint)
+            return self.rule({word: said for word, said in schema.items() if word in self.words}, level, hint)
         nodes = self._nodes(words, level, hint)
         return <Node>nodes[0] if len(nodes) == 1 else choice(nodes)
 
@@ -187,6 +175,8 @@ cdef class QuickReader:
                     words.listed = {"type": "array"}
                 words.listed[word] = said
             elif of == STRING:
+                if quick == FORMAT and not self.writer.enforces(said):
+                    continue
                 if words.spelt is None:
                     words.spelt = {"type": "string"}
                 words.spelt[word] = said
@@ -209,7 +199,7 @@ cdef class QuickReader:
         if words.types & ARRAY:
             nodes.append(self.rule(words.listed or {"type": "array"}, level, hint, ARRAY))
         if words.types & STRING:
-            if words.spelt is None or self._says_nothing(words.spelt):
+            if words.spelt is None:
                 nodes.append(self.writer.string())
             else:
                 nodes.append(self.rule(words.spelt, level, hint, STRING))
@@ -225,15 +215,9 @@ cdef class QuickReader:
             nodes.append(NULL_TEXT)
         return nodes
 
-    cdef bint _says_nothing(self, dict spelt) except -1:
-        """Whether all a schema says of strings is a format that nobody knows."""
-        return len(spelt) == 2 and "format" in spelt and not self.writer.enforces(spelt["format"])
-
     cdef Node _constant_nodes(self, Words words, int level, str hint):
-        """Constants: a few words that are spelt in one way as they are, others as a rule; Never if no type fits."""
+        """Constants: a few words that are spelt in one way as they are, others as a rule."""
         cdef list nodes = [], fitting = _fitting(words)
-        if not fitting:
-            return Never()
         if len(fitting) <= FEW:
             for value in fitting:
                 if type(value) is str and self.writer.is_letters(value):
@@ -253,28 +237,18 @@ cdef class QuickReader:
 
         `kind`: it says this type and nothing of others.
         """
-        cdef QuickRule rule, first, other
-        cdef int count = 0
-        key = hash_of(schema, <uint64_t>(level + 1))
-        first = other = <QuickRule>self.rules.get(key)
-        while other is not None:
-            if other.level == level and are_equal(other.schema, schema):
-                return other.call
-            other = other.twin
-            count += 1
-        rule = QuickRule.__new__(QuickRule)
-        rule.name = self.writer.book.free_name(hint)
-        rule.notes = ()
-        rule.reader = self
-        rule.schema = schema
-        rule.level = level
-        rule.kind = kind
-        rule.call = call_of(rule.name)
-        self.writer.book.rules[rule.name] = rule
-        if count < MOST_TWINS:
-            rule.twin = first
-            self.rules[key] = rule
-        return rule.call
+        cdef QuickRule rule
+        cdef str text = "true" if schema is True else exact_text(schema)
+        key = (level, text)
+        found = self.rules.get(key)
+        if found is None:
+            rule = QuickRule.__new__(QuickRule)
+            rule.name = self.writer.book.free_name(hint)
+            rule.notes = ()
+            rule.reader, rule.schema, rule.text, rule.level, rule.kind = self, schema, text, level, kind
+            self.writer.book.rules[rule.name] = rule
+            found = self.rules[key] = call_of(rule.name)
+        return <RuleRef>found
 
     cdef bint _unites(self, list options) except -1:
         """Whether options say something of numbers, or of strings, that has to be seen as one set.
@@ -363,35 +337,27 @@ cdef class QuickReader:
         cdef list keys = [], values = [], required = []
         cdef tuple other_keys = (), other_values = ()
         cdef Node node, body
-        cdef bint needed
         if "patternProperties" in said:
             return None
         needs = dict.fromkeys(said.get("required") or ())
         free = said.get("additionalProperties", not self.judge.strict or "properties" not in said)
         for word, schema in properties.items():
-            node = self.value(schema, frame.inner, word)
-            needed = word in needs
-            if type(node) is Never:
-                if needed:
-                    return None
-                continue
             keys.append(self.writer.name(word))
-            values.append(_behind(frame.colon, node))
-            required.append(needed)
+            values.append(seq((frame.colon, self.value(schema, frame.inner, word))))
+            required.append(word in needs)
         for word in needs:
             if word not in properties:
                 if free is not True:
                     return None
                 keys.append(self.writer.name(word))
-                values.append(_behind(frame.colon, self.value(True, frame.inner, word)))
+                values.append(seq((frame.colon, self.value(True, frame.inner, word))))
                 required.append(True)
         if free is not False:
             node = self.value(free, frame.inner, f"{name}_value")
-            if type(node) is not Never:
-                other_keys = (self.writer.other_names(frozenset(properties).union(needs)),)
-                if not keys and free is True:
-                    return self._any_fields(frame, other_keys[0], node)
-                other_values = (_behind(frame.colon, node),)
+            other_keys = (self.writer.speller.other_names(frozenset(properties).union(needs), "other_key"),)
+            if not keys and free is True:
+                return self._any_fields(frame, other_keys[0], node)
+            other_values = (seq((frame.colon, node)),)
         if not keys and not other_keys:
             return frame.no_object
         if len(keys) + len(other_keys) > 1 and (other_keys or self.order != "declared"):
@@ -402,8 +368,8 @@ cdef class QuickReader:
             named = [(seq(pair), must) for pair, must in zip(zip(keys, values), required)]
             others = [seq(pair) for pair in zip(other_keys, other_values)]
             body = seq((fields_in_order(named, others, frame.next_member), frame.close_object))
-        node = _behind(frame.open_member, body)
-        return node if True in required else _either(node, frame.no_object)
+        node = seq((frame.open_member, body))
+        return node if True in required else choice((node, frame.no_object))
 
     cdef Node _any_fields(self, Frame frame, RuleRef key, RuleRef value):
         """An object of any members: the same node wherever their keys and values are calls of the same."""
@@ -419,11 +385,10 @@ cdef class QuickReader:
         return <Node>(<tuple>known)[1]
 
     cdef Node _array(self, Words words, int level, str name):
-        """An array of any number of items of one schema; None for others.  A few of them are copied, more are counted."""
+        """An array of any number of items of one schema; None for others."""
         cdef dict said = words.listed or {}
         cdef Frame frame = self.writer.frame(level)
-        cdef Node item, more, tail, filled
-        cdef int copies
+        cdef Node item, filled
         cdef int kind
         items = said.get("items", True)
         if type(items) is list:
@@ -436,16 +401,8 @@ cdef class QuickReader:
             item = self._scalar(kind)
         else:
             item = self.value(items, frame.inner, "any" if items is True else f"{name}_item")
-        more = seq((frame.comma, item))
-        if (most if most is not None else least) > MOST_COPIES:
-            tail = repeat(more, max(least - 1, 0), None if most is None else most - 1)
-            filled = seq((frame.open_array, item, tail, frame.close_array))
-        else:
-            copies = max(least, 1)
-            tail = repeat(more, 0, None) if most is None else Empty()
-            for _ in range(copies, copies if most is None else most):
-                tail = repeat(seq((more, tail)), 0, 1)
-            filled = seq((frame.open_array, item, *(copies - 1) * (more,), tail, frame.close_array))
+        tail = repeat(seq((frame.comma, item)), max(least - 1, 0), None if most is None else most - 1)
+        filled = seq((frame.open_array, item, tail, frame.close_array))
         return filled if least else choice((filled, frame.no_array))
 
     cdef Node _string(self, Words words, str name):
@@ -455,8 +412,7 @@ cdef class QuickReader:
             return speller.format(said["format"], name)
         if "pattern" in said:
             return speller.quoted(ecma_search(said["pattern"]))
-        least, most = said.get("minLength", 0), said.get("maxLength")
-        return self.writer.counted(least, most) if least or most is not None else speller.quoted(ALL)
+        return speller.quoted(loop(ANY_CHARACTER, said.get("minLength", 0), said.get("maxLength")))
 
     cdef Node _number(self, Words words):
         return self.writer.numerals.between(self._numbers(words.types), _bounds(words.bounded or {}))
@@ -473,24 +429,11 @@ cdef class QuickReader:
         texts = frozenset([value for value in fitting if type(value) is str])
         numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
         if texts:
-            nodes.append(self._words(texts))
+            nodes.append(self.writer.speller.written(WordsOf(texts)))
         if numbers:
             nodes.append(self.writer.numerals.these(numbers, self._numbers(words.types)))
-        nodes += [one for one, value in ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None)) if _holds(fitting,
-                                                                                                              value)]
+        nodes += [node for node, single in SINGLE if any([value is single for value in fitting])]
         return choice(nodes)
-
-    cdef Node _words(self, frozenset texts):
-        """Some strings."""
-        cdef list nodes = []
-        cdef Literal word
-        for text in sorted(texts):
-            if not self.writer.is_letters(text) or not text:
-                return self.writer.speller.written(WordsOf(texts))
-            word = Literal.__new__(Literal)
-            word.value = (<str>text).encode()
-            nodes.append(word)
-        return seq((QUOTE, nodes[0] if len(nodes) == 1 else Choice(tuple(nodes)), QUOTE))
 
 
 @cython.final
@@ -501,7 +444,7 @@ cdef class QuickRule(DeferredRule):
     def key(self):
         """Bytes that stand for the language, in this document or another."""
         if self.known_key is None:
-            text = "true" if self.schema is True else _text(self.schema)
+            text = self.text
             if any([word in text for word in REFERENCES]):
                 text = f"{text} in {self.reader.document.digest}"
             content = f"{self.reader.document.setting} {self.level} {text}".encode("utf-8", "surrogatepass")
@@ -516,33 +459,6 @@ cdef class QuickRule(DeferredRule):
         return self.reader.body(self)
 
 
-cdef Node _behind(Node first, Node then):
-    """`seq` of the two, without the detours where none is changed by it."""
-    cdef Seq found
-    if type(then) is not RuleRef and type(then) is not Choice and type(then) is not Unordered:
-        return seq((first, then))
-    found = Seq.__new__(Seq)
-    if type(first) is Seq:
-        found.items = (*(<Seq>first).items, then)
-    elif type(first) is Literal:
-        found.items = (first, then)
-    else:
-        return seq((first, then))
-    found.holds = first.holds | then.holds
-    return found
-
-
-cdef Node _either(Node first, Node then):
-    """`choice` of two that differ, likewise."""
-    cdef Choice found
-    if type(first) is not Seq or type(then) is not Seq and type(then) is not Literal:
-        return choice((first, then))
-    found = Choice.__new__(Choice)
-    found.items = (first, then)
-    found.holds = first.holds | then.holds
-    return found
-
-
 cdef Unordered _members(Frame frame, tuple keys, tuple values, tuple required, tuple other_keys, tuple other_values):
     """Members between the commas of a frame, without the detours of a constructor."""
     cdef Unordered found = Unordered.__new__(Unordered)
@@ -554,11 +470,6 @@ cdef Unordered _members(Frame frame, tuple keys, tuple values, tuple required, t
     for part in found.held:
         found.holds |= part.holds
     return found
-
-
-cdef str _text(dict schema):
-    written = write(schema, "")
-    return written.text if written is not None else exact_text(schema)
 
 
 cdef int _count(int types):
@@ -596,14 +507,6 @@ cdef tuple _bounds(dict said):
     if other is not None and (high is None or other <= high):
         high, high_open = other, True
     return low, low_open, high, high_open
-
-
-cdef bint _holds(list values, wanted):
-    """Whether `wanted`, a Boolean or None, is among some values."""
-    for value in values:
-        if value is wanted:
-            return True
-    return False
 
 
 cdef list _fitting(Words words):

@@ -14,18 +14,14 @@ cdef class QuickWriter:
     cdef readonly RuleBook book
     cdef readonly object speller, layout, numerals
     cdef readonly object options
+    cdef readonly bint waits
+    cdef readonly dict parts    # what was written of schemas that refer to nothing: by what stands for each
     cdef bint own_spelling      # declared names have one spelling
     cdef dict frames            # by level
-    cdef Node known_string, known_character
-    cdef dict numbers           # those of `numerals`: by the identity of a constant
-    cdef dict others            # those of `speller`: by the words that are left out
 
     cdef Frame frame(self, int level)
     cdef Node string(self)
-    cdef Node number(self, numbers)
-    cdef Node counted(self, least, most)
     cdef RuleRef rest(self)
-    cdef Node other_names(self, frozenset words)
     cdef Node word(self, str text)
     cdef Node name(self, str text)
     cdef bint is_letters(self, str text) except -1

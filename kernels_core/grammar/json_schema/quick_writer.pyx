@@ -6,25 +6,20 @@ Read on: `quick_reader.pyx` (who writes with it), `layout.py`, `spelling.py`, `n
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memcpy
 
-from kernels_core.grammar.json_schema.deferred_strings cimport OtherKeys
-from kernels_core.grammar.nodes cimport repeat, seq
+from kernels_core.grammar.nodes cimport seq
 from kernels_core.grammar.rulebook cimport RuleBook
-from kernels_core.grammar.rules cimport rule_of
-from kernels_core.grammar.tree cimport Literal, Node, RuleRef, Seq, call_of
+from kernels_core.grammar.tree cimport Literal, Node, RuleRef, Seq
 from kernels_core.grammar.canonical_json cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
 from kernels_core.grammar.json_schema.escape_texts import any_rest
 from kernels_core.grammar.json_schema.formats import is_known
 from kernels_core.grammar.json_schema.layout import Layout
-from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import Numerals
-from kernels_core.grammar.json_schema.spelling import Speller, any_character
-from kernels_core.grammar.regular.languages import ANY_CHARACTER
+from kernels_core.grammar.json_schema.spelling import Speller
 
 # Frames of layouts that differ in nothing are the same nodes in all grammars.
 cdef dict FRAMES = {}
 cdef int MOST_FRAMES = 256
-cdef dict NUMBERS = {}      # bodies of the constants of `numerals.py`, by these and what their spelling depends on
 cdef Literal QUOTE = Literal(b'"')
 # Any string is the same node in all grammars, too, unless the rule that it calls had to be named otherwise.
 cdef Node ANY_REST = any_rest()
@@ -32,20 +27,15 @@ cdef RuleRef REST = RuleRef("string_rest")
 cdef Seq ANY_STRING = Seq((QUOTE, REST))
 
 
-cdef bytes _quoted(str letters, bint opened):
+cdef Literal _quoted(str letters, bint opened):
     """ASCII and a closing quote, with `opened` behind an opening one."""
     cdef Py_ssize_t size = PyUnicode_GET_LENGTH(letters)
-    cdef bytes found = PyBytes_FromStringAndSize(NULL, size + 1 + opened)
-    cdef char* text = PyBytes_AS_STRING(found)
+    cdef bytes value = PyBytes_FromStringAndSize(NULL, size + 1 + opened)
+    cdef char* text = PyBytes_AS_STRING(value)
+    cdef Literal found = Literal.__new__(Literal)
     text[0] = text[size + opened] = c'"'
     memcpy(text + opened, PyUnicode_DATA(letters), size)
-    return found
-
-
-cdef Literal _literal(str letters, bint opened):
-    """The same as a node."""
-    cdef Literal found = Literal.__new__(Literal)
-    found.value = _quoted(letters, opened)
+    found.value = value
     return found
 
 
@@ -67,19 +57,12 @@ cdef class QuickWriter:
     def __init__(self, RuleBook book not None, options, *, bint waits=True):
         self.book = book
         self.options = options
-        self.layout = Layout(
-            book,
-            any_whitespace=options.any_whitespace,
-            indent=options.indent,
-            separators=options.separators,
-            max_whitespace_cnt=options.max_whitespace_cnt,
-            whitespace_before_separators=options.whitespace_before_separators,
-        )
+        self.waits = waits
+        self.layout = Layout(book, options)
         self.speller = Speller(book, any_spelling=options.any_spelling, defer=waits)
         self.numerals = Numerals(book, canonical=options.canonical_numbers, plain_integers=options.plain_integers)
-        self.numbers, self.others = self.numerals.known, self.speller.others
         self.own_spelling = not options.any_spelling
-        self.frames = {}
+        self.frames, self.parts = {}, {}
 
     cdef Frame frame(self, int level):
         """What stands between values; `level` as in `layout.py`."""
@@ -105,70 +88,21 @@ cdef class QuickWriter:
 
     cdef Node string(self):
         """Any string."""
-        cdef RuleRef rest
-        cdef Node body
-        if self.known_string is None:
-            rest = self.rest()
-            body = ANY_STRING if rest.name == REST.name else Seq((QUOTE, rest))
-            self.known_string = self.book.share_body("string", "string", body)
-        return self.known_string
-
-    cdef Node counted(self, least, most):
-        """The strings of so many characters, quotes included; not any number."""
-        if self.known_character is None:
-            node, book = any_character(not self.own_spelling)
-            self.known_character = node if self.book.adopt(book) else self.speller.content(ANY_CHARACTER)
-        return seq((QUOTE, repeat(self.known_character, least, most), QUOTE))
+        cdef RuleRef rest = self.rest()
+        return self.book.share_body("string", "string", ANY_STRING if rest.name == REST.name else Seq((QUOTE, rest)))
 
     cdef RuleRef rest(self):
         """Any string from behind the opening quote."""
         return self.book.share_body("rest", "string_rest", ANY_REST)
 
-    cdef Node number(self, numbers):
-        """All of `numbers`, one of the constants of `numerals.py`."""
-        cdef Node body
-        cdef str name
-        found = self.numbers.get(<size_t><void*>numbers)
-        if found is None:
-            key = (<size_t><void*>numbers, self.options.canonical_numbers, self.options.plain_integers)
-            body = NUMBERS.get(key)
-            if body is None:
-                body = self.numerals.text(numbers)
-                if not body.holds:
-                    NUMBERS[key] = body
-            name = self.book.free_name("number" if numbers is ALL_NUMBERS else "integer")
-            self.book.rules[name] = rule_of(name, body, None)
-            found = self.numbers[<size_t><void*>numbers] = call_of(name)
-        return <Node>found
-
-    cdef Node other_names(self, frozenset words):
-        """Any string but for `words`, from behind the opening quote."""
-        cdef OtherKeys rule
-        if not words:
-            return self.rest()
-        found = self.others.get(words)
-        if found is not None:
-            return <Node>found
-        for word in words:
-            if not self.is_letters(word) or not word and len(words) == 1:
-                return self.speller.other_names(words, "other_key")
-        rule = OtherKeys.__new__(OtherKeys)
-        rule.name, rule.notes = self.book.free_name("other_key"), ()
-        rule.speller, rule.excluded = self.speller, words
-        self.book.rules[rule.name] = rule
-        found = self.others[words] = call_of(rule.name)
-        return <Node>found
-
     cdef Node word(self, str text):
-        """One string, quotes included."""
-        if self.is_letters(text):
-            return _literal(text, True)
-        return self.speller.word(text)
+        """One string that `is_letters`, quotes included."""
+        return _quoted(text, True)
 
     cdef Node name(self, str text):
         """One string from behind the opening quote."""
         if self.is_letters(text):
-            return _literal(text, False)
+            return _quoted(text, False)
         return self.speller.name(text)
 
     cdef bint enforces(self, str format) except -1:

@@ -16,7 +16,7 @@ from ...clock import look
 from ...errors import GrammarSyntaxError, UnsupportedFeatureError
 from ..regular.reader import read
 from .keywords import KEYWORDS, schemas_in
-from .keywords.entry import Keyword, Schemas
+from .keywords.entry import Keyword
 from .problems import Problems, child
 from .resolve import Context, Documents, Unresolved
 from .values import Malformed, kind_of
@@ -63,13 +63,8 @@ def schemas_below(
     """
     entry = KEYWORDS[keyword]
     if entry.refers and isinstance(value, str):
-        resolve = {
-            "$ref": documents.resolve,
-            "$dynamicRef": documents.resolve_dynamic,
-            "$recursiveRef": documents.resolve_recursive,
-        }[keyword]
         try:
-            target = resolve(value, context)
+            target = documents.follow(keyword, value, context)
         except (Unresolved, ValueError):
             return []  # a problem that its reader lists
         return [(target.schema, target.context, target.pointer, target.entered)]
@@ -98,8 +93,9 @@ def _check(entry: Keyword, value: Any) -> None:
     if entry.name in ("pattern", "patternProperties"):
         for pattern in (value,) if isinstance(value, str) else value:
             _check_pattern(pattern)
-    for one in _should_be_schemas(entry, value):
-        if not isinstance(one, dict | bool):
+    for _, one in schemas_in(entry, value):
+        # Under `dependencies` lists of names stand beside schemas.
+        if not isinstance(one, dict | bool) and not (entry.name == "dependencies" and isinstance(one, list)):
             raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(one)}")
 
 
@@ -108,14 +104,3 @@ def _check_pattern(pattern: str) -> None:
         read(pattern, ecma=True)
     except UnsupportedFeatureError:
         pass  # well-formed; where it matters, its reader says what is not supported
-
-
-def _should_be_schemas(entry: Keyword, value: Any) -> list[Any]:
-    """What stands where schemas do in the value of a keyword; `dependencies` may hold lists of names beside them."""
-    where = entry.schemas
-    if where is Schemas.BY_NAME:
-        names = entry.name == "dependencies"
-        return [one for one in value.values() if not (names and isinstance(one, list))]
-    if where is Schemas.LIST or (where is Schemas.ONE_OR_LIST and isinstance(value, list)):
-        return list(value)
-    return [value] if where in (Schemas.ONE, Schemas.ONE_OR_LIST) else []

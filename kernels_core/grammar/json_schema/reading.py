@@ -8,13 +8,13 @@ A keyword that cannot be read exactly is reported to `problems`, and the shape g
 
 What one keyword says is the function of its entry in the table (`keywords/`).
 
-Read on: `keywords/`, `shapes.pyx`, `schema_algebra.py`; `evaluated.py` (`unevaluated...`), `constants.py` (`enum`,
+Read on: `keywords/`, `shapes.py`, `schema_algebra.py`; `evaluated.py` (`unevaluated...`), `constants.py` (`enum`,
 `const`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -27,9 +27,9 @@ from .exact_text import exact_text
 from .keywords import IN_PLACE, ITEMS, KEYWORDS, MEMBERS, NUMBERS, STRINGS, VALUES
 from .numbers import ALL_NUMBERS, Numbers
 from .problems import Problems, child
-from .resolve import REFERENCES, Context, Documents, Target, Unresolved
+from .resolve import REFERENCES, Context, Documents, Unresolved
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
-from .schema_reader import Settings
+from .schema_options import SchemaOptions
 from .shapes import ANYTHING, Items, Members, Shape, replace
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed, a_string, kind_of
@@ -43,10 +43,10 @@ _NAMING = frozenset(("$schema", "$id", "id"))
 class Reader:
     """Reads the schemas of one compile: the `SchemaReader` that keywords know."""
 
-    def __init__(self, documents: Documents, problems: Problems, settings: Settings) -> None:
+    def __init__(self, documents: Documents, problems: Problems, options: SchemaOptions) -> None:
         self.documents = documents
         self.problems = problems
-        self.settings = settings
+        self.options = options
         self.algebra = SchemaAlgebra(self.read)
         self._places: dict[tuple[object, ...], Term] = {}
         self._failures = 0
@@ -114,14 +114,8 @@ class Reader:
     def target(self, place: Place, keyword: str) -> Term:
         """The term that a reference stands for."""
         reference = a_string(place.schema[keyword], keyword)
-        documents = self.documents
-        resolve: dict[str, Callable[..., Target]] = {
-            "$ref": documents.resolve,
-            "$dynamicRef": documents.resolve_dynamic,
-            "$recursiveRef": documents.resolve_recursive,
-        }
         try:
-            found = resolve[keyword](reference, place.context)
+            found = self.documents.follow(keyword, reference, place.context)
         except Unresolved as error:
             raise Malformed(str(error)) from None
         name = found.pointer.rsplit("/", 1)[-1].rsplit("#", 1)[-1] or place.name
@@ -294,7 +288,7 @@ class Reader:
     def _closes(self, present: frozenset[str]) -> bool:
         """Does strict mode forbid what is not mentioned?"""
         return (
-            self.settings.strict_mode
+            self.options.strict_mode
             and "unevaluatedProperties" not in present
             and not present.isdisjoint(("properties", "patternProperties"))
         )

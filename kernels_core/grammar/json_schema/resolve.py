@@ -22,7 +22,8 @@ from urllib.parse import urldefrag, urljoin
 
 from ...clock import look
 from .dialect import DEFAULT, Dialect, dialect_of
-from .keywords import TABLE
+from .keywords import KEYWORDS, TABLE, schemas_in
+from .keywords.entry import Schemas
 from .problems import child
 from .values import kind_of
 
@@ -108,38 +109,14 @@ def misplaced(document: Any, pointer: str) -> str:
             return f"{pointer} must be a schema, not {kind_of(schema)}"
         for word in schema:
             value, there = schema[word], child(pointer, word)
-            if word in _BY_NAME:
-                if not isinstance(value, dict):
-                    return f"{there} must be an object, not {kind_of(value)}"
-                work += [(part, child(there, name)) for name, part in value.items()]
-            elif word in _LISTS:
-                if not isinstance(value, list):
-                    return f"{there} must be a list, not {kind_of(value)}"
-                work += [(part, child(there, number)) for number, part in enumerate(value)]
-            elif word in _SINGLE and isinstance(value, dict):
-                work.append((value, there))
+            where = KEYWORDS[word].schemas if word in KEYWORDS and word != "dependencies" else Schemas.NONE
+            if where is Schemas.BY_NAME and not isinstance(value, dict):
+                return f"{there} must be an object, not {kind_of(value)}"
+            if where is Schemas.LIST and not isinstance(value, list):
+                return f"{there} must be a list, not {kind_of(value)}"
+            if where in (Schemas.BY_NAME, Schemas.LIST) or (where is not Schemas.NONE and isinstance(value, dict)):
+                work += [(part, child(there, *keys)) for keys, part in schemas_in(KEYWORDS[word], value)]
     return ""
-
-
-# Keywords under which schemas stand, in some draft: by name, in a list, alone.
-_BY_NAME = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties", "properties"))
-_LISTS = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
-_SINGLE = frozenset(
-    (
-        "additionalItems",
-        "additionalProperties",
-        "contains",
-        "contentSchema",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    )
-)
 
 
 class Documents:
@@ -213,6 +190,12 @@ class Documents:
         return not self._named and not self._scoped
 
     # -- references -----------------------------------------------------------------------------------------------
+
+    def follow(self, keyword: str, reference: str, context: Context) -> Target:
+        """What a reference under `keyword` means in `context`.  Raises `Unresolved`."""
+        if keyword == "$dynamicRef":
+            return self.resolve_dynamic(reference, context)
+        return (self.resolve_recursive if keyword == "$recursiveRef" else self.resolve)(reference, context)
 
     def resolve(self, reference: str, context: Context) -> Target:
         """What `$ref: reference` means in `context`.  Raises `Unresolved`."""

@@ -24,7 +24,7 @@ class RuleKeys:
     def __init__(self, text: str, options: SchemaOptions, resources: Mapping[str, Any]) -> None:
         self._book = RuleBook()
         self.schema = load_schema(text)
-        self._document = LazyDocument(self.schema, QuickWriter(self._book, options), resources, source=text)
+        self._document = LazyDocument(self.schema, text, QuickWriter(self._book, options), resources)
 
     def key(self, part: Any, pointer: str) -> bytes | None:
         """The key of the rule that reads `part`, the schema at `pointer` in the document; None where it has none.

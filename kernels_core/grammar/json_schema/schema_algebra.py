@@ -126,7 +126,7 @@ class SchemaAlgebra:
         """The term of a known shape."""
         found = self._fixed.get(shape)
         if found is None:
-            found = self._fixed[shape] = Exactly(shape)
+            found = self._fixed[shape] = Exactly()
             self._shapes[found] = shape
         return found
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .schema_algebra import SchemaAlgebra
+from .schema_options import SchemaOptions
 from .shapes import Shape
 from .terms import Place, Term
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How schemas are read.  `strict_mode`: what a schema that lists properties (or a prefix of items) does not
-    mention is forbidden.  `formats`: known formats are enforced."""
-
-    strict_mode: bool = False
-    formats: bool = True
 
 
 class SchemaReader(Protocol):
     """Reads the schemas of one compile."""
 
     algebra: SchemaAlgebra
-    settings: Settings
+    options: SchemaOptions
 
     def term_at(self, place: Place, keyword: str, name: str) -> Term:
         """The term of a keyword that takes one schema."""

@@ -13,7 +13,7 @@ Languages go to the grammar as they are written, where they can; with intersecti
 become automata first, except for the two shapes that are everywhere: "anything but these words" is a tree, and a
 length on top of a pattern with one variable part is solved for that part.
 
-Read on: `escape_texts.py`, `languages.py`, `dfa.py`, `graph.py`, `deferred_strings.pyx`.
+Read on: `escape_texts.py`, `languages.py`, `dfa.py`, `graph.py`, `../compact_body.pyx`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from .. import charset
 from ..charset import Ranges
-from ..compact_body import Bounded, Diagram
+from ..compact_body import Bounded, Diagram, ExcludedWords
 from ..ir import CharSet, Literal, Node, RuleRef
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, surely_some
@@ -53,12 +54,12 @@ from ..regular.prefixes import ends_once
 from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
 from .counting import MAX_PAIRS, MAX_PAIRS_IN_FULL, counted_text, has_few_pairs
-from .deferred_strings import ByAutomaton, OtherKeys, digest
 from .escape_texts import (
     BEYOND_ASCII,
     MUST_ESCAPE,
     PLAIN,
     QUOTE,
+    any_but_plain,
     any_characters,
     any_rest,
     hex_escapes,
@@ -126,7 +127,7 @@ class Speller:
             if self.counted_beside(language) is not None:
                 return self.later(language, hint)
             if isinstance(language, And) and _are_some_words_left_out(language):
-                return self.book.defer(hint, partial(digest, (self.way, language)), partial(self.quoted, language))
+                return self.book.defer(hint, self._key(language), lambda _: self.quoted(language))
             content = self._without_automaton(language)
             if content is not None:
                 return self.book.add(hint, seq((QUOTE, content, QUOTE)))
@@ -148,9 +149,14 @@ class Speller:
 
     def later(self, language: Language, hint: str) -> RuleRef:
         """A rule that is made when it is needed, of a language that has strings and an automaton."""
-        name = self.book.free_name(hint)
-        self.book.rules[name] = ByAutomaton(name, self, language)
-        return RuleRef(name)
+
+        def make(compact: bool) -> Node | Diagram | Bounded:
+            return self.compact(language) if compact else self.in_full(language)
+
+        return self.book.defer(hint, self._key(language), make)
+
+    def _key(self, language: Language) -> Callable[[], bytes]:
+        return partial(_digest, (self.way, language))
 
     def quoted(self, language: Language) -> Node:
         """The strings of `language`, quotes included, not shared.  Raises `TooManyStates`."""
@@ -178,9 +184,8 @@ class Speller:
         language = format_language(name)
         if language is None:
             return self.string(ALL)
-        if self.defer and _waits(name):
-            return self.string(language, hint)
-        return _format_alone(name, self.any_spelling) or self.string(language, hint)
+        by_itself = language.plain and not (self.defer and _is_read_in_many_ways(language))
+        return self.quoted(language) if by_itself else self.string(language, hint)
 
     def other_keys(self, excluded: frozenset[str], hint: str) -> Node:
         """All strings but for `excluded`, quotes included."""
@@ -197,11 +202,10 @@ class Speller:
             if excluded == _NO_LETTERS:
                 found = self.book.add(hint, seq((self.content(loop(ANY_CHARACTER, 1, None)), QUOTE)))
             elif self._is_deferrable(excluded):
-                name = self.book.free_name("other_key")
-                self.book.rules[name] = OtherKeys(name, self, excluded)
-                found = RuleRef(name)
+                key = partial(_digest, ("other_key", sorted(excluded)))
+                found = self.book.defer("other_key", key, partial(self._but, excluded))
             else:
-                found = self.book.add(hint, self.key_but(excluded))
+                found = self.book.add(hint, self._all_but(excluded, 0, None, closed=True))
             self.others[excluded] = found
         return found
 
@@ -323,9 +327,12 @@ class Speller:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
         return self.book.share("rest", "string_rest", any_rest)
 
-    def key_but(self, excluded: frozenset[str]) -> Node:
-        """Strings but for `excluded`, with the closing quote."""
-        return self._all_but(excluded, 0, None, closed=True)
+    def _but(self, excluded: frozenset[str], compact: bool) -> Node | ExcludedWords:
+        """Strings but for `excluded`, with the closing quote; `compact`: they are plain letters."""
+        if not compact:
+            return self._all_but(excluded, 0, None, closed=True)
+        words = frozenset([word.encode() for word in excluded])
+        return ExcludedWords(words, PLAIN, any_but_plain(), self._rest(), ord('"'))
 
     def _is_deferrable(self, excluded: frozenset[str]) -> bool:
         """Whether `excluded` are words of letters, of which the compact body can be made."""
@@ -428,6 +435,11 @@ class Speller:
         return self.book.share("beyond", "u_escape", lambda: hex_escapes(BEYOND_ASCII))
 
 
+def _digest(said: object) -> bytes:
+    """Bytes that stand for what is `said`, by its representation."""
+    return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def bounded(text: CountedText, spell: Callable[[Ranges], Node], around: Node) -> Bounded:
     """A compact body for counted strings with `around` in front of them and behind; `spell` writes a character."""
     labels: dict[tuple[int, ...], Node] = {}
@@ -440,16 +452,6 @@ def bounded(text: CountedText, spell: Callable[[Ranges], Node], around: Node) ->
             edges.append((state, label, target))
     accepting = tuple(state for state, accepts in enumerate(text.dfa.accepting) if accepts)
     return Bounded(len(text.dfa.table), edges, accepting, text.spans, around, around, text.least, text.most)
-
-
-@cache
-def _format_alone(name: str, any_spelling: bool) -> Node | None:
-    """The strings of a known format, if they need no rules of their own."""
-    language = format_language(name)
-    if language is None:
-        return None
-    node, book = _quoted_alone(language, any_spelling)
-    return None if book.rules else node
 
 
 def _spelt_weight(found: tuple[Node | None], ranges: Ranges, any_spelling: bool) -> int:
@@ -518,12 +520,6 @@ def _label(ranges: Ranges, any_spelling: bool) -> Node:
     return _Labels(RuleBook(), any_spelling=any_spelling).spelt(ranges)
 
 
-@cache
-def _waits(name: str) -> bool:
-    language = format_language(name)
-    return language is not None and _is_read_in_many_ways(language)
-
-
 def _weight(found: tuple[Node, RuleBook], language: Language, any_spelling: bool) -> int:
     return language.size
 
@@ -533,13 +529,6 @@ def _quoted_alone(language: Language, any_spelling: bool) -> tuple[Node, RuleBoo
     """The strings of a language, quotes included, and the rules that are called: the same nodes in all grammars."""
     book = RuleBook()
     return Speller(book, any_spelling=any_spelling).written(language), book
-
-
-@cache
-def any_character(any_spelling: bool) -> tuple[Node, RuleBook]:
-    """A character of a string, and the rules that are called."""
-    book = RuleBook()
-    return Speller(book, any_spelling=any_spelling).content(ANY_CHARACTER), book
 
 
 @cache

@@ -255,27 +255,26 @@ cdef class Judging:
         if style != "json" or excludes:
             self.spelling = spelling_of(style, excludes)
             self.certain = self.spelling is not None
-        self.usual = self._judge(None, DEFAULT.keywords, False, False)
+        self.usual = self._judge(None, DEFAULT, False, False)
 
-    cdef object _judge(self, root, keywords, bint pointers, bint strict):
-        return DeferrableSchemas(root, keywords, pointers=pointers, strict=strict, spelling=self.spelling)
+    cdef object _judge(self, root, dialect, bint pointers, bint strict):
+        return DeferrableSchemas(root, dialect, pointers=pointers, strict=strict, spelling=self.spelling)
 
     cdef bint is_deferrable(self, dict schema, bint strict, CanonicalText written, Span span) except -1:
         if not self.certain or not self.any_value and schema.get("type") != "object":
             return False
-        keywords = DEFAULT.keywords
+        dialect = DEFAULT
         if "$schema" in schema:
             dialect = dialect_of(schema["$schema"]) if type(schema["$schema"]) is str else None
             if dialect is None:
                 return False
-            keywords = dialect.keywords
         if "$id" in schema or "id" in schema:
             return False
-        if keywords is DEFAULT.keywords and not strict:
+        if dialect is DEFAULT and not strict:
             self.usual.renew(schema)
             if self.usual.holds(schema):
                 return True
-        elif self._judge(schema, keywords, False, strict).holds(schema):
+        elif self._judge(schema, dialect, False, strict).holds(schema):
             return True
         text = _taken(written, span)
         if '"$ref"' not in text:
@@ -283,4 +282,4 @@ cdef class Judging:
         for word in NAMING:
             if word in text:
                 return False
-        return self._judge(schema, keywords, True, strict).holds(schema)
+        return self._judge(schema, dialect, True, strict).holds(schema)

@@ -15,7 +15,7 @@ Read on: `styles.py` (the markers), `../json_schema/raw_spelling.py`, `../json_s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -47,6 +47,16 @@ from .json_excluding import LEFT_OUT, CarefulEmitter, CarefulObject
 from .styles import JSON_TYPES, NAME_MARKS, Style
 
 _LINE = Literal(b"\n")
+# Where a shape says what there is of a type.
+_FIELDS = {
+    "string": "strings",
+    "number": "numbers",
+    "integer": "numbers",
+    "boolean": "booleans",
+    "null": "null",
+    "array": "arrays",
+    "object": "objects",
+}
 # Names are written as they are: no control characters, nothing that ends a marker, no blanks around them.
 _INNER: charset.Ranges = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x3C, 0x3C), (0x3E, 0x3E), (0x7F, 0x7F)))
 
@@ -166,26 +176,12 @@ class ElementEmitter(CarefulEmitter):
         return nodes.seq((line, text, line))
 
 
-def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
+def _restricted(shape: Shape, kinds: Collection[str]) -> Shape:
     """The values of `shape` of some JSON types, or "integer": numbers of digits alone."""
-    kept = VOID
-    for kind in kinds:
-        match kind:
-            case "string":
-                kept = replace(kept, strings=shape.strings)
-            case "number":
-                kept = replace(kept, numbers=shape.numbers)
-            case "integer":
-                kept = replace(kept, numbers=Numbers(shape.numbers.whole, ()))
-            case "boolean":
-                kept = replace(kept, booleans=shape.booleans)
-            case "null":
-                kept = replace(kept, null=shape.null)
-            case "array":
-                kept = replace(kept, arrays=shape.arrays)
-            case _:
-                kept = replace(kept, objects=shape.objects)
-    return kept
+    kept: dict[str, Any] = {_FIELDS[kind]: getattr(shape, _FIELDS[kind]) for kind in kinds}
+    if "integer" in kinds:
+        kept["numbers"] = Numbers(shape.numbers.whole, ())
+    return replace(VOID, **kept)
 
 
 def _beginning(texts: list[str]) -> str:

@@ -15,6 +15,7 @@ from .. import charset, nodes
 from ..ir import Node
 from ..json_schema.layout import Layout
 from ..json_schema.raw_spelling import Outside, RawSpeller, without
+from ..json_schema.schema_options import SchemaOptions
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Term
 from ..regular.languages import Language, character, intersection, loop, matches
@@ -69,7 +70,7 @@ class BareEmitter(CarefulEmitter):
         self._mark = spell(GEMMA_MARK)
         self.names = RawSpeller(outside.book)
         super().__init__((GEMMA_MARK, *excludes), outside, *rest)
-        self.layout = Layout(self.book, any_whitespace=False, separators=(",", ":"))
+        self.layout = Layout(self.book, SchemaOptions(any_whitespace=False, separators=(",", ":")))
 
     def careful(self, any_spelling: bool) -> Speller:
         return _Marked(self.book, self.avoid, self.outside, self._mark)

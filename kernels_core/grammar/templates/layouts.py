@@ -14,6 +14,7 @@ from .pieces import (
     arguments,
     call_list,
     call_section,
+    call_tags,
     calls_in_text,
     const,
     name_in_json,
@@ -38,23 +39,16 @@ _THINK = ("<think>", "</think>")
 @register_model_structural_tag("llama")
 def llama(request: Request) -> Format:
     """Llama 3.1 and later: `{"name": "f", "parameters": {...}}` in plain text; it does not reason."""
-    tags = [
-        tag(f'{{"name": {name_in_json(tool)}, "parameters": ', arguments(request, tool), "}") for tool in request.tools
-    ]
+    tags = call_tags(request, lambda tool: f'{{"name": {name_in_json(tool)}, "parameters": ', "}")
     if not tags and not request.no_calls:
         return request.text_without(*_THINK)  # the trigger is JSON like any other
     return calls_in_text(request, '{"name": ', tags, _THINK)
 
 
 def _tool_call_tags(request: Request) -> list[Format]:
-    return [
-        tag(
-            f'<tool_call>\n{{"name": {name_in_json(tool)}, "arguments": ',
-            arguments(request, tool),
-            "}\n</tool_call>",
-        )
-        for tool in request.tools
-    ]
+    return call_tags(
+        request, lambda tool: f'<tool_call>\n{{"name": {name_in_json(tool)}, "arguments": ', "}\n</tool_call>"
+    )
 
 
 @register_model_structural_tag("hermes")
@@ -73,10 +67,7 @@ def qwen_3(request: Request) -> Format:
 @register_model_structural_tag("exaone")
 def exaone(request: Request) -> Format:
     """EXAONE 4: as Qwen 3, each call on one line."""
-    tags = [
-        tag(f'<tool_call>{{"name": {name_in_json(tool)}, "arguments": ', arguments(request, tool), "}</tool_call>")
-        for tool in request.tools
-    ]
+    tags = call_tags(request, lambda tool: f'<tool_call>{{"name": {name_in_json(tool)}, "arguments": ', "}</tool_call>")
     return reasoned(request, calls_in_text(request, "<tool_call>", tags, _THINK), *_THINK, gap="\n\n")
 
 
@@ -84,7 +75,7 @@ def exaone(request: Request) -> Format:
 def mistral(request: Request) -> Format:
     """Mistral with the Tekken tokenizer: `[TOOL_CALLS]f[ARGS]{...}` for each call, and nothing behind the calls."""
     marker = "[TOOL_CALLS]"
-    tags = [tag(f"{marker}{tool.plain_name}[ARGS]", arguments(request, tool), "") for tool in request.tools]
+    tags = call_tags(request, lambda tool: f"{marker}{tool.plain_name}[ARGS]", "")
     text = request.text_without(marker, "[THINK]", "[/THINK]")
     if not tags:
         answer = text
@@ -100,14 +91,11 @@ def mistral(request: Request) -> Format:
 @register_model_structural_tag("deepseek_r1")
 def deepseek_r1(request: Request) -> Format:
     """DeepSeek R1 and V3: each call names its type and function, with the arguments in a fenced block."""
-    tags = [
-        tag(
-            f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{tool.plain_name}\n```json\n",
-            arguments(request, tool),
-            "\n```<｜tool▁call▁end｜>",
-        )
-        for tool in request.tools
-    ]
+    tags = call_tags(
+        request,
+        lambda tool: f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{tool.plain_name}\n```json\n",
+        "\n```<｜tool▁call▁end｜>",
+    )
     answer = call_section(
         request, "<｜tool▁calls▁begin｜>", tags, "<｜tool▁calls▁end｜>", separator="\n", excludes=_THINK
     )
@@ -117,10 +105,9 @@ def deepseek_r1(request: Request) -> Format:
 @register_model_structural_tag("deepseek_v3_1")
 def deepseek_v3_1(request: Request) -> Format:
     """DeepSeek V3.1: name, separator, arguments; calls follow each other directly."""
-    tags = [
-        tag(f"<｜tool▁call▁begin｜>{tool.plain_name}<｜tool▁sep｜>", arguments(request, tool), "<｜tool▁call▁end｜>")
-        for tool in request.tools
-    ]
+    tags = call_tags(
+        request, lambda tool: f"<｜tool▁call▁begin｜>{tool.plain_name}<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
+    )
     answer = call_section(request, "<｜tool▁calls▁begin｜>", tags, "<｜tool▁calls▁end｜>", excludes=_THINK)
     return reasoned(request, answer, *_THINK, excludes=())
 
@@ -152,24 +139,18 @@ def kimi_k2(request: Request) -> Format:
 @register_model_structural_tag("qwen_3_5", "qwen_3_coder")
 def qwen_3_5(request: Request) -> Format:
     """Qwen 3.5 and Qwen 3 Coder: `<tool_call>`, `<function=f>`, one `<parameter=k>` for each argument."""
-    tags = [
-        tag(
-            f"<tool_call>\n<function={tool.plain_name}>\n",
-            arguments(request, tool, "qwen_xml"),
-            "</function>\n</tool_call>",
-        )
-        for tool in request.tools
-    ]
+    tags = call_tags(
+        request, lambda tool: f"<tool_call>\n<function={tool.plain_name}>\n", "</function>\n</tool_call>", "qwen_xml"
+    )
     return reasoned(request, calls_in_text(request, "<tool_call>", tags, _THINK), *_THINK, gap="\n\n", excludes=())
 
 
 @register_model_structural_tag("mimo")
 def mimo(request: Request) -> Format:
     """MiMo: the markers of Qwen 3.5 on one line; it opens its reasoning block itself."""
-    tags = [
-        tag(f"<tool_call><function={tool.plain_name}>", arguments(request, tool, "qwen_xml"), "</function></tool_call>")
-        for tool in request.tools
-    ]
+    tags = call_tags(
+        request, lambda tool: f"<tool_call><function={tool.plain_name}>", "</function></tool_call>", "qwen_xml"
+    )
     parts = ("</tool_call>", "<function=")
     answer = calls_in_text(request, "<tool_call>", tags, (*_THINK, *parts))
     return reasoned(request, answer, *_THINK, opened=False, excludes=("<tool_call>", *parts))
@@ -178,10 +159,7 @@ def mimo(request: Request) -> Format:
 @register_model_structural_tag("glm_4_7")
 def glm_4_7(request: Request) -> Format:
     """GLM 4.7: `<tool_call>f`, then keys and values, each between markers of its own."""
-    tags = [
-        tag(f"<tool_call>{tool.plain_name}", arguments(request, tool, "glm_xml"), "</tool_call>")
-        for tool in request.tools
-    ]
+    tags = call_tags(request, lambda tool: f"<tool_call>{tool.plain_name}", "</tool_call>", "glm_xml")
     parts = ("</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
     answer = calls_in_text(request, "<tool_call>", tags, (*_THINK, *parts))
     return reasoned(request, answer, *_THINK, excludes=("<tool_call>", *parts))
@@ -193,10 +171,7 @@ def minimax(request: Request) -> Format:
 
     Its prompts open a reasoning block, so without reasoning the model may begin with closing it.
     """
-    tags = [
-        tag(f'<invoke name="{tool.plain_name}">\n', arguments(request, tool, "minimax_xml"), "</invoke>\n")
-        for tool in request.tools
-    ]
+    tags = call_tags(request, lambda tool: f'<invoke name="{tool.plain_name}">\n', "</invoke>\n", "minimax_xml")
     answer = call_section(request, "<minimax:tool_call>\n", tags, "</minimax:tool_call>", lead="\n", excludes=_THINK)
     if request.reasoning == "disabled":
         return sequence(optional(sequence(const(f"\n{_THINK[1]}\n\n"), optional(const("\n\n")))), answer)
@@ -207,12 +182,9 @@ def minimax(request: Request) -> Format:
 def minimax_m3(request: Request) -> Format:
     """MiniMax M3: the same with a mark in front of each marker, and with values inside values as elements, too."""
     mark = "]<]minimax[>["
-    tags = [
-        tag(
-            f'{mark}<invoke name="{tool.plain_name}">', arguments(request, tool, "minimax_m3_xml"), f"{mark}</invoke>\n"
-        )
-        for tool in request.tools
-    ]
+    tags = call_tags(
+        request, lambda tool: f'{mark}<invoke name="{tool.plain_name}">', f"{mark}</invoke>\n", "minimax_m3_xml"
+    )
     think = ("<mm:think>", "</mm:think>")
     parts = (f"{mark}</tool_call>", f"{mark}<invoke", f"{mark}</invoke>")
     begin = f"{mark}<tool_call>"
@@ -221,10 +193,7 @@ def minimax_m3(request: Request) -> Format:
 
 
 def _deepseek(request: Request, mark: str, section: str, style: str) -> Format:
-    tags = [
-        tag(f'<{mark}invoke name="{tool.plain_name}">\n', arguments(request, tool, style), f"</{mark}invoke>\n")
-        for tool in request.tools
-    ]
+    tags = call_tags(request, lambda tool: f'<{mark}invoke name="{tool.plain_name}">\n', f"</{mark}invoke>\n", style)
     answer = call_section(request, f"<{mark}{section}>\n", tags, f"</{mark}{section}>", lead="\n\n", excludes=_THINK)
     return reasoned(request, answer, *_THINK, excludes=())
 
@@ -283,10 +252,7 @@ def kimi_k3(request: Request) -> Format:
 @register_model_structural_tag("gemma", "gemma_4")
 def gemma(request: Request) -> Format:
     """Gemma 4: `<|tool_call>call:f{...}<tool_call|>` with bare names; reasoning in a channel that it opens itself."""
-    tags = [
-        tag(f"<|tool_call>call:{tool.plain_name}", arguments(request, tool, "gemma"), "<tool_call|>")
-        for tool in request.tools
-    ]
+    tags = call_tags(request, lambda tool: f"<|tool_call>call:{tool.plain_name}", "<tool_call|>", "gemma")
     channel = ("<|channel>", "<channel|>")
     answer = calls_in_text(request, "<|tool_call>", tags, channel)
     return reasoned(request, answer, "<|channel>thought\n", "<channel|>", opened=False)

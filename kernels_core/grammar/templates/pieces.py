@@ -6,7 +6,7 @@ Read on: `layouts.py`.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .registry import Format
 from .request import Request, Tool
@@ -48,6 +48,11 @@ def arguments(request: Request, tool: Tool, style: str = "json", excludes: Seque
     if kept_out := request.kept_out(excludes):
         found["excludes"] = kept_out
     return found
+
+
+def call_tags(request: Request, begin: Callable[[Tool], str], end: str, style: str = "json") -> list[Format]:
+    """A tag for each tool: how its calls begin, its arguments, and `end`."""
+    return [tag(begin(tool), arguments(request, tool, style), end) for tool in request.tools]
 
 
 def optional(content: Format) -> Format:

@@ -279,3 +279,35 @@ def test_rules_of_equal_tools_have_equal_keys_and_others_have_not() -> None:
     assert keys([one])["a"] == keys([two, one])["a"] != keys([tag("<a>", arguments({}), "</a>")])["a"]
     named = tag("<a>", arguments(OBJECT), "</call>")
     assert keys([named])["a"] != keys([named], None)["a"]
+
+
+def test_parts_of_tools_that_the_algebra_reads_are_written_once() -> None:
+    part = {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 3}}, "minProperties": 1}
+
+    def rules(count: int) -> int:
+        closed = {"type": "object", "additionalProperties": False, "maxProperties": 2}
+        tools = [
+            tag(f"<{i}>", arguments({"properties": {"x": part, f"y{i}": {"type": "null"}}} | closed), "</>")
+            for i in range(count)
+        ]
+        ir = Grammar.from_structural_tag(whole({"type": "or", "elements": tools})).lazy_ir
+        return len(ir.complete().rules)
+
+    assert rules(9) - rules(2) == 7  # the object around the part, in each
+
+    matcher = GrammarMatcher(
+        GrammarCompiler(INFO).compile_structural_tag(
+            whole(
+                {
+                    "type": "or",
+                    "elements": [
+                        tag("<a>", arguments({"minProperties": 1, "properties": {"x": part}}), "</>"),
+                        tag("<b>", arguments({"maxProperties": 2, "properties": {"x": part}}), "</>"),
+                    ],
+                }
+            )
+        )
+    )
+    for text, taken in (('<b>{"x": {"n": 6}}</>', True), ('<b>{"x": {"n": 7}}</>', False), ("<b>{}</>", True)):
+        matcher.reset()
+        assert (matcher.accept_string(text) and matcher.is_completed()) is taken, text

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from . import in_place, notes, of_arrays, of_numbers, of_objects, of_strings, of_values
 from .entry import (
     BLAMELESS,
-    SINCE_4,
     InPlace,
     ItemKeyword,
     Keyword,
@@ -76,7 +75,7 @@ NUMBERS, STRINGS, ITEMS, MEMBERS = _of(NumberKeyword), _of(StringKeyword), _of(I
 VALUES, IN_PLACE = _of(ValueKeyword), _of(InPlace)
 NOTES = frozenset(_of(Note))
 
-QUICK = QuickTable(TABLE, SINCE_4)
+QUICK = QuickTable(TABLE)
 """What the quick readers know of the table."""
 
 
@@ -89,10 +88,10 @@ def blamed(types: int) -> tuple[str, ...]:
 
 
 def schemas_in(entry: Keyword, value: Any) -> list[tuple[tuple[str | int, ...], Any]]:
-    """The schemas in the value of a keyword, each with the names and indices that lead there."""
+    """What stands where schemas do in the value of a keyword, each with the names and indices that lead there."""
     where = entry.schemas
     if where is Schemas.BY_NAME:
         return [((name,), one) for name, one in value.items()] if isinstance(value, dict) else []
     if where in (Schemas.LIST, Schemas.ONE_OR_LIST) and isinstance(value, list):
         return [((index,), one) for index, one in enumerate(value)]
-    return [((), value)] if where in (Schemas.ONE, Schemas.ONE_OR_LIST) and isinstance(value, dict | bool) else []
+    return [((), value)] if where in (Schemas.ONE, Schemas.ONE_OR_LIST) else []

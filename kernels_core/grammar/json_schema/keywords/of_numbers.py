@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from ..numbers import ALL_NUMBERS, Numbers, interval, multiples
@@ -35,29 +36,18 @@ def _exclusive(reader: SchemaReader, place: Place, bound: Fraction | bool, *, up
         if place.context.dialect.boolean_bounds:
             return ALL_NUMBERS  # read with the bound it belongs to
         a_number(bound, "exclusiveMaximum" if upper else "exclusiveMinimum")
+    return _within(Fraction(bound), upper=upper, is_out=True)
+
+
+def _inclusive(reader: SchemaReader, place: Place, bound: Fraction, *, upper: bool) -> Numbers:
+    is_out = place.schema.get("exclusiveMaximum" if upper else "exclusiveMinimum") is True
+    return _within(bound, upper=upper, is_out=is_out and place.context.dialect.boolean_bounds)
+
+
+def _within(bound: Fraction, *, upper: bool, is_out: bool) -> Numbers:
     if upper:
-        return interval(None, Fraction(bound), low_open=False, high_open=True)
-    return interval(Fraction(bound), None, low_open=True, high_open=False)
-
-
-def _exclusive_maximum(reader: SchemaReader, place: Place, bound: Fraction | bool) -> Numbers:
-    return _exclusive(reader, place, bound, upper=True)
-
-
-def _exclusive_minimum(reader: SchemaReader, place: Place, bound: Fraction | bool) -> Numbers:
-    return _exclusive(reader, place, bound, upper=False)
-
-
-def _is_out(place: Place, keyword: str) -> bool:
-    return place.schema.get(keyword) is True and place.context.dialect.boolean_bounds
-
-
-def _maximum(reader: SchemaReader, place: Place, bound: Fraction) -> Numbers:
-    return interval(None, bound, low_open=False, high_open=_is_out(place, "exclusiveMaximum"))
-
-
-def _minimum(reader: SchemaReader, place: Place, bound: Fraction) -> Numbers:
-    return interval(bound, None, low_open=_is_out(place, "exclusiveMinimum"), high_open=False)
+        return interval(None, bound, low_open=False, high_open=is_out)
+    return interval(bound, None, low_open=is_out, high_open=False)
 
 
 def _multiple_of(reader: SchemaReader, place: Place, step: Fraction) -> Numbers:
@@ -71,7 +61,7 @@ ENTRIES: tuple[NumberKeyword, ...] = (
         check=_exclusive_bound,
         quick=Quick.BOUND,
         explain=_explain_bound,
-        read=_exclusive_maximum,
+        read=partial(_exclusive, upper=True),
     ),
     NumberKeyword(
         name="exclusiveMinimum",
@@ -79,7 +69,7 @@ ENTRIES: tuple[NumberKeyword, ...] = (
         check=_exclusive_bound,
         quick=Quick.BOUND,
         explain=_explain_bound,
-        read=_exclusive_minimum,
+        read=partial(_exclusive, upper=False),
     ),
     NumberKeyword(
         name="maximum",
@@ -87,7 +77,7 @@ ENTRIES: tuple[NumberKeyword, ...] = (
         check=a_number,
         quick=Quick.BOUND,
         explain=_explain_bound,
-        read=_maximum,
+        read=partial(_inclusive, upper=True),
     ),
     NumberKeyword(
         name="minimum",
@@ -95,7 +85,7 @@ ENTRIES: tuple[NumberKeyword, ...] = (
         check=a_number,
         quick=Quick.BOUND,
         explain=_explain_bound,
-        read=_minimum,
+        read=partial(_inclusive, upper=False),
     ),
     NumberKeyword(
         name="multipleOf",

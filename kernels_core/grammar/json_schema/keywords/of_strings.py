@@ -24,7 +24,7 @@ def _a_format(value: Any, keyword: str) -> str:
 
 
 def _format(reader: SchemaReader, place: Place, name: str) -> Language:
-    return (format_language(name) if reader.settings.formats else None) or ALL
+    return (format_language(name) if reader.options.formats else None) or ALL
 
 
 def _explain_format(name: Any, options: SchemaOptions) -> tuple[Status, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...regular.languages import ALL
-from ..constants import constant, constants
+from ..constants import constants
 from ..exact_text import shown
 from ..numbers import ALL_NUMBERS
 from ..numerals import INTEGERS, INTEGERS_BEFORE_6
@@ -99,7 +99,7 @@ def _enum(reader: SchemaReader, place: Place, values: list[Any]) -> Shape:
 
 
 def _const(reader: SchemaReader, place: Place, value: Any) -> Shape:
-    return constant(reader.algebra, value)
+    return constants(reader.algebra, [value])
 
 
 ENTRIES: tuple[ValueKeyword, ...] = (

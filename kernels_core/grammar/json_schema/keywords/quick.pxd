@@ -1,5 +1,3 @@
-from cpython.object cimport PyObject
-
 cdef extern from *:
     """
     enum { MOST_KEYWORDS = 128 };
@@ -42,11 +40,7 @@ cdef enum Types:
 
 
 cdef class QuickTable:
-    cdef readonly dict glance       # words that mean the same in every draft, and notes that give no name -> number
-    cdef readonly list names, why
-    cdef dict numbers, by_dialect
+    cdef readonly frozenset idle    # notes that give no name
+    cdef readonly list why
     cdef unsigned char quick[MOST_KEYWORDS]
     cdef unsigned char types[MOST_KEYWORDS]
-
-    cdef dict words_of(self, keywords)
-    cdef int at_a_glance(self, PyObject* word) noexcept

@@ -22,7 +22,6 @@ class Quick(IntEnum):
     FALSE_ALONE = 18
 
 class QuickTable:
-    glance: dict[str, int]
-    names: list[str]
+    idle: frozenset[str]
     why: list[str]
-    def __init__(self, entries: tuple[object, ...], every_draft: int) -> None: ...
+    def __init__(self, entries: tuple[object, ...]) -> None: ...

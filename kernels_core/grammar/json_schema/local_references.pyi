@@ -1,3 +1,0 @@
-from typing import Any
-
-def has_local_references(document: Any, identifier: str) -> bool: ...
