@@ -3,7 +3,7 @@ r"""EBNF text to IR: `lexer.py` cuts tokens, one loop with its own stack builds 
 The dialect is XGrammar's, with a few additions (marked +):
 
 - `name ::= body`; the name is the first thing on its line, the body may run over many lines.  Names are made of
-  letters, digits, `_`, `-` and `.`, and do not start with a digit.  `#` starts a comment.
+  letters, digits, `_`, `-` and `.`, and not of digits alone.  `#` starts a comment.
 - `a b` sequence, `a | b` choice, `( ... )` group, `()` empty, `a* a+ a?`, `a{n} a{n,} a{n,m} a{n,-1}`, + `a{,m}`.
 - `"..."` and + `'...'`: text, spelt in UTF-8.  Escapes: `\" \' \\ \/ \? \n \r \t \b \f \a \v \0 \e`, `\uXXXX`,
   `\UXXXXXXXX`, and `\x` with any number of hex digits: a code point, which takes all the digits that follow.
@@ -42,7 +42,7 @@ from .attributes import NOTES, Attribute, Note, shaped
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
 from .lexer import Tokens
 from .macros import Dispatch, Members, call
-from .names import MACROS, RESERVED, undefined
+from .names import MACROS, undefined
 
 _ATTRIBUTE = re.compile(
     r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
@@ -136,8 +136,6 @@ class _Parser(Tokens):
         start = self.starts[i]
         if self.source[self.source.rfind("\n", 0, start) + 1 : start].strip(" \t\r\ufeff"):
             self.fail(f"the rule {name!r} must begin on a line of its own", start)
-        if name in RESERVED:
-            self.fail(f"{name!r} is reserved and cannot name a rule", start)
         found: list[Attribute] = []
         if self.kinds[i] == "byteset":
             found = self._attributes(start + 1, self.ends[i] - 1)
@@ -325,8 +323,6 @@ class _Parser(Tokens):
             return RuleRef(name, span=Span(start, end))
         if name == ".":
             return nodes.char_set(charset.ALL, Span(start, end))
-        if name in RESERVED:
-            self.fail(f"{name!r} is reserved and cannot stand in a body", start)
         if self.cut_short:
             return RuleRef(name, span=Span(start, end))
         raise GrammarError(undefined(name, self.defined), self.source, start)
