@@ -39,7 +39,7 @@ from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING, members_are_last
 from .attributes import NOTES, Attribute, Note, shaped
-from .ir import GrammarIR, Node, Rule, RuleRef, Span
+from .ir import GrammarIR, Node, Rule, RuleRef, Span, walk
 from .lexer import Tokens
 from .macros import Dispatch, Members, call
 from .names import MACROS, undefined
@@ -121,7 +121,7 @@ class _Parser(Tokens):
         if not rules:
             self.fail(f'a grammar needs at least one rule, such as: {root} ::= "text"', 0)
         if root not in rules:
-            raise GrammarError(undefined(root, rules, role="root rule"), self.source, 0)
+            raise GrammarError(undefined(root, rules, role="root rule") + _whole(rules), self.source, 0)
         ir = GrammarIR(rules, root, self.source)
         return shaped(ir, attributes, "EBNF", marks) if attributes or marks else ir
 
@@ -129,7 +129,8 @@ class _Parser(Tokens):
         start = self.starts[i]
         if self.kinds[i] == "name":
             self.fail(f'expected "::=" after the rule name {self.text(i)!r}', self.ends[i])
-        self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}", start)
+        hint = '; a comment begins with "#"' if self.source.startswith(("//", "(*", "/*"), start) else ""
+        self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}{hint}", start)
 
     def _check_head(self, i: int, name: str, rules: dict[str, Rule]) -> list[Attribute]:
         """The attributes of the rule whose name is token `i`."""
@@ -370,4 +371,17 @@ class _Parser(Tokens):
                 self.fail("a count is written {n}, {n,}, {n,m} or {,m}", start)
             case "}":
                 self.fail('"}" without its "{"', start)
+            case ";":
+                self.fail('a rule ends where the next begins: leave the ";" out', start)
+            case "/":
+                self.fail('alternatives are told apart by "|", and a comment begins with "#"', start)
         self.fail(f"unexpected character {character!r}", start)
+
+
+def _whole(rules: Mapping[str, Rule]) -> str:
+    """Which rules a whole text may be, for who has not said: those that nothing calls."""
+    called = {node.name for rule in rules.values() for node in walk(rule.body) if isinstance(node, RuleRef)}
+    tops = [name for name in rules if name not in called][:5]
+    if not tops:
+        return ""
+    return f"; a whole text may be {' or '.join(tops)}, which no other rule calls: pass root_rule_name={tops[0]!r}"

@@ -189,6 +189,7 @@ class _Lowering:
             bodies, root = self._skipping(scope, terminals, bodies, root)
         for name, body in bodies.items():
             self.book.define(name, nodes.fold(body, rules.spelt_out))
+        self.remarks += terminals.remarks
         return root
 
     def spelt(self, expression: Expression) -> list[str] | None:

@@ -31,9 +31,11 @@ from ..regular.languages import (
     words,
 )
 from ..regular.patterns import full_match
+from ..regular.reader import read
 from ..regular.to_rules import language_node
 from ..rulebook import RuleBook
 from ..substring import substring_rules
+from .beyond import asked_beyond
 from .common import COMMON
 from .embedding import embedded
 from .lexer import LANGUAGE
@@ -60,6 +62,7 @@ from .syntax import (
 )
 
 _FLAGS = frozenset("imsu")
+_SHOWN = 40  # characters of a pattern in a remark
 
 
 def is_shaped(definition: Definition) -> bool:
@@ -86,6 +89,7 @@ class Terminals:
         self.book = book
         self.source = source
         self.defined = {name: d for name, d in scope.definitions.items() if d.is_terminal or is_shaped(d)}
+        self.remarks: dict[str, None] = {}  # in order, each once
         self._order = self._called_first()
         self._languages: dict[str, Language] = {}
 
@@ -137,6 +141,7 @@ class Terminals:
 
     def _pattern(self, pattern: str, flags: str, span: Span) -> Node:
         letters = self._flags(flags, span)
+        self._look_beyond(pattern, letters, span)
         try:
             ir = parse_regex(pattern, letters)
         except GrammarError as error:
@@ -149,6 +154,26 @@ class Terminals:
                 offset = span.end - len(flags) + i
                 self._refuse(f"regular-expression flag {flag!r} is not supported: the flags are i, m and s", offset)
         return flags.replace("u", "")  # everything is Unicode
+
+    def _look_beyond(self, pattern: str, letters: str, span: Span) -> None:
+        """Refuse an assertion that asks for text around the terminal, and remark on one that forbids some."""
+        if "(?" not in pattern and "\\b" not in pattern:
+            return
+        try:
+            found = read(pattern, letters)
+        except GrammarError:
+            return  # who reads it for good says so
+        asked = set(asked_beyond(found.tree))
+        if True in asked:
+            reason = (
+                "a terminal sees its own text alone, so what this pattern asks of the text around it never holds; "
+                "leave out the assertion at its end, and let the rule say what comes there"
+            )
+            self._refuse(reason, span.start + 1 + (found.assertion or 0))
+        if False in asked:
+            shown = pattern if len(pattern) <= _SHOWN else pattern[:_SHOWN] + "..."
+            said = f"a terminal sees its own text alone: what /{shown}/ forbids around it is not asked"
+            self.remarks[said] = None
 
     def _moved(self, error: GrammarError, span: Span) -> GrammarError:
         """An error in a pattern, at its place in the whole."""
@@ -181,6 +206,7 @@ class Terminals:
                 return character(((first, last),))
             case Pattern(pattern, flags, span):
                 letters = self._flags(flags, span)
+                self._look_beyond(pattern, letters, span)
                 try:
                     return full_match(pattern, letters)
                 except GrammarError as error:
