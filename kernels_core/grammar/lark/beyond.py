@@ -2,7 +2,8 @@ r"""Assertions of a terminal that ask for the text around it.
 
 A terminal is the texts that its pattern matches as a whole, with nothing in front of them and nothing behind.  So
 `a(?=b)`, which a lexer lets match in front of a `b`, matches nothing here.  That is refused, for texts would be lost
-without a word.  `a(?!b)` and `\ba\b` match, but what they forbid around the terminal is not asked: that is told.
+without a word.  `a(?!b)` and `\ba\b` match, but what they forbid around the terminal is not asked: that is told.  As a
+part of a larger terminal each sees what stands beside it there.
 
 Read on: `terminals.py` (who asks), `../regular/tree.py`.
 """

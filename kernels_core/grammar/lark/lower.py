@@ -168,6 +168,7 @@ class _Lowering:
             raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
         names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
         terminals = Terminals(scope, names, self.book, self.source)
+        terminals.look_beyond()
         terminals.define_all()
         self.remarks += check_priorities(scope, terminals)
         rules = _Rules(self, scope, terminals, Guards(scope, terminals, start, self.spelt))
