@@ -229,7 +229,7 @@ def check(ir: GrammarIR) -> None:
         if name != rule.name:
             raise GrammarError(f"the rule {rule.name!r} is filed under the name {name!r}")
         if not is_name(name):
-            raise GrammarError(f"{name!r} cannot be a rule name: letters, digits, '_', '-', '.', no digit in front")
+            raise GrammarError(f"{name!r} cannot be a rule name: letters, digits, '_', '-', '.', and not digits alone")
         stack: list[tuple[Node, int, int]] = [] if isinstance(rule, DeferredRule) else [(rule.body, 1, 0)]
         while stack:
             node, depth, groups = stack.pop()

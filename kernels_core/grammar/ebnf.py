@@ -3,7 +3,7 @@ r"""EBNF text to IR: `lexer.py` cuts tokens, one loop with its own stack builds 
 The dialect is XGrammar's, with a few additions (marked +):
 
 - `name ::= body`; the name is the first thing on its line, the body may run over many lines.  Names are made of
-  letters, digits, `_`, `-` and `.`, and do not start with a digit.  `#` starts a comment.
+  letters, digits, `_`, `-` and `.`, and not of digits alone.  `#` starts a comment.
 - `a b` sequence, `a | b` choice, `( ... )` group, `()` empty, `a* a+ a?`, `a{n} a{n,} a{n,m} a{n,-1}`, + `a{,m}`.
 - `"..."` and + `'...'`: text, spelt in UTF-8.  Escapes: `\" \' \\ \/ \? \n \r \t \b \f \a \v \0 \e`, `\uXXXX`,
   `\UXXXXXXXX`, and `\x` with any number of hex digits: a code point, which takes all the digits that follow.
@@ -39,10 +39,10 @@ from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING, members_are_last
 from .attributes import NOTES, Attribute, Note, shaped
-from .ir import GrammarIR, Node, Rule, RuleRef, Span
+from .ir import GrammarIR, Node, Rule, RuleRef, Span, walk
 from .lexer import Tokens
 from .macros import Dispatch, Members, call
-from .names import MACROS, RESERVED, undefined
+from .names import MACROS, undefined
 
 _ATTRIBUTE = re.compile(
     r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
@@ -121,7 +121,7 @@ class _Parser(Tokens):
         if not rules:
             self.fail(f'a grammar needs at least one rule, such as: {root} ::= "text"', 0)
         if root not in rules:
-            raise GrammarError(undefined(root, rules, role="root rule"), self.source, 0)
+            raise GrammarError(undefined(root, rules, role="root rule") + _whole(rules), self.source, 0)
         ir = GrammarIR(rules, root, self.source)
         return shaped(ir, attributes, "EBNF", marks) if attributes or marks else ir
 
@@ -129,15 +129,14 @@ class _Parser(Tokens):
         start = self.starts[i]
         if self.kinds[i] == "name":
             self.fail(f'expected "::=" after the rule name {self.text(i)!r}', self.ends[i])
-        self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}", start)
+        hint = '; a comment begins with "#"' if self.source.startswith(("//", "(*", "/*"), start) else ""
+        self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}{hint}", start)
 
     def _check_head(self, i: int, name: str, rules: dict[str, Rule]) -> list[Attribute]:
         """The attributes of the rule whose name is token `i`."""
         start = self.starts[i]
         if self.source[self.source.rfind("\n", 0, start) + 1 : start].strip(" \t\r\ufeff"):
             self.fail(f"the rule {name!r} must begin on a line of its own", start)
-        if name in RESERVED:
-            self.fail(f"{name!r} is reserved and cannot name a rule", start)
         found: list[Attribute] = []
         if self.kinds[i] == "byteset":
             found = self._attributes(start + 1, self.ends[i] - 1)
@@ -325,8 +324,6 @@ class _Parser(Tokens):
             return RuleRef(name, span=Span(start, end))
         if name == ".":
             return nodes.char_set(charset.ALL, Span(start, end))
-        if name in RESERVED:
-            self.fail(f"{name!r} is reserved and cannot stand in a body", start)
         if self.cut_short:
             return RuleRef(name, span=Span(start, end))
         raise GrammarError(undefined(name, self.defined), self.source, start)
@@ -374,4 +371,17 @@ class _Parser(Tokens):
                 self.fail("a count is written {n}, {n,}, {n,m} or {,m}", start)
             case "}":
                 self.fail('"}" without its "{"', start)
+            case ";":
+                self.fail('a rule ends where the next begins: leave the ";" out', start)
+            case "/":
+                self.fail('alternatives are told apart by "|", and a comment begins with "#"', start)
         self.fail(f"unexpected character {character!r}", start)
+
+
+def _whole(rules: Mapping[str, Rule]) -> str:
+    """Which rules a whole text may be, for who has not said: those that nothing calls."""
+    called = {node.name for rule in rules.values() for node in walk(rule.body) if isinstance(node, RuleRef)}
+    tops = [name for name in rules if name not in called][:5]
+    if not tops:
+        return ""
+    return f"; a whole text may be {' or '.join(tops)}, which no other rule calls: pass root_rule_name={tops[0]!r}"

@@ -6,11 +6,11 @@ import difflib
 import re
 from collections.abc import Collection
 
-# Boolean arguments of macros.
+# Boolean arguments of macros, which XGrammar reads as nothing else: no rule that is made here is called so.
 RESERVED = frozenset({"true", "false"})
 MACROS = frozenset({"ExcludeToken", "Regex", "Substring", "TagDispatch", "Token", "TokenTagDispatch", "Unordered"})
 
-_NAME = re.compile(r"[A-Za-z_.\-][A-Za-z0-9_.\-]*")
+_NAME = re.compile(r"(?![0-9]+\Z)[A-Za-z0-9_.\-]+")
 # Comparing names is quadratic in their length and only serves a message.
 _COMPARED = 5000
 _LONGEST = 100
@@ -18,7 +18,7 @@ _LONGEST = 100
 
 def is_name(name: str) -> bool:
     """Can `name` be written as a rule name in EBNF?"""
-    return _NAME.fullmatch(name) is not None and name not in RESERVED
+    return _NAME.fullmatch(name) is not None
 
 
 def undefined(name: str, known: Collection[str], *, role: str = "rule") -> str:

@@ -22,6 +22,7 @@ _NOTATIONS: Final = tuple(
     for name, mark, cure in (
         ("the name of a file", r"\A[\w.~ /\\:-]+\.[A-Za-z]\w{0,9}\Z", "pass the text that is in it"),
         ("a text with a byte order mark", r"\A\ufeff", 'read its file with encoding="utf-8-sig"'),
+        ("Markdown", r"^[ \t]*```", "take what stands between its lines of ```"),
         (
             "XML or Protocol Buffers",
             r"\A\s*<(?:\?xml|!DOCTYPE)\b|^syntax[ \t]*=[ \t]*[\"']proto",

@@ -74,6 +74,12 @@ def _by_automaton(pattern: Pattern, span: Span, within: charset.Ranges, *, anywh
     except TooManyStates as error:
         reason = f"this pattern needs {error}"
         raise UnsupportedFeatureError(reason, pattern.source, pattern.assertion or 0, language=LANGUAGE) from None
+    if isinstance(book.rules["root"].body, Never) and pattern.assertion is not None:
+        reason = (
+            "the pattern matches no text: what this assertion, or one behind it, asks for never holds in a whole text, "
+            "which has nothing in front of it and nothing behind"
+        )
+        raise GrammarError(reason, pattern.source, pattern.assertion, language=LANGUAGE)
     rules = {name: Rule(name, rule.body, span=span) for name, rule in book.rules.items()}
     return GrammarIR(rules, "root", pattern.source)
 

@@ -209,3 +209,10 @@ def test_anchors_elsewhere_take_the_long_way() -> None:
     for text in ("a^b", "a$b", "^a|b", "(?:^a)b", "^a|b$", "(?m:^a$)"):
         tree = read(text).tree
         assert patterns._between(tree, anywhere=True) is None
+
+
+@pytest.mark.parametrize("marked", ["»(?<=a)b", "a»(?=b)c", r"a»\B", "»(?!)b"])
+def test_what_never_holds_is_told_at_the_assertion(marked: str) -> None:
+    with pytest.raises(GrammarError, match="never holds in a whole text") as caught:
+        Grammar.from_regex(marked.replace("»", ""))
+    assert caught.value.offset == marked.index("»")

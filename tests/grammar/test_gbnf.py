@@ -107,6 +107,19 @@ tail-1.x ::= "\[\]" [\]\[^-]+ ("a"|)
         ["<é>xyz", "[]^-[]", "[][a"],
         ["<>", "[]"],
     ),
+    # as converters of schemas name rules: after members, which may begin with a digit or be a word of a macro
+    "names-of-members": (
+        r"""
+root ::= "{" 2nd-kv ("," true-kv)? "}"
+2nd-kv ::= "\"2nd\":" 3.14_x{2}
+3.14_x ::= true | false
+true-kv ::= "\"true\":" true
+true ::= "1"
+false ::= "0"
+""",
+        ['{"2nd":10}', '{"2nd":00,"true":1}'],
+        ['{"2nd":1}', '{"2nd":10,"true":0}'],
+    ),
 }
 
 

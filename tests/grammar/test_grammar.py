@@ -150,7 +150,7 @@ def test_long_rules_are_broken_before_their_alternatives() -> None:
         ("root", {"a": Literal(b"x")}, "no root rule called 'root'"),
         ("root", {"root": RuleRef("rot")}, "did you mean|no rule called 'rot'"),
         ("1", {"1": Literal(b"x")}, "cannot be a rule name"),
-        ("true", {"true": Literal(b"x")}, "cannot be a rule name"),
+        ("a b", {"a b": Literal(b"x")}, "cannot be a rule name"),
         ("root", {"root": CharSet(((5, 4),))}, "not within"),
         ("root", {"root": CharSet(((0, 0x110000),))}, "not within"),
         ("root", {"root": Repeat(Literal(b"x"), 3, 2)}, "repeat bounds"),

@@ -396,6 +396,22 @@ def test_siblings_of_references_before_2019_are_ignored() -> None:
     assert not judge(body).accepts({"a": 5})
 
 
+def test_a_name_is_found_beside_and_in_a_list_of_items() -> None:
+    pair = [{"$id": "digit", "enum": [1, 2]}, {"type": "string"}]
+    schema = {
+        "$id": "pairs",
+        "properties": {
+            "pair": {"items": pair, "additionalItems": False},
+            "next": {"$ref": "pairs"},
+            "d": {"$ref": "digit"},
+        },
+        "additionalProperties": False,
+    }
+    verdict = judge(schema)
+    values: list[Any] = [{"next": {"pair": [1, "a"], "d": 2}}, {"next": {"pair": [3]}}, {"d": 3}, {"next": {"e": 1}}]
+    assert [verdict.accepts(value) for value in values] == [True, False, False, False]
+
+
 def test_older_spellings_without_schema_keyword() -> None:
     schema = judge(
         {

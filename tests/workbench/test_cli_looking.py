@@ -49,7 +49,14 @@ def data(result: Result) -> dict[str, Any]:
 def test_check_a_grammar(schema: str) -> None:
     result = run("check", schema)
     assert result.exit_code == 0
-    assert "a grammar: JSON Schema" in result.stdout
+    assert "a grammar: JSON Schema (" in result.stdout
+
+
+def test_check_does_not_write_all_rules_of_a_schema() -> None:
+    address = '{"type": "string", "format": "uri", "minLength": 1, "maxLength": 2083}'  # too many to be written
+    assert run("check", address).exit_code == 0
+    assert data(run("check", address, "--json", '"http://a.b"'))["ok"]
+    assert "a grammar: EBNF, 1 rule (" in run("check", 'root ::= "a"').stdout
 
 
 @pytest.mark.report(

@@ -444,7 +444,7 @@ def test_a_tool_is_read_as_each_api_writes_it(form: str) -> None:
     assert source.tool_tag.tag == Source.of(one_tool(SCHEMA)["chat"][0]).tool_tag.tag
     assert pointer in source.tool_tag.moved.values()
     assert set(source.tool_tag.names.values()) == {"f"}
-    wrong, _ = one_tool({"type": "OBJECT"})[form]
+    wrong, _ = one_tool({"type": "Object"})[form]
     (mistake,) = Source.of(wrong).check()
     assert mistake.pointer == f"{pointer}/type"
     assert 'write "object"' in mistake.message
@@ -493,11 +493,52 @@ def test_a_choice_is_read_as_each_api_writes_it(request_: Any, meant: dict[str, 
             "#/0",
             "a custom tool is called with a text, and no function: take the text in its format.definition",
         ),
+        (
+            [*TOOLS, {"type": "web_search_1", "name": "web", "max_uses": 5}],
+            "#/2",
+            "of type 'web_search_1' is one of its",
+        ),
+        ({"tools": [{"googleSearch": {}}]}, "#/tools/0", "the tool 'googleSearch' is one of its provider's own"),
     ],
 )
 def test_a_choice_that_is_none_has_its_place(request_: Any, place: str, message: str) -> None:
     (mistake,) = Source.of(request_).check()
     assert (mistake.pointer, message in mistake.message) == (place, True)
+
+
+@pytest.mark.parametrize("key", ["parametersJsonSchema", "parameters_json_schema"])
+def test_a_schema_of_gemini_has_two_names(key: str) -> None:
+    request = {"tools": [{"function_declarations": [{"name": "f", key: SCHEMA}]}]}
+    assert Source.of(request).grammar() == Source.of([{"name": "f", "parameters": SCHEMA}]).grammar()
+
+
+def test_tools_of_the_caller_are_custom_in_anthropic_s_words() -> None:
+    custom = [{"type": "custom", "name": "f", "input_schema": SCHEMA}]
+    assert Source.of(custom).grammar() == Source.of([{"name": "f", "parameters": SCHEMA}]).grammar()
+
+
+def test_parameters_of_gemini_are_its_own_dialect() -> None:
+    own = {
+        "type": "OBJECT",
+        "properties": {
+            "type": {"type": "STRING", "nullable": True, "max_length": "4"},
+            "b": {"type": "ARRAY", "minItems": "1", "items": {"any_of": [{"type": "INTEGER"}, {"type": "NULL"}]}},
+        },
+        "required": ["b"],
+    }
+    meant = {
+        "type": "object",
+        "properties": {
+            "type": {"type": ["string", "null"], "nullable": True, "maxLength": 4},
+            "b": {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        },
+        "required": ["b"],
+    }
+    request = {"tools": [{"functionDeclarations": [{"name": "f", "parameters": own}]}]}
+    assert Source.of(request).grammar() == Source.of([{"name": "f", "parameters": meant}]).grammar()
+    own["properties"]["type"]["max_length"] = "four"
+    (mistake,) = Source.of(request).check()
+    assert mistake.pointer.startswith("#/tools/0/functionDeclarations/0/parameters/properties/type")
 
 
 class ClientTool(pydantic.BaseModel):

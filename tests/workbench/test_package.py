@@ -10,6 +10,7 @@ import pytest
 
 import maskscope
 import workbench
+from kernels_core import Grammar, TimeLimit
 
 
 def test_every_public_name_is_there() -> None:
@@ -56,3 +57,10 @@ def test_maskscope_is_the_same_by_its_own_name() -> None:
         maskscope.nothing  # noqa: B018
     code = "import sys, maskscope; print('kernels_core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_a_grammar_that_is_too_long_to_be_written_shows_itself() -> None:
+    address = {"type": "string", "format": "uri", "minLength": 1, "maxLength": 2083}
+    grammar = Grammar.from_json_schema(address)
+    with TimeLimit(100):
+        assert "too many to write all" in grammar._repr_html_()

@@ -74,14 +74,15 @@ def check(
         checked = [_checked(session, name, data, prefix) for name, data in given]
         results = [result for result, _ in checked]
         console = output()
+        rules = len(session.inspect.grammar.lazy_ir.rules)  # of a schema those that a text has needed: all may be many
         if as_json:
-            grammar = {"language": session.document.language, "rules": len(session.inspect.grammar.ir.rules)}
+            grammar = {"language": session.document.language, "rules": rules}
             said_of = [mistake_data(one) for one in warned]
             ok = all(result["ok"] for result in results)
             say_json({"ok": ok, "grammar": grammar, "warnings": said_of, "texts": results})
         elif not results:
-            rules = len(session.inspect.grammar.ir.rules)
-            said = f"{session.document.title}, {rules:,} rule{'s' * (rules != 1)} ({session.document.why})"
+            count = "" if session.document.is_json else f", {rules:,} rule{'s' * (rules != 1)}"
+            said = f"{session.document.title}{count} ({session.document.why})"
             console.print(Text.assemble(("a grammar: ", "green"), said))
         else:
             for result, why in checked:

@@ -36,8 +36,8 @@ REQUEST_KEYS: Final = (
     *TAG_OPTIONS,
     "arguments_alone",
 )
-# Of OpenAI, Anthropic, MCP and Gemini.
-SCHEMA_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+# Of OpenAI, Anthropic, MCP and Gemini (in JSON and in Python).
+SCHEMA_KEYS: Final = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
 _KEYS: Final = ("name", "description", *SCHEMA_KEYS, "strict")  # of a function
 _BODIES: Final = ("function", "toolSpec")  # around it, in OpenAI's chats and in Bedrock
 _CHATS: Final = ("messages", "input", "contents")  # in a request, whose model and reasoning are none of a template's
@@ -46,6 +46,9 @@ _CHOICE: Final = ("tool_choice", "parallel_tool_calls")
 _CONFIGS: Final = ("toolConfig", "tool_config")  # Gemini's
 _MODES: Final = {"AUTO": "auto", "VALIDATED": "auto", "ANY": "required", "NONE": "none"}
 DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
+_COUNTS: Final = frozenset(("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"))
+_OF_SCHEMAS: Final = frozenset(("items", "additionalProperties", "anyOf", "prefixItems"))
+_IN_PYTHON: Final = {re.sub("[A-Z]", lambda found: "_" + found[0].lower(), key): key for key in _COUNTS | _OF_SCHEMAS}
 # What other APIs and libraries write beside these, and what a call does not depend on.
 _NOTES: Final = frozenset(
     ("type", "title", "annotations", "return", "returns", "response", "responses", "examples", "input_examples")
@@ -201,9 +204,39 @@ def _listed(tools: Json, base: str) -> Iterator[tuple[Json, str]]:
         if key is not None:
             _check_level("tool", tool, (key,), place)
             for index, one in enumerate(tool[key]):
-                yield one, child(place, key, index)
+                yield _of_gemini(one), child(place, key, index)
         else:
             yield tool, place
+
+
+def _of_gemini(declaration: Json) -> Json:
+    """A declaration with JSON Schema in place of what Gemini's `parameters` have."""
+    if not isinstance(declaration, Mapping) or not isinstance(declaration.get("parameters"), Mapping):
+        return declaration
+    return {**declaration, "parameters": _in_json_schema(declaration["parameters"])}
+
+
+def _in_json_schema(schema: Json) -> Json:
+    """A schema of Gemini's: types in upper case, counts as texts, `nullable`, and Python's names of keywords."""
+    if isinstance(schema, list):
+        return [_in_json_schema(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made: dict[str, Json] = {}
+    for name, value in schema.items():
+        key = _IN_PYTHON.get(name, name)
+        if key in _OF_SCHEMAS:
+            made[key] = _in_json_schema(value)
+        elif key in ("properties", "$defs", "defs") and isinstance(value, Mapping):
+            made[key] = {inner: _in_json_schema(one) for inner, one in value.items()}
+        elif key in _COUNTS and isinstance(value, str) and value.isdecimal():
+            made[key] = int(value)
+        else:
+            made[key] = value.lower() if key == "type" and isinstance(value, str) and value.isupper() else value
+    kind = made.get("type")
+    if made.get("nullable") is True and isinstance(kind, str) and kind != "null":
+        made["type"] = [kind, "null"]
+    return made
 
 
 def _found(tool: Json, place: str) -> _Found:
@@ -211,7 +244,12 @@ def _found(tool: Json, place: str) -> _Found:
     would be lost."""
     if not isinstance(tool, Mapping):
         return _Found(tool, place, place, place)
-    if tool.get("type") == "custom":
+    kind = tool.get("type", "function")
+    if (isinstance(kind, str) and kind not in ("function", "custom")) or _is_provided(tool):
+        named = f"of type {kind!r}" if "type" in tool else repr(next(iter(tool)))
+        cure = "leave it out, or write it as a function"
+        raise ToolsError(f"the tool {named} is one of its provider's own, with no schema here: {cure}", place)
+    if kind == "custom" and not any(isinstance(tool.get(key), Mapping) for key in SCHEMA_KEYS):
         cure = "take the text in its format.definition, which is Lark or a regular expression, or leave the tool out"
         raise ToolsError(f"a custom tool is called with a text, and no function: {cure}", place)
     around = next((key for key in _BODIES if key in tool), None)
@@ -226,6 +264,11 @@ def _found(tool: Json, place: str) -> _Found:
         return _Found(tool, place, at, place)
     wrapped = around == "toolSpec" and _is_wrapped(body[schemas[0]])
     return _Found(tool, place, at, child(at, schemas[0], *(("json",) if wrapped else ())))
+
+
+def _is_provided(tool: JsonObject) -> bool:
+    """Whether it is one of Gemini's, such as `{"googleSearch": {}}`."""
+    return len(tool) == 1 and all(isinstance(one, Mapping) for one in tool.values()) and not set(tool) & {*_BODIES}
 
 
 def _arguments_alone(tools: Sequence[object], request: Mapping[str, object]) -> dict[str, Json]:
@@ -289,6 +332,8 @@ def as_function(tool: Mapping[str, object]) -> dict[str, object]:
                 schema = schema["json"]
             body["parameters"] = schema
     around = tool if "function" in tool else {name: tool[name] for name in ("type",) if name in tool}
+    if tool.get("type") == "custom" and "parameters" in body:  # Anthropic's word for a tool of the caller's
+        around = {}
     return {"type": "function", **around, "function": body}
 
 

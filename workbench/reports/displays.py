@@ -11,6 +11,7 @@ from typing import Final
 
 from kernels_core import CompiledGrammar, Grammar
 from kernels_core.display import register
+from kernels_core.errors import BudgetExceededError
 from visualizers import formatters
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape, size
 from visualizers.next import NextView
@@ -62,9 +63,17 @@ def _written(inspect: Inspector) -> Callable[[str], str]:
 
 
 def _grammar(grammar: Grammar) -> str:
-    """A grammar's text, and how many rules it has."""
-    rules = grammar.ir
-    text = str(grammar)
+    """A grammar's text, and how many rules it has; of one that is too long to be written, the rules that there are."""
+    try:
+        rules, text = grammar.ir, str(grammar)
+    except BudgetExceededError:
+        rules = grammar.lazy_ir
+        facts = [
+            f"root <b>{html_escape(rules.root)}</b>",
+            f"{len(rules.rules):,} rules so far",
+            "too many to write all",
+        ]
+        return card("Grammar", facts, "")
     cut = clip(text, MAX_SOURCE)
     lines = text.count("\n") + 1
     source = pre(cut) + more(len(text) - len(cut), "characters")

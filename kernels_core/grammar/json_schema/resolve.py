@@ -86,7 +86,12 @@ def _clocked(specification: Any) -> Any:
 
     def parts(schema: Any) -> Any:
         look(200)
-        return specification.subresources_of(schema)
+        listed = schema.get("items") if isinstance(schema, dict) else None
+        if not isinstance(listed, list):
+            return specification.subresources_of(schema)
+        # As in older drafts: a schema that says no draft may have it, and the newest knows no list there.
+        others = {word: value for word, value in schema.items() if word != "items"}
+        return [*listed, *specification.subresources_of(others)]
 
     return make(
         name=specification.name,

@@ -168,6 +168,7 @@ class _Lowering:
             raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
         names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
         terminals = Terminals(scope, names, self.book, self.source)
+        terminals.look_beyond()
         terminals.define_all()
         self.remarks += check_priorities(scope, terminals)
         rules = _Rules(self, scope, terminals, Guards(scope, terminals, start, self.spelt))
@@ -189,6 +190,7 @@ class _Lowering:
             bodies, root = self._skipping(scope, terminals, bodies, root)
         for name, body in bodies.items():
             self.book.define(name, nodes.fold(body, rules.spelt_out))
+        self.remarks += terminals.remarks
         return root
 
     def spelt(self, expression: Expression) -> list[str] | None:

@@ -58,7 +58,8 @@ def _check(definition: Definition, others: list[tuple[Expression, int]], termina
                 first, last = (definition.name, name) if definition.priority > priority else (name, definition.name)
                 reason = (
                     f"this priority would keep texts of {first} out of {last}, and no terminal wins over another here; "
-                    f"write {last} & ~{first} for {last}, and no priority"
+                    f"write {last} & ~{first} for {last}, and no priority; or leave out the priority alone, and such "
+                    "a text may be either"
                 )
                 _refuse(reason, definition, terminals)
     except TooManyStates as error:

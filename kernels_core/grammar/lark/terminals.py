@@ -30,10 +30,14 @@ from ..regular.languages import (
     union,
     words,
 )
-from ..regular.patterns import full_match
+from ..regular.patterns import full_match, language_of
+from ..regular.reader import Pattern as Read
+from ..regular.reader import read
 from ..regular.to_rules import language_node
+from ..regular.tree import Tree, alternatives, counted, in_order
 from ..rulebook import RuleBook
 from ..substring import substring_rules
+from .beyond import asked_beyond
 from .common import COMMON
 from .embedding import embedded
 from .lexer import LANGUAGE
@@ -60,6 +64,7 @@ from .syntax import (
 )
 
 _FLAGS = frozenset("imsu")
+_SHOWN = 40  # characters of a pattern in a remark
 
 
 def is_shaped(definition: Definition) -> bool:
@@ -86,8 +91,12 @@ class Terminals:
         self.book = book
         self.source = source
         self.defined = {name: d for name, d in scope.definitions.items() if d.is_terminal or is_shaped(d)}
+        self.remarks: dict[str, None] = {}  # in order, each once
         self._order = self._called_first()
         self._languages: dict[str, Language] = {}
+        self._looking: dict[str, Pattern | None] = {}
+        for name in self._order:
+            self._looking[name] = self._first_look(self.defined[name].body)
 
     def __contains__(self, name: object) -> bool:
         return name in self.defined or name in self.scope.imports
@@ -119,6 +128,8 @@ class Terminals:
                 return nodes.seq([nodes.char_set(_any_case(letter)) for letter in value], span)
             case Range(first, last):
                 return nodes.char_set(((first, last),), span)
+            case Pattern() | Sequence() | Times() if self._looks(expression):
+                return self._node_of(self.language(expression), span, "text")
             case Pattern(pattern, flags):
                 return self._pattern(pattern, flags, span)
             case Name(name):
@@ -191,6 +202,11 @@ class Terminals:
                     reason = f"{name!r} counts tokens (max_tokens), so nothing can be done to its texts as a whole"
                     self._refuse(reason, span.start)
                 return self._language_of(name)
+            case Sequence() | Times() if self._looks(expression):
+                try:
+                    return language_of(Read(self.source, self._joined(expression), None), anywhere=False)
+                except UnsupportedFeatureError as error:
+                    self._refuse(error.reason, expression.span.start)
             case Sequence(items):
                 return concat(*(self.language(item) for item in items))
             case Alternatives(items):
@@ -241,6 +257,81 @@ class Terminals:
         if is_lazy(definition):
             language = shortest(language)
         return at_most(language, int(count)) if isinstance(count, float) else language
+
+    # -- assertions -----------------------------------------------------------------------------------------------
+
+    def look_beyond(self) -> None:
+        """Refuse assertions that ask for text around a terminal, and remark on those that forbid some there."""
+        rules = [one.body for name, one in self.scope.definitions.items() if name not in self.defined]
+        lexed = [part for body in (*rules, *self.scope.ignored) for part in parts(body)]
+        whole = {part.name for part in lexed if isinstance(part, Name)}
+        called = {call.name for name in self.defined for call in self._calls(name)}
+        bodies = [one.body for name, one in self.defined.items() if name in whole or name not in called]
+        apart = [part for one in self.defined.values() for part in parts(one.body) if isinstance(part, Both | Others)]
+        alone = (part for part in (*lexed, *(inner for one in apart for inner in parts(one))))
+        for expression in (*bodies, *(part for part in alone if isinstance(part, Pattern))):
+            if self._looks(expression):
+                self._ask(expression)
+
+    def _ask(self, expression: Expression) -> None:
+        asked = set(asked_beyond(self._joined(expression)))
+        first = self._first_look(expression)
+        assert first is not None
+        if True in asked:
+            reason = (
+                "a terminal sees its own text alone, so what this pattern asks of the text around it never holds; "
+                "leave out the assertion at its end, and let the rule say what comes there"
+            )
+            found = self._read(first)
+            self._refuse(reason, first.span.start + 1 + ((found.assertion if found else None) or 0))
+        if False in asked:
+            shown = first.source if len(first.source) <= _SHOWN else first.source[:_SHOWN] + "..."
+            self.remarks[f"a terminal sees its own text alone: what /{shown}/ forbids around it is not asked"] = None
+
+    def _looks(self, expression: Expression) -> bool:
+        """Does a pattern in it look out of what that pattern matches?"""
+        return self._first_look(expression) is not None
+
+    def _first_look(self, expression: Expression) -> Pattern | None:
+        for part in parts(expression):
+            match part:
+                case Pattern(source) if "(?" in source or "\\b" in source:
+                    found = self._read(part)
+                    if found is not None and any(True for _ in asked_beyond(found.tree)):
+                        return part
+                case Name(name) if name in self.defined and not is_shaped(self.defined[name]):
+                    if (within := self._looking[name]) is not None:
+                        return within
+        return None
+
+    def _read(self, pattern: Pattern) -> Read | None:
+        try:
+            return read(pattern.source, self._flags(pattern.flags, pattern.span))
+        except GrammarError:
+            return None  # who reads it for good says so
+
+    def _joined(self, expression: Expression) -> Tree:
+        """A terminal as one regular expression, whose assertions see what stands beside them in it."""
+        try:
+            return self._tree(expression)
+        except RecursionError:
+            self._refuse("terminals with assertions are nested too deeply", expression.span.start)
+
+    def _tree(self, expression: Expression) -> Tree:
+        if not self._looks(expression):
+            return self.language(expression)
+        match expression:
+            case Pattern() if (found := self._read(expression)) is not None:
+                return found.tree
+            case Name(name):
+                return self._tree(self.defined[name].body)
+            case Sequence(items):
+                return in_order([self._tree(item) for item in items])
+            case Alternatives(items):
+                return alternatives([self._tree(item) for item in items])
+            case Times(item, least, most):
+                return counted(self._tree(item), least, most)
+        return self.language(expression)
 
     # -- names ----------------------------------------------------------------------------------------------------
 

@@ -24,12 +24,15 @@ _CONTROL = {"n": 0x0A, "r": 0x0D, "t": 0x09, "f": 0x0C, "v": 0x0B}
 _OTHER_CONTROL = {"a": 0x07, "e": 0x1B}  # of other dialects; ECMA-262 has no such escapes
 # What to write for escapes of other dialects.
 _INSTEAD = {"a": r"\x07", "e": r"\x1b", "A": "^", "Z": "$", "z": "$", "h": r"[ \t]", "H": r"[^ \t]", "R": r"\r?\n"}
+_INSTEAD |= {"U": r"\u{...}", "N": "the character itself", "Q": "a backslash before each sign", "K": "the rest alone"}
 _NAMED = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 _BRACED = re.compile(r"\{([0-9A-Fa-f]+)\}")
 _HEX = re.compile(r"[0-9A-Fa-f]*")
 _LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 _POSIX = re.compile(r"\[:\^?[a-z]+:\]")
+_OF_POSIX = {"alpha": "A-Za-z", "alnum": "A-Za-z0-9", "digit": "0-9", "lower": "a-z", "upper": "A-Z", "space": r"\s"}
+_OF_POSIX |= {"xdigit": "0-9A-Fa-f", "word": r"\w", "blank": r" \t", "punct": "!-/:-@\\[-`{-~", "print": " -~"}
 _PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z_0-9]+)\}")
 
 
@@ -97,7 +100,8 @@ def escape(
 def _hex(source: str, slash: int, start: int, count: int) -> int:
     match = _HEX.match(source, start, start + count)
     if match is None or match.end() != start + count:
-        fail(f"{source[slash:start]} needs {count} hex digits", source, slash)
+        instead = "; a code point in braces is written \\u{...}" if source.startswith("{", start) else ""
+        fail(f"{source[slash:start]} needs {count} hex digits{instead}", source, slash)
     return int(match.group(), 16)
 
 
@@ -143,7 +147,11 @@ def set_at(source: str, start: int, *, ignore_case: bool, strict: bool, ecma: bo
         if source[i] == "]":
             break
         if _POSIX.match(source, i):
-            refuse("POSIX classes are not supported; for a literal [ write \\[", source, i)
+            named = source[i : source.index("]", i) + 1]
+            instead = _OF_POSIX.get(named.strip("[:^]"), "its characters")
+            refuse(
+                f"POSIX classes are not supported; for {named} write {instead}, for a literal [ write \\[", source, i
+            )
         begin = i
         first, i = _member(source, i, ignore_case, strict, ecma)
         # A "-" is itself at either end of the class and beside a set; between two characters it makes a range.

@@ -187,6 +187,10 @@ class _Parser:
                 flags, end = self._modified(modifiers), modifiers.end()
             elif modifiers and modifiers.group() != ")":
                 refuse("flags for the rest of the pattern may only stand at its front; use (?i:...)", source, i)
+            elif source.startswith(("P=", "P>", "R)", "&"), inside):
+                refuse("references to groups are not regular and cannot be supported", source, i)
+            elif source.startswith("#", inside):
+                fail("comments are not part of a pattern; leave (?#...) out", source, i)
             elif source.startswith(("<", "P<"), inside):
                 fail("a group's name is made of letters, digits and _", source, i)
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 
 import pytest
 from hypothesis import given
@@ -300,3 +301,24 @@ def test_notes_and_spans_stay() -> None:
     assert source[span.start : span.end] == 'word[capture="w", temperature=0.25]: /[a-z]+/'
     skipping = Grammar.from_lark(source + '%ignore " "').ir.rules
     assert skipping["word.first"].notes == grammar.ir.rules["word"].notes
+
+
+@pytest.mark.parametrize(
+    ("terminals", "pattern", "texts"),
+    [
+        (
+            'A: "\\"" _B "\\""\n_C: /.*?/\n_B: _C /(?<!!)(!!)*?/',
+            '".*?(?<!!)(!!)*?"',
+            ['""', '"a"', '"!"', '"!!"', '"!!!"', '"a!"b"'],
+        ),
+        ('A: "a" /b(?=c)/ _C+\n_C: /c|d/', "ab(?=c)[cd]+", ["abc", "abd", "abcd", "ab"]),
+        ('A: (/x\\b/ | "y")~1..3 "-x"', r"(?:x\b|y){1,3}-x", ["x-x", "xy-x", "yx-x", "yyy-x"]),
+        ("A: _B _B\n_B: /a(?!a)|aa/", "(?:a(?!a)|aa){2}", ["aa", "aaa", "aaaa", "aaaaa"]),
+    ],
+)
+def test_assertions_see_what_stands_beside_them_in_a_terminal(terminals: str, pattern: str, texts: list[str]) -> None:
+    recogniser = Recogniser(Grammar.from_lark(f"start: A\n{terminals}").ir)
+    matched = [re.fullmatch(pattern, text) is not None for text in texts]
+    assert True in matched
+    assert False in matched
+    assert [recogniser.accepts(text.encode()) for text in texts] == matched

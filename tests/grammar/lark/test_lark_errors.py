@@ -219,3 +219,37 @@ def test_anything_is_a_grammar_or_a_located_error(soup: str) -> None:
             assert 0 <= error.offset <= len(source)  # noqa: PT017
         else:
             assert Grammar.from_ebnf(str(grammar), root_rule_name=grammar.ir.root) == grammar
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "start: A B\nA: /a»(?=b)/\nB: /b/",
+        "start: A? B\nA: /(?:x|a»(?=[bc]))/\nB: /b/",
+        "start: /»(?<=a)b/ /c/",
+        "start: /c/ (/a»(?=b)+?/ & ~/x/)",
+        "start: A B\nA: Y X\nX: /a»(?=b)/\nY: /y/\nB: /b/",
+    ],
+)
+def test_a_terminal_asks_for_no_text_around_it(marked: str) -> None:
+    located(marked, UnsupportedFeatureError, "a terminal sees its own text alone")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        (r"and\b", True),
+        (r"\band", True),
+        ("if(?!x)", True),
+        ("(?<![a-z])if", True),
+        ("(?=.*z)[a-z]+", False),
+        ('"(?!"").*?(?<!x)(xx)*?"', False),
+        ("(?:(?!--)[^])*", False),
+        (r"a\bb|c\.", False),
+        ("a(?=b*)", False),
+        (r"[\b]c", False),
+    ],
+)
+def test_what_a_terminal_forbids_around_it_is_told(pattern: str, told: bool) -> None:
+    notes = Grammar.from_lark(f"start: A /c/?\nA: /{pattern}/").warnings
+    assert ["is not asked" in str(note) for note in notes] == [True] * told
