@@ -11,7 +11,7 @@ its masks are of the same tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import numpy as np
@@ -91,7 +91,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     """
     count, tokens = EXTENT[preset]
     schemas, vocabulary = datasets.defaults(preset)
-    cases = [case._asdict() for case in datasets.find_cases(schemas, limit or count)]
+    cases = [asdict(case) for case in datasets.find_cases(schemas, limit or count)]
     return in_turns("step", NAMES, cases, {"vocabulary": vocabulary, "max_tokens": tokens})
 
 

@@ -41,7 +41,8 @@ class DataError(ValueError):
     """A data file cannot be found or read."""
 
 
-class CaseName(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CaseName:
     """Where a case is: a file (or `synthetic:SEED`) and its place within."""
 
     file: str

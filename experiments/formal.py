@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from random import Random
 from typing import Final
 
@@ -66,7 +67,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     """
     count, places, tokens = EXTENT[preset]
     files = ["synthetic:0"] if preset == "smoke" else datasets.default_schemas()
-    sources = [case._asdict() for case in datasets.find_cases(files, limit or count)]
+    sources = [asdict(case) for case in datasets.find_cases(files, limit or count)]
     if preset != "smoke":
         sources += [{"file": f"grammar:{name}", "index": 0} for name in GRAMMARS]
     large = datasets.DEMO if preset == "smoke" else "tekken"

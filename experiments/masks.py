@@ -12,6 +12,7 @@ accept are not one interval, engines are compared on the same tokens (the common
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Final
 
 import numpy as np
@@ -60,7 +61,7 @@ def grid(
     count, tokens = EXTENT[preset]
     shared = {"vocabulary": vocabulary or usual, "max_tokens": max_tokens or tokens}
     shared |= ({"in_use": True} if in_use else {}) | ({"turn": turn} if turn > 1 else {})
-    cases = [case._asdict() for case in datasets.find_cases(list(paths) or names, limit or count)]
+    cases = [asdict(case) for case in datasets.find_cases(list(paths) or names, limit or count)]
     return in_turns("engine", named_once(engines), cases, shared, turn)
 
 

@@ -16,6 +16,7 @@ Times are compared schema by schema: the ratio that counts is the middle one of 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Final
 
@@ -100,7 +101,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     """
     count, tokens = EXTENT[preset]
     schemas, vocabulary = datasets.defaults(preset)
-    cases = [case._asdict() for case in datasets.find_cases(schemas, limit or count)]
+    cases = [asdict(case) for case in datasets.find_cases(schemas, limit or count)]
     # Ahead of time a schema takes seconds with a large vocabulary, twelve times.
     shared = {"vocabulary": datasets.DEMO if preset == "quick" else vocabulary, "max_tokens": tokens}
     return in_turns("parser", list(VARIANTS), cases, shared)

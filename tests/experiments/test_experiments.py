@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import types
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,7 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
     with pytest.raises(KeyError):
         ablation.options_at("+ magic")
 
-    cases = [case._asdict() for case in datasets.find_cases(["synthetic:0"], 2)]
+    cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
     grid = in_turns("step", ablation.NAMES, cases, {"vocabulary": SMALL, "max_tokens": 30})
     frame = run_sweep(ablation.trial, grid, ledger=ledger, sweep="ablation")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
@@ -198,7 +199,7 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
 
 
 def test_parsers_are_compared(ledger: Ledger) -> None:
-    cases = [case._asdict() for case in datasets.find_cases(["synthetic:0"], 2)]
+    cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
     built = list(parsers.VARIANTS)
     grid = in_turns("parser", built, cases, {"vocabulary": SMALL, "max_tokens": 10})
     frame = run_sweep(parsers.trial, grid, ledger=ledger, sweep="parsers")

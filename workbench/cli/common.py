@@ -78,7 +78,8 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     """
     first, *own = signature(command, eval_str=True).parameters.values()
     kind, hints = first.annotation, get_type_hints(first.annotation, include_extras=True)
-    arguments, options = [], []
+    arguments: list[Parameter] = []
+    options: list[Parameter] = []
     for one in fields(kind):
         hint = hints[one.name]
         if "help" in one.metadata:
