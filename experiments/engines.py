@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
 from experiments.datasets import open_tokenizer
-from workbench.peers.base import Engine
+from workbench.peers.base import Engine, Language, NotRunError, RefusedError
 from workbench.peers.catalogue import ENGINES, make_engine
 
 WARM_UP: Final = '{"type": "object", "properties": {"warm": {"const": "up"}}, "additionalProperties": false}'
+WARM_UPS: Final[tuple[tuple[Language, str], ...]] = (
+    ("json_schema", WARM_UP),
+    ("json_schema", '{"properties": {"warm": {"type": "string", "pattern": "up"}}}'),
+    ("json_schema", '{"properties": {"warm": {"not": {"type": "object"}}}}'),
+    ("ebnf", 'root ::= "warm" | "up"'),
+    ("regex", "warm( up)?"),
+    ("lark", 'start: "warm" [UP]\nUP: /up/'),
+    (
+        "structural_tag",
+        '{"format": {"type": "tag", "begin": "<warm>", "content": {"type": "any_text"}, "end": "</warm>"}}',
+    ),
+)
+"""One input of each kind: what an engine imports or makes when it first needs it belongs to no trial."""
 
 
 def named_once(names: Sequence[str]) -> Sequence[str]:
@@ -25,12 +39,18 @@ def named_once(names: Sequence[str]) -> Sequence[str]:
 def open_engine(name: str, vocabulary: str) -> Engine:
     """The engine, with the vocabulary, made and warmed up once in a process.
 
-    Warm-up: one tiny schema is compiled and its first mask computed, so that lazy imports and one-time tables are not
-    charged to the first trial.  `NotRunError` where the engine is not installed; `KeyError` for an unknown name.
+    `NotRunError` where the engine is not installed; `KeyError` for an unknown name.
     """
     engine = make_engine(name, open_tokenizer(vocabulary))
-    warm = engine.compile_schema(WARM_UP)
-    warm.fill()
+    warm_up(engine)
     gc.collect()
     gc.freeze()  # vocabularies are large and stay: the collections before each walk need not look at them
     return engine
+
+
+def warm_up(engine: Engine) -> None:
+    """Compile each of `WARM_UPS` that the engine reads, and fill its first mask."""
+    for language, text in WARM_UPS:
+        with suppress(NotRunError, RefusedError):
+            warm = engine.compile_source(language, text)
+            warm.fill()  # `warm` must outlive it: it may know no more of the row than its address

@@ -28,6 +28,7 @@ from experiments import ablation, datasets
 from experiments.claims import FEWEST, Claim, Effect
 from experiments.columns import Column, Table
 from experiments.datasets import CaseName, find_cases, load_case
+from experiments.engines import warm_up
 from experiments.measurement import first_valid, measure, request_ns, rotate
 from experiments.trial import Params
 from kernels_core import Options
@@ -87,7 +88,7 @@ def options_of(params: Params) -> dict[str, object]:
 def trial(params: Params) -> dict[str, list[int]]:
     """All schemas at one combination: `compile_ns`, `request_ns` and `refused` of each, in the order of `schemas`."""
     engine = Ours(datasets.open_tokenizer(params["vocabulary"]), Options.laboratory(**options_of(params)))
-    engine.compile_ebnf('root ::= "warm up"').fill()
+    warm_up(engine)
     found: dict[str, list[int]] = {"compile_ns": [], "request_ns": [], "refused": []}
     for file, index, _ in params["schemas"]:
         case = load_case(CaseName(file, index))

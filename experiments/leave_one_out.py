@@ -38,6 +38,7 @@ import plotly.graph_objects as go
 from experiments import datasets
 from experiments.claims import FEWEST, Claim, Effect, worst
 from experiments.columns import Column, Row, Table
+from experiments.engines import warm_up
 from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
 from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
@@ -120,8 +121,7 @@ def _run(params: Params, side: str) -> dict[str, Any]:
     out = find_mechanism(params["left_out"] if side == SIDES[1] else NOTHING)
     with out.left_out(), quiet():
         engine = Ours(datasets.open_tokenizer(params["vocabulary"]), Options.laboratory(**BUDGETS, **out.options))
-        for warm in _WARM_UP:
-            warm(engine).fill()
+        warm_up(engine)
         return {name: _measure(engine, inputs, params["max_tokens"]) for name, inputs in _work(params).items()}
 
 
@@ -129,16 +129,6 @@ def _run(params: Params, side: str) -> dict[str, Any]:
 def _hold_vocabulary(vocabulary: str) -> GrammarCompiler:
     """Make the trie of a vocabulary, and nothing else that compilers share."""
     return GrammarCompiler(datasets.open_tokenizer(vocabulary).info, options=Options(warm_start=False))
-
-
-_WARM_UP: Final[Sequence[Compile]] = (
-    lambda engine: engine.compile_ebnf('root ::= "warm" | "up"'),
-    lambda engine: engine.compile_regex("warm( up)?"),
-    lambda engine: engine.compile_lark('start: "warm" [UP]\nUP: /up/'),
-    lambda engine: engine.compile_schema('{"properties": {"warm": {"type": "string", "pattern": "up"}}}'),
-    lambda engine: engine.compile_schema('{"properties": {"warm": {"not": {"type": "object"}}}}'),
-)
-"""One of each kind, so that what is imported or drawn up when it is first needed belongs to none of the inputs."""
 
 
 def _measure(engine: Ours, inputs: Sequence[Input], max_tokens: int) -> dict[str, Any]:

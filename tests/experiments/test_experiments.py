@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import types
 from dataclasses import asdict
@@ -80,6 +81,23 @@ def test_engines_that_are_not_there_are_not_run(monkeypatch: pytest.MonkeyPatch)
         open_engine("llguidance", SMALL)
     with pytest.raises(KeyError, match="known: ours"):
         open_engine("nonesuch", SMALL)
+
+
+ALL_GRAMMARS = f"""
+import sys
+from experiments.engines import open_engine
+from experiments.grammars import ALL
+engine = open_engine("ours", {SMALL!r})
+known = set(sys.modules)
+for written in ALL.values():
+    engine.compile_source(written.language, written.text)
+print(sorted(set(sys.modules) - known))
+"""
+
+
+def test_no_trial_pays_for_an_import() -> None:
+    ran = subprocess.run([sys.executable, "-c", ALL_GRAMMARS], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
 
 
 @pytest.fixture
