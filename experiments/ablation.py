@@ -11,7 +11,7 @@ its masks are of the same tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import numpy as np
@@ -22,7 +22,7 @@ import plotly.graph_objects as go
 from experiments import datasets, variants
 from experiments.claims import Claim, Effect
 from experiments.columns import Column, Table
-from experiments.measurement import REFUSED, samples
+from experiments.measurement import REFUSED, in_turns, samples
 from experiments.pairs import Together, over, together
 from experiments.report import show
 from experiments.tails import describe
@@ -91,13 +91,12 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     """
     count, tokens = EXTENT[preset]
     schemas, vocabulary = datasets.defaults(preset)
-    cases = datasets.find_cases(schemas, limit or count)
-    shared = {"vocabulary": vocabulary, "max_tokens": tokens}
-    return variants.grid_of("step", NAMES, cases, shared)
+    cases = [asdict(case) for case in datasets.find_cases(schemas, limit or count)]
+    return in_turns("step", NAMES, cases, {"vocabulary": vocabulary, "max_tokens": tokens})
 
 
 def trial(params: Params) -> dict[str, object]:
-    """One schema at one step (`measurement.measure`), and the options that were changed for it."""
+    """One schema at one step (`measurement.measure_case`), and the options that were changed for it."""
     changes = options_at(params["step"])
     return {"options": changes, **variants.measure_variant(params, changes)}
 

@@ -11,8 +11,8 @@ has no cache.  The first request, which finds nothing, is told apart.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -26,7 +26,7 @@ from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
 from experiments.figures import BY_ENGINE
-from experiments.measurement import rotate
+from experiments.measurement import in_turns
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
 from experiments.walk import quiet
@@ -44,12 +44,11 @@ def grid(preset: str) -> list[Params]:
     """Quick: 10 requests of 5, 20 and 50 tools.  Full: 100 requests.  Quick: five draws, full: ten."""
     sizes, requests, seeds = EXTENT[preset]
     shared = {"requests": requests, "vocabulary": datasets.defaults(preset)[1]}
-    cases = [(setting, size, seed) for size in sizes for setting in reuse.SETTINGS for seed in range(seeds)]
-    return [
-        {"engine": engine, "setting": setting, "tools": size, "seed": seed, **shared}
-        for number, (setting, size, seed) in enumerate(cases)
-        for engine in rotate(ENGINES, number)
+    cases = [
+        {"setting": setting, "tools": size, "seed": seed}
+        for size, setting, seed in product(sizes, reuse.SETTINGS, range(seeds))
     ]
+    return in_turns("engine", ENGINES, cases, shared)
 
 
 def trial(params: Params) -> dict[str, object]:
@@ -134,35 +133,31 @@ MOST, FEWEST = reuse.SIZES[-1], reuse.SIZES[0]
 
 
 def _over(
-    above: tuple[str, str], below: tuple[str, str], sizes: tuple[int, int] = (MOST, MOST)
-) -> Callable[[pd.DataFrame], Effect]:
+    above: tuple[str, str], below: tuple[str, str], trials: pd.DataFrame, *, sizes: tuple[int, int] = (MOST, MOST)
+) -> Effect:
     """The average request of an engine in a setting over another's, draw by draw; sizes: the numbers of tools."""
-
-    def effect(trials: pd.DataFrame) -> Effect:
-        first, second = (_means(trials, *one, size) for one, size in zip((above, below), sizes, strict=True))
-        seeds = sorted(first.keys() & second.keys())
-        return ratio([first[seed] for seed in seeds], [second[seed] for seed in seeds], "draws")
-
-    return effect
+    first, second = (_means(trials, *one, size) for one, size in zip((above, below), sizes, strict=True))
+    seeds = sorted(first.keys() & second.keys())
+    return ratio([first[seed] for seed in seeds], [second[seed] for seed in seeds], "draws")
 
 
 CLAIMS: Final = (
     Claim(
         text="Compiling 50 tools that are chosen anew costs us hardly more than compiling the same ones again.",
         what="compile 50 tools without a cache of grammars, dynamic / static, ours",
-        effect=_over((OURS, "dynamic"), (OURS, "static")),
+        effect=partial(_over, (OURS, "dynamic"), (OURS, "static")),
         at_most=1.5,
     ),
     Claim(
         text="With the cache of grammars requests that choose 50 tools take at most twice what they take without it.",
         what="compile 50 tools, dynamic, ours with a cache of grammars / without",
-        effect=_over((REMEMBERING, "dynamic"), (OURS, "dynamic")),
+        effect=partial(_over, (REMEMBERING, "dynamic"), (OURS, "dynamic")),
         at_most=2.0,
     ),
     Claim(
         text="Dynamic requests of 50 tools take at most five times as long as those of 5 tools.",
         what="compile, dynamic, 50 tools / 5 tools, ours with a cache of grammars",
-        effect=_over((REMEMBERING, "dynamic"), (REMEMBERING, "dynamic"), (MOST, FEWEST)),
+        effect=partial(_over, (REMEMBERING, "dynamic"), (REMEMBERING, "dynamic"), sizes=(MOST, FEWEST)),
         at_most=5.0,
         paper="much more gently with the number of tools than XGrammar (figure 6, without numbers)",
     ),
@@ -170,7 +165,7 @@ CLAIMS: Final = (
         Claim(
             text=f"Dynamic requests of 50 tools compile in at most half of {peer}'s time.",
             what=f"compile 50 tools, dynamic, ours with a cache of grammars / {peer}",
-            effect=_over((REMEMBERING, "dynamic"), (peer, "dynamic")),
+            effect=partial(_over, (REMEMBERING, "dynamic"), (peer, "dynamic")),
             at_most=0.5,
             paper=paper,
         )
@@ -182,13 +177,13 @@ CLAIMS: Final = (
     Claim(
         text="Static requests of 50 tools take no longer than xgrammar's, both remembering whole grammars.",
         what="later static requests of 50 tools, ours with grammars remembered / xgrammar",
-        effect=_over((REMEMBERING, "static"), ("xgrammar", "static")),
+        effect=partial(_over, (REMEMBERING, "static"), ("xgrammar", "static")),
         at_most=1.0,
     ),
     Claim(
         text="Compiling each static request anew, ours takes no longer than xgrammar, which remembers them.",
         what="later static requests of 50 tools, ours without a cache of grammars / xgrammar with one",
-        effect=_over((OURS, "static"), ("xgrammar", "static")),
+        effect=partial(_over, (OURS, "static"), ("xgrammar", "static")),
         at_most=1.0,
     ),
 )

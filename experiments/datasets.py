@@ -19,13 +19,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from experiments import synthetic_schemas
 from experiments.demo_model import WEIGHTS_FOLDER
 from workbench.cli.doctor import data_folder
 from workbench.json_values import Json
-from workbench.peers.toolsets import Tool
+from workbench.peers.toolsets import Tool, ToolSet
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 SYNTHETIC: Final = "synthetic:"
@@ -49,8 +49,7 @@ class CaseName:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """A JSON text, and whether the schema allows it."""
 
     text: str
@@ -206,6 +205,17 @@ def digest(tools: Iterable[Tool], *about: str) -> str:
 def load_calls(seed: int = 0, *, made: bool = False) -> tuple[Call, ...]:
     """Calls of those tools, in the order of the file."""
     return _calls(None if made or not has_tools() else data_folder(), seed)
+
+
+def calls_of(tools: ToolSet, seed: int = 0, *, made: bool = False) -> list[Call]:
+    """Those of a set of these tools."""
+    names = {tool.name for tool in tools.tools}
+    return [call for call in load_calls(seed, made=made) if call.name in names]
+
+
+def with_words(tools: ToolSet, call: Call) -> str:
+    """A text with a call in it."""
+    return f"I will look this up.\n{tools.call(call.name, call.arguments)}"
 
 
 @cache

@@ -41,8 +41,6 @@ def open_engine(name: str, vocabulary: str) -> Engine:
 
     `NotRunError` where the engine is not installed; `KeyError` for an unknown name.
     """
-    if name not in ENGINES:
-        raise KeyError(f"no engine {name!r}; known: {', '.join(ENGINES)}")
     engine = make_engine(name, open_tokenizer(vocabulary))
     warm_up(engine)
     gc.collect()

@@ -13,7 +13,7 @@ counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -29,7 +29,7 @@ from experiments.claims import FEWEST, Claim, Effect
 from experiments.columns import Column, Table
 from experiments.datasets import CaseName, find_cases, load_case
 from experiments.engines import warm_up
-from experiments.measurement import first_valid, measure, request_ns
+from experiments.measurement import first_valid, measure, request_ns, rotate
 from experiments.trial import Params
 from kernels_core import Options
 from workbench.comparing.ablating import FIRST, MECHANISMS
@@ -57,11 +57,7 @@ def grid(preset: str, limit: int | None = None, *, repeats: int | None = None) -
     chosen = sample(files, limit or count)
     shared = {"vocabulary": vocabulary, "max_tokens": tokens, "schemas": chosen}
     cells = [dict(zip(FACTORS, on, strict=True)) for on in COMBINATIONS]
-    return [
-        {**cell, "again": again, **shared}
-        for again in range(repeats or times)
-        for cell in [*cells[again % len(cells) :], *cells[: again % len(cells)]]
-    ]
+    return [{**cell, "again": again, **shared} for again in range(repeats or times) for cell in rotate(cells, again)]
 
 
 def sample(files: Sequence[str], each: int) -> list[tuple[str, int, float]]:
@@ -121,24 +117,20 @@ def _weights(trials: pd.DataFrame) -> Times:
     return np.array([weight for *_, weight in trials["schemas"].iloc[0]])
 
 
-def _effect(chosen: tuple[int, ...]) -> Callable[[pd.DataFrame], Effect | None]:
+def _effect(chosen: tuple[int, ...], trials: pd.DataFrame) -> Effect | None:
     """The contrast of some factors, by their places, in a request's time: the weighted geometric mean over the schemas;
     None where a combination is missing."""
-
-    def effect(trials: pd.DataFrame) -> Effect | None:
-        times = _medians(trials, "request_ns")
-        if len(times) < len(COMBINATIONS):
-            return None
-        gains, weights = contrasts(times)[chosen], _weights(trials)
-        return Effect(len(gains), "schemas", lambda at: float(np.exp(np.average(gains[at], weights=weights[at]))))
-
-    return effect
+    times = _medians(trials, "request_ns")
+    if len(times) < len(COMBINATIONS):
+        return None
+    gains, weights = contrasts(times)[chosen], _weights(trials)
+    return Effect(len(gains), "schemas", lambda at: float(np.exp(np.average(gains[at], weights=weights[at]))))
 
 
 def _worth(trials: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for chosen in subsets(len(FACTORS))[1:]:
-        effect = _effect(chosen)(trials)
+        effect = _effect(chosen, trials)
         if effect is not None:
             low, high = effect.interval() if effect.units >= FEWEST else (None, None)
             named = " × ".join(list(FACTORS)[at] for at in chosen)
@@ -215,7 +207,7 @@ CLAIMS: Final = tuple(
     Claim(
         text=f"A cold request takes less with {mechanism}, whatever the other two do.",
         what=f"a cold request without / with {mechanism}, over the combinations of the others",
-        effect=_effect((at,)),
+        effect=partial(_effect, (at,)),
         at_least=1.05,
         paper=PAPER[name],
         differs="A geometric mean of whole requests, where the paper has averages of preprocessing and of a mask",

@@ -18,8 +18,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from experiments.trial import NotRunError
-from workbench.cli.doctor import find_chromium
+from experiments.lab import chromium_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -66,27 +65,15 @@ def label_decades(figure: go.Figure) -> None:
 
 def write_figures(figures: Mapping[str, go.Figure], folder: Path) -> list[Path]:
     """Each figure as `NAME.svg` in `folder`; `NotRunError` without Playwright or a Chromium."""
-    chromium = find_chromium()
-    if chromium is None:
-        raise NotRunError("no Chromium to draw figures with")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        raise NotRunError("no Playwright: pip install '.[test]'") from None
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        try:
-            tab = browser.new_page()
-            tab.set_content("<div id=figure></div>")
-            tab.add_script_tag(content=get_plotlyjs())
-            for name, figure in figures.items():
-                path = folder / (re.sub(r"\W+", "-", name.lower()) + ".svg")
-                path.write_bytes(_svg(tab, figure))
-                written.append(path)
-        finally:
-            browser.close()
+    with chromium_page("draw figures with") as tab:
+        folder.mkdir(parents=True, exist_ok=True)
+        tab.set_content("<div id=figure></div>")
+        tab.add_script_tag(content=get_plotlyjs())
+        for name, figure in figures.items():
+            path = folder / (re.sub(r"\W+", "-", name.lower()) + ".svg")
+            path.write_bytes(_svg(tab, figure))
+            written.append(path)
     return written
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from random import Random
 from typing import Final
 
@@ -66,7 +67,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     """
     count, places, tokens = EXTENT[preset]
     files = ["synthetic:0"] if preset == "smoke" else datasets.default_schemas()
-    sources = [{"file": case.file, "index": case.index} for case in datasets.find_cases(files, limit or count)]
+    sources = [asdict(case) for case in datasets.find_cases(files, limit or count)]
     if preset != "smoke":
         sources += [{"file": f"grammar:{name}", "index": 0} for name in GRAMMARS]
     large = datasets.DEMO if preset == "smoke" else "tekken"
@@ -141,12 +142,8 @@ def _source(params: Params) -> tuple[Grammar, list[bytes]]:
     kind, _, name = params["file"].partition(":")
     if kind == "grammar":
         found = GRAMMARS[name]
-        read: dict[str, Callable[[str], Grammar]] = {
-            "ebnf": Grammar.from_ebnf,
-            "regex": Grammar.from_regex,
-            "lark": Grammar.from_lark,
-        }
-        return read[found.language](found.text), [text.encode() for text in found.texts]
+        grammar: Grammar = getattr(Grammar, f"from_{found.language}")(found.text)
+        return grammar, [text.encode() for text in found.texts]
     case = load_case(CaseName(params["file"], params["index"]))
     texts = [instance.text.encode() for instance in case.instances if instance.valid]
     try:

@@ -22,7 +22,7 @@ from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import BY_ENGINE
 from experiments.grammar_set import ECMA_404, GRAMMARS, WrittenGrammar
-from experiments.measurement import VERDICTS, Measured, first_valid, measure, request_ns, rotate, samples, verdicts
+from experiments.measurement import VERDICTS, Measured, first_valid, in_turns, measure, request_ns, samples, verdicts
 from experiments.pairs import request
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
@@ -38,11 +38,7 @@ def grid(
 ) -> list[Params]:
     """Smoke: two grammars.  Quick and full: all of them."""
     shared = {"vocabulary": vocabulary or datasets.defaults(preset)[1]}
-    return [
-        {"engine": engine, "grammar": name, **shared}
-        for number, name in enumerate(list(ALL)[: EXTENT[preset]])
-        for engine in rotate(named_once(engines), number)
-    ]
+    return in_turns("engine", named_once(engines), [{"grammar": name} for name in list(ALL)[: EXTENT[preset]]], shared)
 
 
 def trial(params: Params) -> dict[str, object]:

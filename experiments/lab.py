@@ -1,6 +1,6 @@
-"""A JupyterLab of its own, with settings of its own, gone afterwards; and how to open and run a notebook in it.
+"""A JupyterLab of its own, with settings of its own, gone afterwards; a Chromium, and how to run a notebook in it.
 
-For the experiment that measures the desk, and for the browser tests.
+For the experiment that measures the desk, for figures, and for the browser tests.
 Read on: `experiments/panel_latency.py`, `tests/browser/conftest.py`.
 """
 
@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from workbench.cli.doctor import find_chromium
 from workbench.json_values import JsonObject
 from workbench.peers.errors import NotRunError
 
@@ -124,6 +125,27 @@ def write_notebook(lab: Lab, name: str, *cells: str) -> str:
     notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     (lab.folder / name).write_text(json.dumps(notebook))
     return name
+
+
+@contextmanager
+def chromium_page(what: str, **options: Any) -> Iterator[Page]:
+    """A page of a headless Chromium, by Playwright's `new_page(**options)`, gone afterwards.
+
+    `NotRunError` where there is no Chromium to do `what`, or no Playwright.
+    """
+    chromium = find_chromium()
+    if chromium is None:
+        raise NotRunError(f"no Chromium to {what}")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise NotRunError("no Playwright: pip install '.[test]'") from None
+    arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=chromium, args=arguments) as browser,
+    ):
+        yield browser.new_page(**options)
 
 
 def open_notebook(page: Page, lab: Lab, notebook: str) -> None:

@@ -20,6 +20,7 @@ import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from math import isnan
@@ -104,43 +105,24 @@ def trial(params: Params) -> dict[str, object]:
     """
     if "fork" not in get_all_start_methods():
         raise NotRunError("processes cannot be forked here")
-    mechanism = find_mechanism(params["left_out"])
-    tokenizer = datasets.open_tokenizer(params["vocabulary"])
-    work = _inputs(*(params[name] for name in ("vocabulary", "preset", "cases", "sets", "tool_count")))
+    _work(params)
     _hold_vocabulary(params["vocabulary"])
     gc.collect()
     gc.freeze()
-
-    def run(side: str) -> dict[str, Any]:
-        out = mechanism if side == SIDES[1] else find_mechanism(NOTHING)
-        with out.left_out(), quiet():
-            engine = Ours(tokenizer, Options.laboratory(**BUDGETS, **out.options))
-            warm_up(engine)
-            return {name: _measure(engine, inputs, params["max_tokens"]) for name, inputs in work.items()}
-
-    first = rotate(SIDES, params["repetition"] + len(mechanism.name))
-    found = {side: _forked(lambda side=side: run(side)) for side in first}  # type: ignore[misc]
+    found = {}
+    for side in rotate(SIDES, params["repetition"] + len(params["left_out"])):
+        with ProcessPoolExecutor(1, get_context("fork")) as process:  # which begins as this one is
+            found[side] = process.submit(_run, params, side).result()
     return {side: found[side] for side in SIDES}
 
 
-def _forked(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `run` returns in a process of its own, which begins as this one is."""
-    context = get_context("fork")
-    here, there = context.Pipe(duplex=False)
-
-    def tell() -> None:
-        there.send(run())
-
-    process = context.Process(target=tell)
-    process.start()
-    there.close()
-    try:
-        found: dict[str, Any] = here.recv()
-    except EOFError:
-        process.join()
-        raise RuntimeError(f"the process ended with {process.exitcode} and no result") from None
-    process.join()
-    return found
+def _run(params: Params, side: str) -> dict[str, Any]:
+    """One side, by workload."""
+    out = find_mechanism(params["left_out"] if side == SIDES[1] else NOTHING)
+    with out.left_out(), quiet():
+        engine = Ours(datasets.open_tokenizer(params["vocabulary"]), Options.laboratory(**BUDGETS, **out.options))
+        warm_up(engine)
+        return {name: _measure(engine, inputs, params["max_tokens"]) for name, inputs in _work(params).items()}
 
 
 @cache
@@ -167,6 +149,11 @@ def _measure(engine: Ours, inputs: Sequence[Input], max_tokens: int) -> dict[str
     return found
 
 
+def _work(params: Params) -> dict[str, list[Input]]:
+    """What a trial compiles and reads: a process that was forked has it."""
+    return _inputs(*(params[name] for name in ("vocabulary", "preset", "cases", "sets", "tool_count")))
+
+
 @lru_cache(maxsize=2)
 def _inputs(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -> dict[str, list[Input]]:
     """By workload."""
@@ -185,10 +172,9 @@ def _inputs(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -
 
 def _tools(count: int, number: int) -> tuple[Compile, list[str]]:
     drawn = draw_tools(count, number, 0)
-    names = {tool.name for tool in drawn.tools}
-    calls = [call for call in datasets.load_calls(0) if call.name in names]
+    calls = datasets.calls_of(drawn)
     chosen = Random(f"leave one out {number}").sample(calls, min(CALLS, len(calls)))
-    texts = [f"I will look this up.\n{drawn.call(call.name, call.arguments)}" for call in chosen]
+    texts = [datasets.with_words(drawn, call) for call in chosen]
     return methodcaller("compile_tools", json.loads(drawn.as_tag())), texts
 
 
@@ -375,28 +361,24 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return figure.update_yaxes(tickmode="linear", automargin=True)
 
 
-def _least(of: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], Effect | None]:
+def _least(of: Callable[[pd.DataFrame], pd.Series], trials: pd.DataFrame) -> Effect | None:
     """The least of all mechanisms; "nothing" is none."""
-
-    def effect(trials: pd.DataFrame) -> Effect | None:
-        found = WORTH_TABLE.cells(trials)
-        return worst(of(found[found["mechanism"] != NOTHING]), "mechanisms", least=True) if len(found) else None
-
-    return effect
+    found = WORTH_TABLE.cells(trials)
+    return worst(of(found[found["mechanism"] != NOTHING]), "mechanisms", least=True) if len(found) else None
 
 
 CLAIMS: Final = (
     Claim(
         text="Every mechanism that is kept buys 5 % somewhere.",
         what="the smallest of the mechanisms' greatest ratios anywhere, without / with",
-        effect=_least(lambda found: found["most"]),
+        effect=partial(_least, lambda found: found["most"]),
         at_least=WORTH,
         always=True,
     ),
     Claim(
         text="Somewhere every mechanism buys more than leaving nothing out shows at the same place.",
         what="the smallest of: lower end of the gain's interval / what nothing is off by there",
-        effect=_least(lambda found: found["low"] / found["error"]),
+        effect=partial(_least, lambda found: found["low"] / found["error"]),
         at_least=1.0,
         always=True,
     ),

@@ -12,6 +12,7 @@ accept are not one interval, engines are compared on the same tokens (the common
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Final
 
 import numpy as np
@@ -21,22 +22,11 @@ import plotly.graph_objects as go
 from experiments import datasets
 from experiments.claims import Claim, Effect, share, worst
 from experiments.columns import Column, Table, where
-from experiments.datasets import CaseName, find_cases, load_case
 from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
-from experiments.measurement import (
-    MISTAKES,
-    VERDICTS,
-    Measured,
-    judged,
-    measure,
-    mistakes,
-    rotate,
-    samples,
-    verdicts,
-)
+from experiments.measurement import MISTAKES, VERDICTS, in_turns, judged, measure_case, mistakes, samples, verdicts
 from experiments.pairs import best_peer, request, together
-from experiments.statuses import BY_KEYWORD, BY_SPLIT, by_keyword, by_split
+from experiments.statuses import BY_KEYWORD, BY_SPLIT, RIGHT, by_keyword, by_split, status_of
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
 
@@ -62,60 +52,22 @@ def grid(
     """Quick: 15 schemas, 200 tokens of each instance.  Full: everything in the data folder.
 
     limit: take that many schemas, evenly spread, whatever the preset takes.  paths: folders, .json, .jsonl or .jsonl.gz
-    files, or synthetic:SEED.  vocabulary: tekken, llama3, or a tokenizer's path.  The others: see `grid_of`.
-    """
-    names, usual = datasets.defaults(preset)
-    cases, tokens = EXTENT[preset]
-    return grid_of(
-        find_cases(list(paths) or names, limit or cases),
-        engines=named_once(engines),
-        vocabulary=vocabulary or usual,
-        max_tokens=max_tokens or tokens,
-        in_use=in_use,
-        turn=turn,
-    )
-
-
-def grid_of(
-    cases: Sequence[CaseName],
-    *,
-    engines: Sequence[str] = DEFAULT_ENGINES,
-    vocabulary: str | None = None,
-    max_tokens: int | None = None,
-    in_use: bool = False,
-    turn: int = 1,
-) -> list[Params]:
-    """The trials for `cases`.
-
+    files, or synthetic:SEED.  vocabulary: tekken, llama3, or a tokenizer's path.  in_use: see `measurement.measure`.
     turn: how many schemas an engine takes before the next engine takes the same ones.  With 1 every schema finds an
     engine driven out of the machine's caches and page tables by the others (a compile of theirs may take seconds); with
-    more, most find it as a process does that has one engine.  in_use: see `measurement.measure`.
+    more, most find it as a process does that has one engine.
     """
-    shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "max_tokens": max_tokens}
+    names, usual = datasets.defaults(preset)
+    count, tokens = EXTENT[preset]
+    shared = {"vocabulary": vocabulary or usual, "max_tokens": max_tokens or tokens}
     shared |= ({"in_use": True} if in_use else {}) | ({"turn": turn} if turn > 1 else {})
-    trials: list[Params] = []
-    for number, start in enumerate(range(0, len(cases), turn)):
-        for engine in rotate(engines, number):
-            trials += [
-                {"engine": engine, "file": case.file, "index": case.index} | shared
-                for case in cases[start : start + turn]
-            ]
-    return trials
+    cases = [asdict(case) for case in datasets.find_cases(list(paths) or names, limit or count)]
+    return in_turns("engine", named_once(engines), cases, shared, turn)
 
 
 def trial(params: Params) -> dict[str, object]:
-    """One schema in one engine (`measurement.measure`)."""
-    engine = open_engine(params["engine"], params["vocabulary"])
-    case = load_case(CaseName(params["file"], params["index"]))
-    texts = [(instance.text, instance.valid) for instance in case.instances]
-    measured = measure(
-        engine,
-        lambda: engine.compile_schema(case.schema),
-        texts,
-        max_tokens=params["max_tokens"],
-        in_use=params.get("in_use", False),
-    )
-    return {"id": case.id, **measured}
+    """One schema in one engine (`measurement.measure_case`)."""
+    return measure_case(open_engine(params["engine"], params["vocabulary"]), params)
 
 
 def _times(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -176,29 +128,18 @@ def _within_a_millisecond(trials: pd.DataFrame) -> Effect:
 def _compiled(trials: pd.DataFrame, accepted: bool) -> list[bool]:
     """Of the schemas that ours took: those of which it accepts an invalid text, or else refuses a valid one."""
     rows = where(trials, engine=OURS).to_dict("records")
-    return [(not accepted, accepted) in judged(row) for row in rows if row["compiled"] and _is_judged(row)]
-
-
-def _is_judged(row: Measured) -> bool:
-    return len(judged(row)) == len(row["cold"])
+    found = [(judged(row), row["cold"]) for row in rows if row["compiled"]]
+    return [(not accepted, accepted) in told for told, cold in found if len(told) == len(cold)]
 
 
 def _right_beside_peers(trials: pd.DataFrame) -> Effect | None:
     """Percentage points of all schemas that ours takes and judges rightly, above the best peer's."""
-    right: dict[str, dict[object, bool]] = {}
-    for row in trials.to_dict("records"):
-        taken = row["compiled"] is True and _is_judged(row) and all(valid == took for valid, took in judged(row))
-        right.setdefault(row["engine"], {})[tuple(row[key] for key in CASE)] = taken
-    if OURS not in right or len(right) < 2:
+    right = trials.assign(right=[100.0 * (status_of(row) == RIGHT) for row in trials.to_dict("records")])
+    flags = right.pivot_table(values="right", index=list(CASE), columns="engine", aggfunc="last", sort=False).dropna()
+    if OURS not in flags or flags.shape[1] < 2:
         return None
-    tried = [case for case in right[OURS] if all(case in found for found in right.values())]
-    flags = {name: 100.0 * np.array([found[case] for case in tried]) for name, found in right.items()}
-    ours = flags.pop(OURS)
-    return Effect(
-        len(tried),
-        "schemas",
-        lambda chosen: float(ours[chosen].mean() - max(one[chosen].mean() for one in flags.values())),
-    )
+    ours, peers = flags.pop(OURS).to_numpy(), flags.to_numpy()
+    return Effect(len(ours), "schemas", lambda chosen: float(ours[chosen].mean() - peers[chosen].mean(axis=0).max()))
 
 
 CLAIMS: Final = (

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, NotRequired, TypedDict
+from typing import Final, NotRequired, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from experiments.columns import Column, finished
+from experiments.datasets import CaseName, load_case
 from experiments.tails import ENGINE
+from experiments.trial import Params
 from experiments.walk import Walk, quiet, walk
 from workbench.peers.base import Constraint, Engine, RefusedError
 
@@ -61,14 +63,26 @@ MISTAKES: Final = (
 )
 """Of the table that `mistakes` gives, behind the engine and the names of the input."""
 
+T = TypeVar("T")
 Times = npt.NDArray[np.int64]
 Case = tuple[object, ...]
 
 
-def rotate(engines: Sequence[str], number: int) -> list[str]:
+def rotate(engines: Sequence[T], number: int) -> list[T]:
     """The engines in the order of input `number`: none is always the first to run."""
     turn = number % max(len(engines), 1)
     return [*engines[turn:], *engines[:turn]]
+
+
+def in_turns(key: str, names: Sequence[str], cases: Sequence[Params], shared: Params, turn: int = 1) -> list[Params]:
+    """A trial for each case and each of `names`, which is its parameter `key`: one takes `turn` cases, then the next
+    the same ones, in an order that rotates."""
+    return [
+        {key: name, **case, **shared}
+        for number, start in enumerate(range(0, len(cases), turn))
+        for name in rotate(names, number)
+        for case in cases[start : start + turn]
+    ]
 
 
 class Measured(TypedDict):
@@ -129,6 +143,13 @@ def measure(
         cold=cold if tokens else [],
         warm=warm,
     )
+
+
+def measure_case(engine: Engine, params: Params) -> dict[str, object]:
+    """The schema that a trial names (`file`, `index`), in one engine, with its `max_tokens` and `in_use`."""
+    case = load_case(CaseName(params["file"], params["index"]))
+    limits = {"max_tokens": params["max_tokens"], "in_use": params.get("in_use", False)}
+    return {"id": case.id, **measure(engine, lambda: engine.compile_schema(case.schema), case.instances, **limits)}
 
 
 def first_valid(row: Measured) -> int | None:

@@ -24,10 +24,9 @@ import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, worst
 from experiments.columns import Column, Table
-from experiments.lab import open_notebook, run_all, serving, write_notebook
+from experiments.lab import chromium_page, open_notebook, run_all, serving, write_notebook
 from experiments.synthetic_schemas import NOUNS, VERBS, make_wide
-from experiments.trial import NotRunError, Params
-from workbench.cli.doctor import find_chromium
+from experiments.trial import Params
 from workbench.json_values import JsonObject
 
 if TYPE_CHECKING:
@@ -143,13 +142,6 @@ def grid(preset: str) -> list[Params]:
 
 def trial(params: Params) -> dict[str, object]:
     """`forward_ms` and `back_ms`: milliseconds of each step; `open_ms`: of `explore`; `panels`: those in sight."""
-    chromium = find_chromium()
-    if chromium is None:
-        raise NotRunError("no Chromium to look at the desk with")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        raise NotRunError("no Playwright: pip install '.[test]'") from None
     grammar, text = CASES[params["case"]]()
     shown = (
         "explorer"
@@ -166,27 +158,21 @@ def trial(params: Params) -> dict[str, object]:
         "session.goto(0)\n"
         f"{shown}"
     )
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium_page("look at the desk with", viewport=SIZE) as page:
         home = Path(folder)
         (home / "notebooks").mkdir()
         with serving(home, home / "notebooks") as lab:
-            arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-            browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
-            try:
-                page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
-                said = "print(open_ms, len(session.steps))"
-                open_notebook(page, lab, write_notebook(lab, "desk.ipynb", cell, said))
-                run_all(page)
-                page.wait_for_selector(".ms-host[data-ready]", timeout=60_000)
-                desk = page.locator(".ms-first").first
-                desk.focus()
-                panels = desk.locator(".ms-slot:not([hidden])").count()
-                opened, there = page.locator(".jp-OutputArea-output pre").last.inner_text().split()
-                steps = min(params["steps"], int(there))
-                forward = [_step(page, "ArrowRight") for _ in range(steps)]
-                back = [_step(page, "ArrowLeft") for _ in range(steps)]
-            finally:
-                browser.close()
+            said = "print(open_ms, len(session.steps))"
+            open_notebook(page, lab, write_notebook(lab, "desk.ipynb", cell, said))
+            run_all(page)
+            page.wait_for_selector(".ms-host[data-ready]", timeout=60_000)
+            desk = page.locator(".ms-first").first
+            desk.focus()
+            panels = desk.locator(".ms-slot:not([hidden])").count()
+            opened, there = page.locator(".jp-OutputArea-output pre").last.inner_text().split()
+            steps = min(params["steps"], int(there))
+            forward = [_step(page, "ArrowRight") for _ in range(steps)]
+            back = [_step(page, "ArrowLeft") for _ in range(steps)]
     return {"forward_ms": forward, "back_ms": back, "open_ms": float(opened), "panels": panels}
 
 

@@ -15,7 +15,9 @@ Times are compared schema by schema: the ratio that counts is the middle one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -25,7 +27,7 @@ import plotly.graph_objects as go
 from experiments import datasets, variants
 from experiments.claims import Claim, Effect
 from experiments.columns import Column, Table
-from experiments.measurement import samples
+from experiments.measurement import in_turns, samples
 from experiments.pairs import together
 from experiments.tails import TIMES, describe, quantile
 from experiments.trial import Params
@@ -99,14 +101,14 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     """
     count, tokens = EXTENT[preset]
     schemas, vocabulary = datasets.defaults(preset)
-    cases = datasets.find_cases(schemas, limit or count)
+    cases = [asdict(case) for case in datasets.find_cases(schemas, limit or count)]
     # Ahead of time a schema takes seconds with a large vocabulary, twelve times.
     shared = {"vocabulary": datasets.DEMO if preset == "quick" else vocabulary, "max_tokens": tokens}
-    return variants.grid_of("parser", list(VARIANTS), cases, shared)
+    return in_turns("parser", list(VARIANTS), cases, shared)
 
 
 def trial(params: Params) -> dict[str, object]:
-    """One schema in one variant (`measurement.measure`)."""
+    """One schema in one variant (`measurement.measure_case`)."""
     return variants.measure_variant(params, _changes(params["parser"]))
 
 
@@ -200,23 +202,19 @@ def _changes(variant: str) -> dict[str, object]:
     return {**VARIANTS[variant], **BUDGETS}
 
 
-def _medians(level: str) -> Callable[[pd.DataFrame], Effect]:
+def _medians(level: str, trials: pd.DataFrame) -> Effect:
     """Compile time of Earley over that of the pushdown automaton: the middle ratio of the schemas that one took."""
-
-    def effect(trials: pd.DataFrame) -> Effect:
-        names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
-        both = together(by_variant(trials, "parser"), CASE, names)
-        earley, pushdown = (both.compile[name][both.by_any] for name in names)
-        return Effect(len(earley), "schemas", lambda at: float(np.median(earley[at] / pushdown[at])))
-
-    return effect
+    names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
+    both = together(by_variant(trials, "parser"), CASE, names)
+    earley, pushdown = (both.compile[name][both.by_any] for name in names)
+    return Effect(len(earley), "schemas", lambda at: float(np.median(earley[at] / pushdown[at])))
 
 
 CLAIMS: Final = tuple(
     Claim(
         text=f"Earley compiles faster than the pushdown automaton ({said}).",
         what="compile time of a schema, earley / pushdown, the middle one",
-        effect=_medians(level),
+        effect=partial(_medians, level),
         at_most=1.0,
         paper="significantly less compile time (figure 10, without a number)",
         differs=why,

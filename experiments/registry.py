@@ -25,10 +25,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Final, Protocol, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast, get_type_hints
 
 import pandas as pd
 import plotly.graph_objects as go
+from pydantic import TypeAdapter, ValidationError
 
 from experiments.claims import Claim
 from experiments.columns import Table, finished
@@ -72,16 +73,17 @@ class Experiment:
 
     def grid(self, preset: str, options: Sequence[str] = ()) -> Sequence[Params]:
         """The trials; options: as `name=value`, a list with commas.  `ValueError` names the known ones."""
-        chosen: dict[str, Option] = {}
+        kinds, chosen = get_type_hints(self.module.grid), dict[str, Option]()
         for option in options:
             name, _, text = option.partition("=")
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
                 raise ValueError(f"{self.name} has no option {name!r}; known: {known}")
+            listed = isinstance(self.options[name], tuple)
+            value = [part.strip() for part in text.split(",") if part.strip()] if listed else text
             try:
-                kind = inspect.signature(self.module.grid).parameters[name].annotation
-                chosen[name] = _read_option(text, self.options[name], str(kind))
-            except ValueError:
+                chosen[name] = TypeAdapter(kinds[name]).validate_python(value)
+            except ValidationError:
                 raise ValueError(f"{option}: {text!r} is no value of {name}") from None
         return self.module.grid(preset, **chosen)
 
@@ -140,16 +142,3 @@ def without_folders(option: str) -> str:
     name, equals, value = option.partition("=")
     parts = (Path(part).name if Path(part).is_absolute() else part for part in value.split(","))
     return f"{name}{equals}{','.join(parts)}"
-
-
-def _read_option(text: str, default: Option, kind: str) -> Option:
-    """A value of the kind that the default is, or, where that is None, the annotation `kind`."""
-    if isinstance(default, bool):
-        if text not in ("true", "false"):
-            raise ValueError(text)
-        return text == "true"
-    if isinstance(default, tuple):
-        return tuple(part.strip() for part in text.split(",") if part.strip())
-    if isinstance(default, str) or "str" in kind:
-        return text
-    return int(text) if default is None or isinstance(default, int) else float(text)

@@ -72,15 +72,13 @@ def replay_cases(params: Params, engines: Sequence[str]) -> list[Case]:
 def _candidates(params: Params) -> Any:
     if params["source"] == "tools":
         tools = draw_tools(TOOLS, 0, params["seed"])
-        names = {tool.name for tool in tools.tools}
-        calls = [call for call in datasets.load_calls(params["seed"]) if call.name in names]
 
         def compile_tools(engine: Engine) -> Constraint:
             return engine.compile_tools(engine.tools_request(tools))
 
-        for call in cycle(calls):
+        for call in cycle(datasets.calls_of(tools, params["seed"])):
             pair = tools.call(call.name, call.arguments)
-            yield compile_tools, f"I will look this up.\n{pair}\nAnd once more:\n{pair}\n{pair}"
+            yield compile_tools, f"{datasets.with_words(tools, call)}\nAnd once more:\n{pair}\n{pair}"
         return
     files = datasets.default_schemas() if params["vocabulary"] != datasets.DEMO else ["synthetic:0"]
     names_of_cases = datasets.find_cases(files)

@@ -18,7 +18,9 @@ perfect, where the state's lookahead is known as well; partial, where uncertain 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
 from random import Random
 from typing import Final
 
@@ -36,7 +38,7 @@ from kernels_core.automata.identity import Identities
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.tables import FIRST_STATE
-from workbench.peers.ours import Ours, schema_grammar, tag_grammar
+from workbench.peers.ours import Ours
 from workbench.peers.toolsets import Tool, ToolSet
 
 POOL: Final = 100
@@ -58,10 +60,7 @@ def grid(preset: str) -> list[Params]:
     shared = {"requests": REQUESTS[preset], "vocabulary": datasets.defaults(preset)[1]}
     return [
         {"form": form, "setting": setting, "tools": size, "seed": seed, **shared}
-        for form in FORMS
-        for size in sizes
-        for setting in SETTINGS
-        for seed in range(seeds)
+        for form, size, setting, seed in product(FORMS, sizes, SETTINGS, range(seeds))
     ]
 
 
@@ -78,14 +77,13 @@ def trial(params: Params) -> dict[str, object]:
     ahead = Ours(datasets.open_tokenizer(datasets.DEMO), AHEAD)
     hits = dict.fromkeys(("perfect", "partial", "missed"), 0)
     for tools in requests_of(params):
-        read = tag_grammar if params["form"] == "tag" else schema_grammar
-        text = tools.as_tag() if params["form"] == "tag" else tools.as_schema()
-        constraint = engine.compile(grammar := read(text))
+        grammar = _grammar(tools, params["form"])
+        constraint = engine.compile(grammar)
         rules, states = structures(grammar, engine.options or Options())
         found: dict[str, Sequence[Grammar | bytes]] = {"grammars": [grammar], "rules": rules, "states": states}
         for kind in KINDS:
             counted[kind].add(found[kind])
-        stats = ahead.compile(read(text)).compiled.cache_stats()
+        stats = ahead.compile(_grammar(tools, params["form"])).compiled.cache_stats()
         hits["perfect"] += stats.pool_hits
         hits["partial"] += stats.partial_hits
         hits["missed"] += stats.token_set_misses
@@ -103,6 +101,12 @@ def trial(params: Params) -> dict[str, object]:
         "pool_found": int(pool.hits),
         "pool_asked": int(pool.hits + pool.misses),
     }
+
+
+def _grammar(tools: ToolSet, form: str) -> Grammar:
+    if form == "tag":
+        return Grammar.from_structural_tag(tools.as_tag())
+    return Grammar.from_json_schema(tools.as_schema(), order="declared")
 
 
 class Reuse:
@@ -164,14 +168,10 @@ def structures(grammar: Grammar, options: Options) -> tuple[list[bytes], list[by
     return rules, states
 
 
-def _rate(rows: pd.DataFrame, kind: str, way: str) -> float:
+def _rate(kind: str, way: str, rows: pd.DataFrame) -> float:
     """Percent, over all trials of `rows`."""
     reused, of = (sum(one[kind][way] for one in rows[name]) for name in ("reused", "of"))
     return float(100 * reused / of) if of else float("nan")
-
-
-def _rated(kind: str, way: str) -> Callable[[pd.DataFrame], float]:
-    return lambda rows: _rate(rows, kind, way)
 
 
 def _paper(rows: pd.DataFrame) -> float:
@@ -179,8 +179,8 @@ def _paper(rows: pd.DataFrame) -> float:
     return known[SETTINGS.index(rows["setting"].iloc[0])] if known else float("nan")
 
 
-def _hits(kind: str) -> Callable[[pd.DataFrame], float]:
-    return lambda rows: 100 * rows[kind].sum() / sum(rows[one].sum() for one in ("perfect", "partial", "missed"))
+def _hits(kind: str, rows: pd.DataFrame) -> float:
+    return float(100 * rows[kind].sum() / sum(rows[one].sum() for one in ("perfect", "partial", "missed")))
 
 
 KEYS: Final = (
@@ -194,9 +194,9 @@ TABLES: Final = (
         "Reuse of whole grammars, of rules by four definitions, and of states",
         (
             *KEYS,
-            Column("grammars", "grammars", "%", KNOWN, _rated("grammars", "before")),
-            *(Column(way, f"rules, {way}", "%", KNOWN, _rated("rules", way)) for way in WAYS),
-            *(Column(f"of {way}", f"states, {way}", "%", KNOWN, _rated("states", way)) for way in WAYS[:2]),
+            Column("grammars", "grammars", "%", KNOWN, partial(_rate, "grammars", "before")),
+            *(Column(way, f"rules, {way}", "%", KNOWN, partial(_rate, "rules", way)) for way in WAYS),
+            *(Column(f"of {way}", f"states, {way}", "%", KNOWN, partial(_rate, "states", way)) for way in WAYS[:2]),
             Column("paper", "paper", "%", "the paper's rate of reused substructures", _paper),
         ),
         by=("form", "tools", "setting"),
@@ -206,7 +206,7 @@ TABLES: Final = (
         (
             *KEYS,
             *(
-                Column(kind, kind, "%", "share of token sets: found, found and filtered, made", _hits(kind))
+                Column(kind, kind, "%", "share of token sets: found, found and filtered, made", partial(_hits, kind))
                 for kind in ("perfect", "partial", "missed")
             ),
             Column(
@@ -225,7 +225,7 @@ TABLES: Final = (
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Rules seen before in dynamic requests, by number of tools and definition, with the paper's rate."""
     groups = where(trials, setting="dynamic").groupby(["tools", "form"], sort=False)
-    rows = [(*key, way, _rate(group, "rules", way)) for way in WAYS for key, group in groups]
+    rows = [(*key, way, _rate("rules", way, group)) for way in WAYS for key, group in groups]
     told = pd.DataFrame(rows, columns=["tools", "form", "way", "rate"])
     titles = {"tools": "tools in a request", "rate": "rules seen before, %"}
     figure = px.line(told, x="tools", y="rate", color="way", line_dash="form", markers=True, labels=titles)
@@ -234,28 +234,24 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return figure.add_scatter(x=list(PAPER), y=paper, name="the paper", mode="markers", marker_symbol="star")
 
 
-def _reused(kind: str, way: str) -> Callable[[pd.DataFrame], Effect]:
+def _reused(kind: str, way: str, trials: pd.DataFrame) -> Effect:
     """Percent of dynamic requests, trial by trial."""
-
-    def effect(trials: pd.DataFrame) -> Effect:
-        rows = where(trials, setting="dynamic").to_dict("records")
-        return mean([100 * row["reused"][kind][way] / row["of"][kind][way] for row in rows], "draws of requests")
-
-    return effect
+    rows = where(trials, setting="dynamic").to_dict("records")
+    return mean([100 * row["reused"][kind][way] / row["of"][kind][way] for row in rows], "draws of requests")
 
 
 CLAIMS: Final = (
     Claim(
         text="When requests choose their tools, whole grammars hardly ever come again.",
         what="whole grammars known before, %",
-        effect=_reused("grammars", "before"),
+        effect=partial(_reused, "grammars", "before"),
         at_most=1,
         paper="0 (table 1)",
     ),
     Claim(
         text="Substructures do, when every occurrence counts.",
         what="rules that occurred before anywhere, %",
-        effect=_reused("rules", "before"),
+        effect=partial(_reused, "rules", "before"),
         at_least=42.7,
         paper="42.7 to 51.7 (table 1)",
         differs=(
@@ -266,7 +262,7 @@ CLAIMS: Final = (
     Claim(
         text="They do as well when each counts once a request, and only earlier requests are looked at.",
         what="distinct rules that an earlier request had, %",
-        effect=_reused("rules", "earlier request"),
+        effect=partial(_reused, "rules", "earlier request"),
         at_least=42.7,
         paper="42.7 to 51.7 (table 1)",
         differs=(

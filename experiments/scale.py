@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -29,7 +30,7 @@ from experiments.columns import Column, Table
 from experiments.engines import open_engine
 from experiments.figures import BY_ENGINE, LOG
 from experiments.machine import resident_bytes
-from experiments.measurement import measure, rotate
+from experiments.measurement import in_turns, measure
 from experiments.pairs import over
 from experiments.synthetic_schemas import make_tool
 from experiments.tails import ENGINE, OURS, quantile
@@ -53,14 +54,9 @@ def grid(preset: str) -> list[Params]:
     """Quick: one set of 10, 50, 100 and 500 tools.  Full: ten sets of each size up to 2,000."""
     sizes, sets = EXTENT[preset]
     shared = {"vocabulary": datasets.defaults(preset)[1], "seed": 0, "most_drawn": MOST_DRAWN}
-    cases = [(size, which) for size in sizes for which in range(sets)]
-    trials = [
-        {"engine": engine, "tools": size, "set": which, **shared}
-        for number, (size, which) in enumerate(cases)
-        for engine in rotate(ENGINES, number)
-    ]
-    alike = [(size, which) for size in sizes[-LAST:] for which in range(sets)]
-    return [*trials, *({"engine": OURS, "tools": size, "set": which, "made": True, **shared} for size, which in alike)]
+    cases = [{"tools": size, "set": which} for size in sizes for which in range(sets)]
+    alike = [case | {"made": True} for case in cases if case["tools"] in sizes[-LAST:]]
+    return in_turns("engine", ENGINES, cases, shared) + in_turns("engine", [OURS], alike, shared)
 
 
 def draw(size: int, which: int, seed: int, *, made: bool = False) -> tuple[ToolSet, list[datasets.Call]]:
@@ -93,7 +89,7 @@ def trial(params: Params) -> dict[str, object]:
     engine = open_engine(params["engine"], params["vocabulary"])
     engine.forget()
     request = engine.tools_request(tools)
-    texts = [(f"I will look this up.\n{tools.call(call.name, call.arguments)}", True) for call in calls]
+    texts = [(datasets.with_words(tools, call), True) for call in calls]
     before = resident_bytes()
     made: list[Constraint] = []
 
@@ -191,15 +187,11 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return figure.update_xaxes(tickvals=list(SIZES))
 
 
-def _exponent(*, made: bool) -> Callable[[pd.DataFrame], Effect]:
+def _exponent(trials: pd.DataFrame, *, made: bool) -> Effect:
     """The exponent of our compile time over the largest numbers of tools, set by set."""
-
-    def effect(trials: pd.DataFrame) -> Effect:
-        done = trials[(trials["engine"] == OURS) & (_alike(trials) == made)]
-        largest = [group.sort_values("tools").tail(LAST) for _, group in done.groupby("set")]
-        return mean([slope(some["tools"], some["compile_ns"]) for some in largest if len(some) > 1], "sets of tools")
-
-    return effect
+    done = trials[(trials["engine"] == OURS) & (_alike(trials) == made)]
+    largest = [group.sort_values("tools").tail(LAST) for _, group in done.groupby("set")]
+    return mean([slope(some["tools"], some["compile_ns"]) for some in largest if len(some) > 1], "sets of tools")
 
 
 def _beside(peer: str, size: int, what: str = "compile") -> Callable[[pd.DataFrame], Effect]:
@@ -213,13 +205,13 @@ CLAIMS: Final = (
     Claim(
         text="Compile time grows at most linearly with the number of tools that are alike.",
         what="exponent of our compile time in the number of tools, 500 to 2,000 made tools",
-        effect=_exponent(made=True),
+        effect=partial(_exponent, made=True),
         at_most=1.1,
     ),
     Claim(
         text="So it does where made tools, which are longer, come to those of the data folder.",
         what="exponent of our compile time in the number of tools, 500 to 2,000 tools",
-        effect=_exponent(made=False),
+        effect=partial(_exponent, made=False),
         at_most=1.1,
         differs="Half of the 2,000 tools are made; a made tool is longer and takes longer than one of the data folder",
     ),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, fields
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -88,12 +89,9 @@ def _twice(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([found.assign(kind="all"), found])
 
 
-def _part(key: str, share: float) -> Callable[[pd.DataFrame], float]:
-    def of(some: pd.DataFrame) -> float:
-        values = some[key].dropna().astype(float)
-        return float(np.quantile(values, share)) if len(values) else float("nan")
-
-    return of
+def _part(key: str, share: float, some: pd.DataFrame) -> float:
+    values = some[key].dropna().astype(float)
+    return float(np.quantile(values, share)) if len(values) else float("nan")
 
 
 def _cut(some: pd.DataFrame) -> float:
@@ -111,7 +109,7 @@ TABLES: Final = (
             Column("requests", help="how many", of=len),
             Column("not right", "", "", WRONG, lambda some: int((~some["right"].astype(bool)).sum())),
             *(
-                Column(f"{key} {label}", f"{name}, {label}", "ms", said, _part(key, share))
+                Column(f"{key} {label}", f"{name}, {label}", "ms", said, partial(_part, key, share))
                 for key, name, said in (("first_ms", "to the first token", FIRST), ("token_ms", "per token", LATER))
                 for label, share in (("p50", 0.5), ("p99", 0.99))
             ),
@@ -163,12 +161,9 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return figure.update_yaxes(title="share of requests", range=[0, 1])
 
 
-def _quantile(key: str, share: float) -> Callable[[pd.DataFrame], Effect]:
-    def effect(trials: pd.DataFrame) -> Effect:
-        values = _requests(trials)[key].dropna().to_numpy(dtype=float)
-        return Effect(len(values), "requests", lambda chosen: float(np.quantile(values[chosen], share)))
-
-    return effect
+def _quantile(key: str, share: float, trials: pd.DataFrame) -> Effect:
+    values = _requests(trials)[key].dropna().to_numpy(dtype=float)
+    return Effect(len(values), "requests", lambda chosen: float(np.quantile(values[chosen], share)))
 
 
 def _unlike(flag: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], Effect]:
@@ -201,13 +196,13 @@ CLAIMS: Final = (
     Claim(
         text="The first token comes soon, also behind others.",
         what="time to the first token, 99 % quantile, ms",
-        effect=_quantile("first_ms", 0.99),
+        effect=partial(_quantile, "first_ms", 0.99),
         at_most=2_000.0,
     ),
     Claim(
         text="Then a token follows another without a halt.",
         what="time per token, 99 % quantile, ms",
-        effect=_quantile("token_ms", 0.99),
+        effect=partial(_quantile, "token_ms", 0.99),
         at_most=100.0,
     ),
     Claim(

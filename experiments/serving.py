@@ -23,6 +23,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle, islice, product
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -379,23 +380,19 @@ def plot(trials: pd.DataFrame) -> go.Figure:
 
 
 def _over(
-    of: Callable[[Row], float], *, closed: bool = True, peers: bool = False
-) -> Callable[[pd.DataFrame], Effect | None]:
+    of: Callable[[Row], float], trials: pd.DataFrame, *, closed: bool = True, peers: bool = False
+) -> Effect | None:
     """Of the largest batch: ours over the free engine's or (peers) the best peer's, request by request."""
-
-    def effect(trials: pd.DataFrame) -> Effect | None:
-        done = trials[(trials["offered"] == 0) == closed]
-        ours: list[float] = []
-        theirs: list[float] = []
-        for row in done[done["rows"] == done["rows"].max()].to_dict("records"):
-            if peers and not row["peers"]:
-                continue
-            times = {name: [of(one) for one in requests] for name, requests in row["requests"].items()}
-            ours += times[OURS]
-            theirs += min((times[name] for name in row["peers"]), key=sum) if peers else times[FREE]
-        return ratio(ours, theirs, "requests") if ours else None
-
-    return effect
+    done = trials[(trials["offered"] == 0) == closed]
+    ours: list[float] = []
+    theirs: list[float] = []
+    for row in done[done["rows"] == done["rows"].max()].to_dict("records"):
+        if peers and not row["peers"]:
+            continue
+        times = {name: [of(one) for one in requests] for name, requests in row["requests"].items()}
+        ours += times[OURS]
+        theirs += min((times[name] for name in row["peers"]), key=sum) if peers else times[FREE]
+    return ratio(ours, theirs, "requests") if ours else None
 
 
 def _whole(one: Row) -> float:
@@ -406,7 +403,7 @@ CLAIMS: Final = (
     Claim(
         text="In a closed loop at the largest batch a token takes at most 6 % longer than a free one.",
         what="time per token at the largest batch, closed loop, ours / free",
-        effect=_over(_token),
+        effect=partial(_over, _token),
         at_most=1.06,
         paper="latency end to end within 6 % of unconstrained (section 4.3)",
         differs="Another loop, and models with random weights along given texts",
@@ -414,14 +411,14 @@ CLAIMS: Final = (
     Claim(
         text="In a closed loop a request takes no longer than with the best peer, from its coming to its last token.",
         what="a request at the largest batch, closed loop, ours / best peer",
-        effect=_over(_whole, peers=True),
+        effect=partial(_over, _whole, peers=True),
         at_most=1.0,
         paper="7 times quicker than XGrammar (figure 9)",
     ),
     Claim(
         text="Where requests come by Poisson the first token comes no later than with the best peer.",
         what="time to the first token at the largest batch, Poisson, ours / best peer",
-        effect=_over(_first, closed=False, peers=True),
+        effect=partial(_over, _first, closed=False, peers=True),
         at_most=1.0,
     ),
 )

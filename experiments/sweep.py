@@ -101,8 +101,7 @@ def _results(
     trial: TrialFunction, waiting: Sequence[Params], executor: Executor, over: Callable[[], bool]
 ) -> Iterator[Trial]:
     """Outcomes as they come.  Few calls are in flight at a time: an interrupt should not find a long queue."""
-    grouped = hasattr(executor, "submit_together") and not _is_alone(executor)
-    queue = deque(groups(waiting) if grouped else [[params] for params in waiting])
+    queue = deque([[params] for params in waiting] if _is_alone(executor) else groups(waiting))
     running: dict[Future[list[Trial | Exception]], list[Params]] = {}
     try:
         while queue or running:
@@ -131,15 +130,15 @@ def _results(
 
 
 def _submit(executor: Executor, trial: TrialFunction, group: Sequence[Params]) -> Future[list[Trial | Exception]]:
-    calls = [(trial, params) for params in group]
     if hasattr(executor, "submit_together"):
+        calls = [(trial, params) for params in group]
         future: Future[list[Trial | Exception]] = executor.submit_together(attempt, calls)
         return future
-    return executor.submit(_one, *calls[0])
+    return executor.submit(_attempts, trial, group)
 
 
-def _one(trial: TrialFunction, params: Params) -> list[Trial | Exception]:
-    return [attempt(trial, params)]
+def _attempts(trial: TrialFunction, group: Sequence[Params]) -> list[Trial | Exception]:
+    return [attempt(trial, params) for params in group]
 
 
 def _told(future: Future[list[Trial | Exception]], count: int, left: int) -> list[Trial | Exception]:

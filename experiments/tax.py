@@ -26,8 +26,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -93,24 +93,22 @@ def _object(**members: Json) -> JsonObject:
     return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
 
 
-def _one(name: str, text: str, schema: JsonObject, **right: Json) -> Callable[[str], Question]:
-    return lambda number: Question(
-        number, text, {name: schema}, [(name, {key: [value] for key, value in right.items()})]
-    )
+def _one(number: str, name: str, text: str, schema: JsonObject, **right: Json) -> Question:
+    return Question(number, text, {name: schema}, [(name, {key: [value] for key, value in right.items()})])
 
 
 def _table(random: Random, number: str) -> Question:
     city, people, day = random.choice(_CITIES), random.randint(2, 9), random.choice(_DAYS)
     schema = _object(city={"type": "string"}, people={"type": "integer"}, day={"enum": list(_DAYS)})
     text = f"Reserve a table for {people} people in {city} on {day}."
-    return _one("reserve_table", text, schema, city=city, people=people, day=day)(number)
+    return _one(number, "reserve_table", text, schema, city=city, people=people, day=day)
 
 
 def _transfer(random: Random, number: str) -> Question:
     amount, currency, name = random.randint(5, 900), random.choice(_CURRENCIES), random.choice(_NAMES)
     schema = _object(to={"type": "string"}, amount={"type": "integer"}, currency={"enum": list(_CURRENCIES)})
     text = f"Please send {amount} {currency} to {name}."
-    return _one("transfer_money", text, schema, to=name, amount=amount, currency=currency)(number)
+    return _one(number, "transfer_money", text, schema, to=name, amount=amount, currency=currency)
 
 
 def _alarm(random: Random, number: str) -> Question:
@@ -119,14 +117,14 @@ def _alarm(random: Random, number: str) -> Question:
     minutes: JsonObject = {"type": "integer", "minimum": 0, "maximum": 59}
     schema = _object(hour=hours, minute=minutes, label={"type": "string"})
     text = f"Set an alarm at {hour}:{minute:02} for the {label}."
-    return _one("set_alarm", text, schema, hour=hour, minute=minute, label=label)(number)
+    return _one(number, "set_alarm", text, schema, hour=hour, minute=minute, label=label)
 
 
 def _parcel(random: Random, number: str) -> Question:
     weight, city, express = random.randint(1, 30), random.choice(_CITIES), random.random() < 0.5
     schema = _object(kilograms={"type": "integer"}, destination={"type": "string"}, express={"type": "boolean"})
     text = f"A parcel of {weight} kg has to go to {city}{', by express' if express else ', there is no hurry'}."
-    return _one("ship_parcel", text, schema, kilograms=weight, destination=city, express=express)(number)
+    return _one(number, "ship_parcel", text, schema, kilograms=weight, destination=city, express=express)
 
 
 _CITIES: Final = ("Lund", "Oslo", "Bremen", "Turin", "Porto", "Graz", "Ghent", "Cork")
@@ -362,12 +360,9 @@ def _pair_rows(trials: pd.DataFrame) -> list[dict[str, object]]:
     return rows
 
 
-def _percent(flag: str) -> Callable[[pd.DataFrame], str]:
-    def of(answers: pd.DataFrame) -> str:
-        low, high = wilson(int(answers[flag].sum()), len(answers))
-        return f"{100 * answers[flag].mean():.0f} ({100 * low:.0f} to {100 * high:.0f})"
-
-    return of
+def _percent(flag: str, answers: pd.DataFrame) -> str:
+    low, high = wilson(int(answers[flag].sum()), len(answers))
+    return f"{100 * answers[flag].mean():.0f} ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def _listed(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -394,7 +389,7 @@ TABLES: Final = (
             ARM,
             Column("questions", help="how many", of=len),
             *(
-                Column(key, f"{head}, % (95 %)", "", SHARE, _percent(key))
+                Column(key, f"{head}, % (95 %)", "", SHARE, partial(_percent, key))
                 for key, head in (*((name, name) for name in FLAGS[:3]), ("wrong", "valid, but wrong"))
             ),
             Column("cut", "cut", "%", "answers that the budget of tokens ended", lambda one: 100 * one["cut"].mean()),
@@ -519,17 +514,13 @@ def _right_of_valid(trials: pd.DataFrame) -> Effect:
     return share(known["right"], "valid answers")
 
 
-def _gain(arm: str, against: str) -> Callable[[pd.DataFrame], Effect]:
+def _gain(arm: str, against: str, trials: pd.DataFrame) -> Effect:
     """Percentage points of right answers above another arm's, question by question."""
-
-    def effect(trials: pd.DataFrame) -> Effect:
-        each = [_paired(some, arm, against) for _, some in _answers(trials).groupby(["source", "model"], sort=False)]
-        gains = [
-            100.0 * (one["right"].to_numpy(float) - other["right"].to_numpy(float)) for one, other in filter(None, each)
-        ]
-        return mean(np.concatenate([[], *gains]), "questions")
-
-    return effect
+    each = [_paired(some, arm, against) for _, some in _answers(trials).groupby(["source", "model"], sort=False)]
+    gains = [
+        100.0 * (one["right"].to_numpy(float) - other["right"].to_numpy(float)) for one, other in filter(None, each)
+    ]
+    return mean(np.concatenate([[], *gains]), "questions")
 
 
 CLAIMS: Final = (
@@ -549,20 +540,20 @@ CLAIMS: Final = (
     Claim(
         text="A grammar beside the schema answers more questions rightly than the schema alone.",
         what="right answers, both above schema, percentage points",
-        effect=_gain("both", "schema"),
+        effect=partial(_gain, "both", "schema"),
         at_least=1.0,
     ),
     Claim(
         text="Reasons first lose nothing.",
         what="right answers, reason above both, percentage points",
-        effect=_gain("reason", "both"),
+        effect=partial(_gain, "reason", "both"),
         at_least=0.0,
         differs="Models of 135 million parameters reason badly; CRANE's have 1 to 8 billion.",
     ),
     Claim(
         text="A draft first loses nothing.",
         what="right answers, draft above both, percentage points",
-        effect=_gain("draft", "both"),
+        effect=partial(_gain, "draft", "both"),
         at_least=0.0,
     ),
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from random import Random
 from typing import Final
@@ -30,15 +31,7 @@ from experiments.claims import CONTENT, Claim, Effect, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import BY_ENGINE, LOG
-from experiments.measurement import (
-    MISTAKES,
-    VERDICTS,
-    measure,
-    mistakes,
-    rotate,
-    samples,
-    verdicts,
-)
+from experiments.measurement import MISTAKES, VERDICTS, in_turns, measure, mistakes, samples, verdicts
 from experiments.pairs import best_peer, over, request, together
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
@@ -71,33 +64,20 @@ def grid(
     vocabulary: str = "",
     seed: int = 0,
 ) -> list[Params]:
-    """Quick: one set of 5 and one of 20 tools.  Full: ten sets of each size up to 500; see `grid_of`."""
-    sizes, most = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:2], 1), "full": (SIZES, 10)}[preset]
-    usual = datasets.defaults(preset)[1]
-    return grid_of(sizes, sets=sets or most, engines=named_once(engines), vocabulary=vocabulary or usual, seed=seed)
-
-
-def grid_of(
-    sizes: Sequence[int],
-    *,
-    sets: int,
-    engines: Sequence[str] = ("ours", "xgrammar", "llguidance"),
-    vocabulary: str | None = None,
-    seed: int = 0,
-) -> list[Params]:
-    """`sets` sets of each size in all forms, of each data set.
+    """Quick: one set of 5 and one of 20 tools.  Full: ten sets of each size up to 500.  Of each data set, in all forms.
 
     Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 20 of them for 15 seconds.
     """
+    sizes, most = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:2], 1), "full": (SIZES, 10)}[preset]
     few = [size for size in sizes if size <= MOST_MADE]
     by_data = {BFCL: sizes, MADE: few, BARE: few} if datasets.has_tools() else {MADE: sizes, BARE: few}
-    shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "seed": seed}
-    trials: list[Params] = []
-    cases = [(data, *case) for data, drawn in by_data.items() for case in product(drawn, range(sets), FORMS)]
-    for number, (data, size, which, form) in enumerate(cases):
-        names = {"data": data, "form": form, "tools": size, "set": which}
-        trials += [{"engine": engine} | names | shared for engine in rotate(engines, number)]
-    return trials
+    cases = [
+        {"data": data, "form": form, "tools": size, "set": which}
+        for data, drawn in by_data.items()
+        for size, which, form in product(drawn, range(sets or most), FORMS)
+    ]
+    shared = {"vocabulary": vocabulary or datasets.defaults(preset)[1], "seed": seed}
+    return in_turns("engine", named_once(engines), cases, shared)
 
 
 def draw_tools(size: int, which: int, seed: int, *, made: bool = False) -> ToolSet:
@@ -125,26 +105,18 @@ def trial(params: Params) -> dict[str, object]:
     tools = draw_tools(params["tools"], params["set"], params["seed"], made=made)
     if params["data"] == BARE:
         tools = without_lengths(tools)
-    names = {tool.name for tool in tools.tools}
-    calls = [call for call in datasets.load_calls(params["seed"], made=made) if call.name in names]
+    calls = datasets.calls_of(tools, params["seed"], made=made)
     chosen = Random(f"calls {params['seed']} {params['set']}").sample(calls, min(CALLS, len(calls)))
     engine = open_engine(params["engine"], params["vocabulary"])
     engine.forget()
-    if params["form"] != "schema":
-        tools = ToolSet(tools.tools, **HARMONY) if params["form"] == "harmony" else tools
-        texts = [(f"I will look this up.\n{tools.call(call.name, call.arguments)}", True) for call in chosen]
-
-        request = engine.tools_request(tools)
-
-        def compile_input() -> Constraint:
-            return engine.compile_tools(request)
-    else:
-        schema = tools.as_schema()
+    compile_input: Callable[[], Constraint]
+    if params["form"] == "schema":
+        compile_input = partial(engine.compile_schema, tools.as_schema())
         texts = [(json.dumps({"name": call.name, "parameters": call.arguments}), True) for call in chosen]
-
-        def compile_input() -> Constraint:
-            return engine.compile_schema(schema)
-
+    else:
+        tools = ToolSet(tools.tools, **HARMONY) if params["form"] == "harmony" else tools
+        compile_input = partial(engine.compile_tools, engine.tools_request(tools))
+        texts = [(datasets.with_words(tools, call), True) for call in chosen]
     return {**measure(engine, compile_input, texts), CONTENT: datasets.digest(tools.tools, params["form"])}
 
 
@@ -232,17 +204,13 @@ def _compiling(form: str, size: int, peer: str, **data: str) -> Callable[[pd.Dat
     )
 
 
-def _until_first_mask(form: str, size: int, peer: str) -> Callable[[pd.DataFrame], Effect]:
+def _until_first_mask(form: str, size: int, peer: str, trials: pd.DataFrame) -> Effect:
     """The same with the time of the first mask, which ours puts off until somebody asks."""
-
-    def effect(trials: pd.DataFrame) -> Effect:
-        rows = where(trials, form=form, tools=size)
-        rows = rows[rows["compiled"].fillna(False).astype(bool)]
-        spent = (rows["compile_ns"] + rows["first_mask_ns"]).groupby([rows[name] for name in ("engine", *CASE)]).min()
-        both = spent.unstack(0).reindex(columns=[OURS, peer]).dropna()
-        return ratio(both[OURS], both[peer], "sets of tools")
-
-    return effect
+    rows = where(trials, form=form, tools=size)
+    rows = rows[rows["compiled"].fillna(False).astype(bool)]
+    spent = (rows["compile_ns"] + rows["first_mask_ns"]).groupby([rows[name] for name in ("engine", *CASE)]).min()
+    both = spent.unstack(0).reindex(columns=[OURS, peer]).dropna()
+    return ratio(both[OURS], both[peer], "sets of tools")
 
 
 ON_AVERAGE: Final = "Ours makes masks when they are needed, XGrammar most of them when it compiles."
@@ -282,7 +250,7 @@ CLAIMS: Final = (
         Claim(
             text=f"With the first mask, 500 tools in {where} take at most a fiftieth of llguidance's time.",
             what=f"compile and first mask, 500 tools, {form}, ours / llguidance",
-            effect=_until_first_mask(form, 500, "llguidance"),
+            effect=partial(_until_first_mask, form, 500, "llguidance"),
             at_most=0.02,
         )
         for form, where in (("tag", "Llama's format"), ("harmony", "the format of Harmony"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 
 import pandas as pd
 
 from experiments.columns import Column, Table
-from experiments.datasets import CaseName, load_case, open_tokenizer
-from experiments.measurement import VERDICTS, measure, rotate, verdicts
+from experiments.datasets import open_tokenizer
+from experiments.measurement import VERDICTS, measure_case, verdicts
 from experiments.trial import Params
 from kernels_core import Options
 from workbench.peers.ours import Ours
@@ -18,23 +18,9 @@ from workbench.peers.ours import Ours
 CASE = ("file", "index")
 
 
-def grid_of(key: str, variants: Sequence[str], cases: Sequence[CaseName], shared: Params) -> list[Params]:
-    """One trial for each case and variant, next to each other and in rotating order; `key` is the parameter that names
-    the variant."""
-    return [
-        {key: variant, "file": case.file, "index": case.index, **shared}
-        for number, case in enumerate(cases)
-        for variant in rotate(variants, number)
-    ]
-
-
 def measure_variant(params: Params, changes: Mapping[str, object]) -> dict[str, object]:
-    """One schema under the default options with `changes` (`measurement.measure`)."""
-    engine = _engine(params["vocabulary"], Options.laboratory(**changes))
-    case = load_case(CaseName(params["file"], params["index"]))
-    texts = [(instance.text, instance.valid) for instance in case.instances]
-    measured = measure(engine, lambda: engine.compile_schema(case.schema), texts, max_tokens=params["max_tokens"])
-    return {"id": case.id, **measured}
+    """One schema under the default options with `changes` (`measurement.measure_case`)."""
+    return measure_case(_engine(params["vocabulary"], Options.laboratory(**changes)), params)
 
 
 def by_variant(frame: pd.DataFrame, key: str) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def walk(
     clock = time.perf_counter_ns
     accepted, cut = False, limit is not None and limit < len(tokens)
     try:
-        for token in tokens[:limit]:
+        for token in (*tokens[:limit], None):  # behind the last one comes the mask that may end the text
             at = state()
             start = clock()
             fill()
@@ -73,6 +73,9 @@ def walk(
             if at is not None:
                 fresh.append("0" if at in seen else "1")
                 seen.add(at)
+            if token is None:
+                accepted = not cut and any(allowed(stop) for stop in stop_token_ids)
+                break
             may = allowed(token)
             start = clock()
             taken = accept(token)
@@ -83,15 +86,6 @@ def walk(
                 cut = False
                 break
             read += 1
-        else:
-            at = state()
-            start = clock()
-            fill()
-            mask_ns.append(clock() - start)
-            if at is not None:
-                fresh.append("0" if at in seen else "1")
-                seen.add(at)
-            accepted = not cut and any(allowed(token) for token in stop_token_ids)
         failure = constraint.failure()
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"[:MESSAGE_CHARACTERS]

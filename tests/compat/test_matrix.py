@@ -10,10 +10,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("pydantic")
 
-from tests.compat.matrix import compare, page, recorded
 from tests.compat.matrix.__main__ import main
 from tests.compat.matrix.row import Row, code, texts_of
-from tests.compat.matrix.table import PAGE, ROWS
+from tests.compat.matrix.table import PAGE, ROWS, VERSION, compare, page
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +27,7 @@ def rows(text: str) -> list[str]:
 def test_rows_give_what_is_recorded(comparisons: list) -> None:  # type: ignore[type-arg]
     """The page is the record of what each call gives here, and the command writes it; XGrammar's column is kept, and a
     reason where the two differ."""
-    version, _ = recorded()
-    assert rows(page(comparisons, version)) == rows(PAGE.read_text(encoding="utf-8"))
+    assert rows(page(comparisons, VERSION)) == rows(PAGE.read_text(encoding="utf-8"))
 
 
 def test_rows_are_alike_or_explained(comparisons: list) -> None:  # type: ignore[type-arg]

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import types
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, datasets, grammars, masks, parsers, reuse, tools, variants
+from experiments import ablation, datasets, grammars, masks, parsers, reuse, tools
 from experiments.claims import judge
 from experiments.demo_model import WEIGHTS_FOLDER
 from experiments.engines import open_engine
 from experiments.grammar_set import ECMA_404
 from experiments.ledger import Ledger, params_hash
-from experiments.measurement import rotate
+from experiments.measurement import in_turns, rotate
 from experiments.registry import CATALOGUE, PRESETS, Experiment, find_experiment, list_experiments
 from experiments.sweep import run_sweep
 from experiments.trial import NotRunError
@@ -64,12 +65,12 @@ def test_a_module_that_is_no_experiment() -> None:
 
 def test_engines_take_turns() -> None:
     assert [rotate(["a", "b", "c"], number)[0] for number in range(4)] == ["a", "b", "c", "a"]
-    grid = masks.grid_of(datasets.find_cases(["synthetic:0"], 3), engines=["x", "y"], vocabulary=SMALL)
+    cases = [{"index": index} for index in range(3)]
+    grid = in_turns("engine", ["x", "y"], cases, {"vocabulary": SMALL})
     assert [params["engine"] for params in grid] == ["x", "y", "y", "x", "x", "y"]
-    cases = datasets.find_cases(["synthetic:0"], 3)
-    grid = masks.grid_of(cases, engines=["x", "y"], vocabulary=SMALL, turn=2)
+    grid = in_turns("engine", ["x", "y"], cases, {}, turn=2)
     assert "".join(params["engine"] for params in grid) == "xxyyyx"
-    assert [params["index"] for params in grid] == [cases[at].index for at in (0, 1, 0, 1, 2, 2)]
+    assert [params["index"] for params in grid] == [0, 1, 0, 1, 2, 2]
 
 
 def test_engines_that_are_not_there_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,8 +102,7 @@ def test_no_trial_pays_for_an_import() -> None:
 
 @pytest.fixture
 def masks_frame(ledger: Ledger) -> pd.DataFrame:
-    cases = datasets.find_cases(["synthetic:0"], 4)
-    grid = masks.grid_of(cases, engines=["ours"], vocabulary=SMALL, max_tokens=60)
+    grid = masks.grid("full", 4, paths=["synthetic:0"], engines=["ours"], vocabulary=SMALL, max_tokens=60)
     return run_sweep(masks.trial, grid, ledger=ledger, sweep="masks")
 
 
@@ -141,7 +141,7 @@ def test_peers_agree_on_synthetic_schemas(engine: str) -> None:
 
 
 def test_tools_experiment(ledger: Ledger) -> None:
-    grid = tools.grid_of([3], sets=2, engines=["ours"], vocabulary=SMALL)
+    grid = [params | {"tools": 3} for params in tools.grid("smoke", sets=2, engines=["ours"], vocabulary=SMALL)]
     frame = run_sweep(tools.trial, grid, ledger=ledger, sweep="tools")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     measured = frame[frame["engine"] == "ours"]
@@ -203,8 +203,8 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
     with pytest.raises(KeyError):
         ablation.options_at("+ magic")
 
-    cases = datasets.find_cases(["synthetic:0"], 2)
-    grid = variants.grid_of("step", ablation.NAMES, cases, {"vocabulary": SMALL, "max_tokens": 30})
+    cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
+    grid = in_turns("step", ablation.NAMES, cases, {"vocabulary": SMALL, "max_tokens": 30})
     frame = run_sweep(ablation.trial, grid, ledger=ledger, sweep="ablation")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     tables = find_experiment("ablation").tables(frame)
@@ -217,9 +217,9 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
 
 
 def test_parsers_are_compared(ledger: Ledger) -> None:
-    cases = datasets.find_cases(["synthetic:0"], 2)
+    cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
     built = list(parsers.VARIANTS)
-    grid = variants.grid_of("parser", built, cases, {"vocabulary": SMALL, "max_tokens": 10})
+    grid = in_turns("parser", built, cases, {"vocabulary": SMALL, "max_tokens": 10})
     frame = run_sweep(parsers.trial, grid, ledger=ledger, sweep="parsers")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     tables = find_experiment("parsers").tables(frame)

@@ -11,13 +11,12 @@ from typer.testing import CliRunner
 
 from experiments import masks, statuses
 from experiments.ledger import Ledger, params_hash
+from experiments.measurement import in_turns
 from experiments.registry import find_experiment
 from experiments.statuses import by_keyword, by_split, status_of
 from experiments.sweep import run_sweep
 from workbench.cli import app
 from workbench.peers.catalogue import installed
-
-GRID: dict[str, Any] = {"engines": ["ours"], "vocabulary": "demo", "max_tokens": None}
 
 
 def walked(accepted: bool, **more: Any) -> dict[str, Any]:
@@ -96,8 +95,9 @@ def test_tables_by_split_and_by_keyword(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_small_run_writes_the_csv(tmp_path: Path) -> None:
     book, out = tmp_path / "book.sqlite", tmp_path / "schemas.csv"
-    cases = [masks.CaseName("synthetic:0", index) for index in range(3)]
-    grid = masks.grid_of(cases, **GRID | {"engines": [name for name in ("ours", "llguidance") if name in installed()]})
+    engines = [name for name in ("ours", "llguidance") if name in installed()]
+    cases = [{"file": "synthetic:0", "index": index} for index in range(3)]
+    grid = in_turns("engine", engines, cases, {"vocabulary": "demo", "max_tokens": None})
     with Ledger(book) as ledger:
         frame = run_sweep(masks.trial, grid, ledger=ledger, sweep="masks")
         ledger.record_run("masks", "masks", "experiment run masks", [params_hash(params) for params in grid])

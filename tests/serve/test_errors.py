@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -219,11 +220,21 @@ def test_a_tool_as_another_api_has_it(client: Client) -> None:
     assert one["usage"] == other["usage"]
     arguments = [one["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] for one in (one, other)]
     assert arguments[0] == arguments[1]
-    assert [warning.split(":")[0] for warning in one["warnings"]] == ["tools.0.name (line 1, column 111)"]
+    assert [warning.split(":")[0] for warning in one["warnings"]] == ["tools.0.name (line 1, column 3)"]
     asked = read(Body(json.dumps({"model": "demo", "messages": USER, "tools": [flat]}).encode()), ChatRequest)
     assert asked.tools == [
         {"type": "function", "function": {**named["function"], "cache_control": {"type": "ephemeral"}}}
     ]
+
+
+def test_all_warnings_about_tools_count_lines_within_them(client: Client) -> None:
+    tools = [{"type": "function", "function": {"name": "my tool!", "parameters": {"reqired": ["a"]}}}]
+    text = json.dumps({"model": "demo", "messages": USER, "seed": 5, "tools": tools}, indent=2)
+    named, misspelt = told(client.post(text.encode()), 200)["warnings"]
+    lines = text[text.index('"tools": ') + len('"tools": ') :].splitlines()
+    for warning, key in ((named, '"name"'), (misspelt, '"reqired"')):
+        line, column = map(int, re.findall(r"line (\d+), column (\d+)", warning)[0])
+        assert lines[line - 1][column - 1 :].startswith(key)
 
 
 def test_a_format_beside_tools_that_cannot_be(client: Client) -> None:

@@ -12,16 +12,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, get_type_hints
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
+from typer.models import ArgumentInfo
 
 if TYPE_CHECKING:
     from workbench.languages import Source
@@ -36,14 +40,6 @@ WIDTH: Final = 100
 _AS_JSON: Final[ContextVar[bool]] = ContextVar("_AS_JSON", default=False)
 """Whether the command that runs was asked for JSON: `reporting` says so."""
 
-SourceArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A grammar in any language: a file, - for standard input, or the text itself.",
-        show_default=False,
-    ),
-]
 Language = Annotated[
     str | None,
     typer.Option(
@@ -68,25 +64,116 @@ TokenizerOption = Annotated[
 ModelOption = Annotated[
     str, typer.Option("--model", "-m", help="demo, smollm2, a folder, a cached name, or random:...")
 ]
-TextArgument = Annotated[
-    str | None, typer.Argument(metavar="TEXT", help="A text, or - for standard input.", show_default=False)
-]
-AsGenerated = Annotated[
-    bool, typer.Option("--as-generated", help="Of a schema or tools, ask the grammar that `generate` writes under.")
-]
-TextFile = Annotated[
-    str | None,
-    typer.Option("--text-file", "-f", help="The text from a file, without its last line end.", show_default=False),
-]
-TextsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="TEXT", help="Texts; - is standard input.", show_default=False)
-]
-TextFiles = Annotated[
-    list[str] | None,
-    typer.Option("--text-file", "-f", help="A text from a file, without its last line end. Again for each."),
-]
-Exact = Annotated[bool, typer.Option("--exact", help="Keep the line end at the end of a file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+# -- what commands are given ------------------------------------------------------------------------------------------
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """`command`, whose first parameter is a dataclass, with an argument or an option for each field of that class.
+
+    Behind the arguments stand the command's own options, and then those of the class.  A field that says nothing to
+    typer has its help, and the least value, in its metadata.
+    """
+    first, *own = signature(command, eval_str=True).parameters.values()
+    kind, hints = first.annotation, get_type_hints(first.annotation, include_extras=True)
+    arguments: list[Parameter] = []
+    options: list[Parameter] = []
+    for one in fields(kind):
+        hint = hints[one.name]
+        if "help" in one.metadata:
+            least = None if hint is bool else one.metadata["min"]
+            hint = getitem(Annotated, (hint, typer.Option(help=one.metadata["help"], min=least)))
+        default = Parameter.empty if one.default is MISSING else one.default
+        made = Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        (arguments if isinstance(hint.__metadata__[0], ArgumentInfo) else options).append(made)
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        command(kind(**{one.name: given.pop(one.name) for one in fields(kind)}), **given)
+
+    parameters = [*arguments, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *options]
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    return call
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnSource:
+    """What every command on a SOURCE is given."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A grammar in any language: a file, - for standard input, or the text itself.",
+            show_default=False,
+        ),
+    ]
+    language: Language = None
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnTexts(OnSource):
+    """Any number of texts beside it."""
+
+    texts: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="Texts; - is standard input.", show_default=False)
+    ] = None
+    text_file: Annotated[
+        list[str] | None,
+        typer.Option("--text-file", "-f", help="A text from a file, without its last line end. Again for each."),
+    ] = None
+    exact: Annotated[bool, typer.Option("--exact", help="Keep the line end at the end of a file.")] = False
+    tokenizer: TokenizerOption = "tekken"
+
+    def read(self) -> list[tuple[str, bytes]]:
+        """The texts, each with its name."""
+        return read_texts(self.source, self.texts, self.text_file, exact=self.exact)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnText(OnSource):
+    """One text beside it."""
+
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="A text, or - for standard input.", show_default=False)
+    ] = None
+    text_file: Annotated[
+        str | None,
+        typer.Option("--text-file", "-f", help="The text from a file, without its last line end.", show_default=False),
+    ] = None
+    exact: Annotated[bool, typer.Option("--exact", help="Keep the line end at the end of a file.")] = False
+    start: Start = None
+
+    def read(self) -> bytes | None:
+        """The text; None where there is none."""
+        if self.text is not None and self.text_file is not None:
+            fail("give TEXT or --text-file, not both")
+        texts, files = ([one] if one is not None else None for one in (self.text, self.text_file))
+        given = read_texts(self.source, texts, files, exact=self.exact)
+        return given[0][1] if given else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtPlace(OnText):
+    """The place behind a text."""
+
+    as_generated: Annotated[
+        bool, typer.Option("--as-generated", help="Of a schema or tools, ask the grammar that `generate` writes under.")
+    ] = False
+    tokenizer: TokenizerOption = "tekken"
+
+    def session(self) -> Session:
+        """A session at the beginning of the text."""
+        return open_session(
+            self.source, self.language, self.tokenizer, start=self.start, as_generated=self.as_generated
+        )
+
+
+# -- what they say ----------------------------------------------------------------------------------------------------
 
 
 def output() -> Console:
@@ -262,15 +349,6 @@ def read_texts(
         else:
             found.append(("text", text.encode(errors="surrogateescape")))
     return found + [read(name) for name in files or ()]
-
-
-def read_text(source: str, text: str | None, file: str | None, *, exact: bool) -> bytes | None:
-    """The one text that TEXT or `--text-file` gives; None where neither does."""
-    if text is not None and file is not None:
-        fail("give TEXT or --text-file, not both")
-    texts, files = ([one] if one is not None else None for one in (text, file))
-    given = read_texts(source, texts, files, exact=exact)
-    return given[0][1] if given else None
 
 
 def is_file(name: str) -> bool:

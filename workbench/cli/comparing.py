@@ -11,19 +11,15 @@ import typer
 
 from workbench.cli.common import (
     DIFFERENT,
-    AsJson,
-    Exact,
-    Language,
-    SourceArgument,
-    TextFiles,
-    TextsArgument,
+    OnSource,
+    OnTexts,
     TokenizerOption,
     fail,
     open_source,
     open_tokenizer,
-    read_texts,
     reporting,
     say,
+    spread,
 )
 
 if TYPE_CHECKING:
@@ -41,19 +37,14 @@ EngineOption = Annotated[
 ]
 
 
+@spread
 def compare(
-    source: SourceArgument,
-    texts: TextsArgument = None,
-    text_file: TextFiles = None,
-    exact: Exact = False,
+    given: OnTexts,
     others: Annotated[
         list[str] | None,
         typer.Option("--with", "-w", help="Another grammar, as SOURCE. Again for each.", show_default=False),
     ] = None,
     engine: EngineOption = None,
-    language: Language = None,
-    tokenizer: TokenizerOption = "tekken",
-    as_json: AsJson = False,
 ) -> None:
     """Masks of engines, grammars or places (behind each TEXT) side by side, and why they differ.
 
@@ -63,13 +54,13 @@ def compare(
     """
     from workbench import comparing
 
-    with reporting(as_json):
-        sources = [open_source(one, language) for one in (source, *(others or ()))]
+    with reporting(given.as_json):
+        sources = [open_source(one, given.language) for one in (given.source, *(others or ()))]
         engines = _engines(engine)
-        loaded = open_tokenizer(tokenizer)
-        given = [data for _, data in read_texts(source, texts, text_file, exact=exact)]
+        loaded = open_tokenizer(given.tokenizer)
+        texts = [data for _, data in given.read()]
         try:
-            found = comparing.compare(*sources, engines=engines, texts=given or [""], tokenizer=loaded)
+            found = comparing.compare(*sources, engines=engines, texts=texts or [""], tokenizer=loaded)
         except ValueError as error:
             fail(str(error))
         say(found.to_dict(), found)
@@ -77,8 +68,9 @@ def compare(
         raise typer.Exit(DIFFERENT)
 
 
+@spread
 def hunt(
-    source: SourceArgument,
+    given: OnSource,
     engine: EngineOption = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="How long to search.")] = 10.0,
     seed: Annotated[int, typer.Option(help="Equal seeds try equal texts.")] = 0,
@@ -87,9 +79,7 @@ def hunt(
     spellings: Annotated[
         bool, typer.Option(help="Count it, too, when the same JSON value is taken in another spelling.")
     ] = True,
-    language: Language = None,
     tokenizer: TokenizerOption = "tekken",
-    as_json: AsJson = False,
 ) -> None:
     """Search for a text on which engines disagree, and shrink it to a minimal text and token.
 
@@ -100,13 +90,13 @@ def hunt(
     """
     from workbench import comparing
 
-    with reporting(as_json):
-        session_source = open_source(source, language)
+    with reporting(given.as_json):
+        source = open_source(given.source, given.language)
         engines = _engines(engine)
         loaded = open_tokenizer(tokenizer)
         try:
             found = comparing.hunt(
-                session_source,
+                source,
                 engines,
                 seconds=seconds,
                 seed=seed,
@@ -114,7 +104,7 @@ def hunt(
                 texts=texts,
                 spellings=spellings,
                 tokenizer=loaded,
-                progress=(lambda hunt: None) if as_json else None,
+                progress=(lambda hunt: None) if given.as_json else None,
             )
         except ValueError as error:
             fail(str(error))

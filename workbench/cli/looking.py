@@ -8,32 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from visualizers.glyphs import clip, glyph
 from workbench.cli.common import (
     DIFFERENT,
     FINE,
-    AsGenerated,
-    AsJson,
-    Exact,
-    Language,
-    SourceArgument,
+    AtPlace,
+    OnTexts,
     Start,
-    TextArgument,
-    TextFile,
-    TextFiles,
-    TextsArgument,
-    TokenizerOption,
     fail,
     mistake_data,
     open_session,
-    output,
-    read_text,
-    read_texts,
     reporting,
-    say_json,
+    say,
+    spread,
 )
 
 if TYPE_CHECKING:
@@ -48,16 +38,11 @@ LINE: Final = 160
 # -- check ------------------------------------------------------------------------------------------------------------
 
 
+@spread
 def check(
-    source: SourceArgument,
-    texts: TextsArgument = None,
-    text_file: TextFiles = None,
-    exact: Exact = False,
+    given: OnTexts,
     prefix: Annotated[bool, typer.Option("--prefix", help="Be content with the beginning of a text.")] = False,
-    language: Language = None,
     start: Start = None,
-    tokenizer: TokenizerOption = "tekken",
-    as_json: AsJson = False,
 ) -> None:
     """Does a text conform to a grammar? Where does it die, and why?
 
@@ -67,28 +52,24 @@ def check(
     """
     from workbench.languages.warnings import doubts, unread_ends
 
-    with reporting(as_json):
-        session = open_session(source, language, tokenizer, start=start)
+    with reporting(given.as_json):
+        session = open_session(given.source, given.language, given.tokenizer, start=start)
         warned = (*doubts(session.document, session.inspect.compiled.grammar), *unread_ends(session.document))
-        given = read_texts(source, texts, text_file, exact=exact)
-        checked = [_checked(session, name, data, prefix) for name, data in given]
+        checked = [_checked(session, name, data, prefix) for name, data in given.read()]
         results = [result for result, _ in checked]
-        console = output()
         rules = len(session.inspect.grammar.lazy_ir.rules)  # of a schema those that a text has needed: all may be many
-        if as_json:
-            grammar = {"language": session.document.language, "rules": rules}
-            said_of = [mistake_data(one) for one in warned]
-            ok = all(result["ok"] for result in results)
-            say_json({"ok": ok, "grammar": grammar, "warnings": said_of, "texts": results})
-        elif not results:
+        data = {
+            "ok": all(result["ok"] for result in results),
+            "grammar": {"language": session.document.language, "rules": rules},
+            "warnings": [mistake_data(one) for one in warned],
+            "texts": results,
+        }
+        shown: list[RenderableType] = [_check_picture(result, why) for result, why in checked]
+        if not shown:
             count = "" if session.document.is_json else f", {rules:,} rule{'s' * (rules != 1)}"
             said = f"{session.document.title}{count} ({session.document.why})"
-            console.print(Text.assemble(("a grammar: ", "green"), said))
-        else:
-            for result, why in checked:
-                console.print(_check_picture(result, why))
-        for one in () if as_json else warned:
-            console.print(Text.assemble(("warning: ", "yellow"), str(one)))
+            shown = [Text.assemble(("a grammar: ", "green"), said)]
+        say(data, Group(*shown, *(Text.assemble(("warning: ", "yellow"), str(one)) for one in warned)))
     if not all(result["ok"] for result in results):
         raise typer.Exit(DIFFERENT)
 
@@ -130,18 +111,11 @@ def _check_picture(result: dict[str, object], why: Why | None) -> Group:
 # -- mask -------------------------------------------------------------------------------------------------------------
 
 
+@spread
 def mask(
-    source: SourceArgument,
-    text: TextArgument = None,
-    text_file: TextFile = None,
-    exact: Exact = False,
+    given: AtPlace,
     tokens: Annotated[int, typer.Option("--tokens", min=0, help="List so many allowed tokens, too.")] = 0,
     refused: Annotated[bool, typer.Option("--refused", help="Group the refused tokens by where they die.")] = False,
-    as_generated: AsGenerated = False,
-    language: Language = None,
-    start: Start = None,
-    tokenizer: TokenizerOption = "tekken",
-    as_json: AsJson = False,
 ) -> None:
     """What may come next after a text, grouped by meaning: keys, values, closings, characters.
 
@@ -149,52 +123,42 @@ def mask(
 
     Example: mask schema.json '{"na'
     """
-    with reporting(as_json):
-        session = open_session(source, language, tokenizer, start=start, as_generated=as_generated)
-        _go(session, read_text(source, text, text_file, exact=exact) or b"")
-        spelling = _spelling(session, as_generated)
-        ahead = session.inspect.next()
-        ids = list(session.inspect.allowed_ids())
-        stops = set(session.tokenizer.info.stop_token_ids)
-        listed = session.inspect.allowed_tokens(tokens)
-        if as_json:
-            say_json(
-                {
-                    "position": session.inspect.position,
-                    "spelling": spelling,
-                    "allowed": len([i for i in ids if i not in stops]),
-                    "vocabulary": session.tokenizer.vocab_size,
-                    "may_end": session.is_completed,
-                    "next": ahead.rows(),
-                    "complete": ahead.complete,
-                    "tokens": [{"id": c.token_id, "token": str(c)} for c in listed],
-                    "refused": _refused(session).rows() if refused else None,
-                }
-            )
-            return
-        console = output()
-        console.print(_place_line(session))
-        if spelling:
-            _legend(console, spelling)
+    with reporting(given.as_json):
+        session = given.session()
+        _go(session, given.read() or b"")
+        about, vocabulary = session.inspect, session.tokenizer.vocab_size
+        spelling, ahead, listed = _spelling(session, given.as_generated), about.next(), about.allowed_tokens(tokens)
+        allowed = len(set(about.allowed_ids()).difference(session.tokenizer.info.stop_token_ids))
+        found = _refused(session) if refused else None
         end = ", and the text may end here" if session.is_completed else ""
-        allowed = len([i for i in ids if i not in stops])
-        console.print(f"{allowed:,} of {session.tokenizer.vocab_size:,} tokens allowed{end}")
-        for one in session.inspect.members().objects[:1]:
-            console.print(Text(f"object {one.label}: {one.summary}"))
+        shown: list[RenderableType] = [_place_line(session), *_legend(spelling)]
+        shown.append(f"{allowed:,} of {vocabulary:,} tokens allowed{end}")
+        shown += [Text(f"object {one.label}: {one.summary}") for one in about.members().objects[:1]]
         if len(ahead):
-            console.print(ahead.table())
-            _legend(console, "tokens: those that write such a continuation or begin one; a token may do several.")
+            said = "tokens: those that write such a continuation or begin one; a token may do several."
+            shown += [ahead.table(), *_legend(said)]
         if not ahead.complete:
-            _legend(console, f"The search was stopped after {ahead.seconds:g} s: there may be more.")
+            shown += _legend(f"The search was stopped after {ahead.seconds:g} s: there may be more.")
         if listed:
-            console.print(Text("  ".join(f"{c.token_id}:{c}" for c in listed)))
-            _legend(console, f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)")
-        if refused:
-            found = _refused(session)
-            console.print(Text(str(found)))
-            _legend(console, "after reading: what of such a token can be read; cannot come: the byte behind it.")
+            said = f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)"
+            shown += [Text("  ".join(f"{c.token_id}:{c}" for c in listed)), *_legend(said)]
+        if found is not None:
+            said = "after reading: what of such a token can be read; cannot come: the byte behind it."
+            shown += [Text(str(found)), *_legend(said)]
             if found.unsettled:
-                _legend(console, f"{found.unsettled:,} tokens were not followed to the end within {PATIENCE:g} s.")
+                shown += _legend(f"{found.unsettled:,} tokens were not followed to the end within {PATIENCE:g} s.")
+        data = {
+            "position": about.position,
+            "spelling": spelling,
+            "allowed": allowed,
+            "vocabulary": vocabulary,
+            "may_end": session.is_completed,
+            "next": ahead.rows(),
+            "complete": ahead.complete,
+            "tokens": [{"id": c.token_id, "token": str(c)} for c in listed],
+            "refused": None if found is None else found.rows(),
+        }
+        say(data, Group(*shown))
 
 
 def _refused(session: Session) -> Refusals:
@@ -206,20 +170,13 @@ def _refused(session: Session) -> Refusals:
 # -- explain ----------------------------------------------------------------------------------------------------------
 
 
+@spread
 def explain(
-    source: SourceArgument,
-    text: TextArgument = None,
-    text_file: TextFile = None,
-    exact: Exact = False,
+    given: AtPlace,
     what: Annotated[
         str | None, typer.Option("--next", help="The text that is to come next.", show_default=False)
     ] = None,
     token: Annotated[int | None, typer.Option("--token", help="A token's id instead.", show_default=False)] = None,
-    as_generated: AsGenerated = False,
-    language: Language = None,
-    start: Start = None,
-    tokenizer: TokenizerOption = "tekken",
-    as_json: AsJson = False,
 ) -> None:
     """Why can this text (or token) not come next, after TEXT?
 
@@ -228,34 +185,27 @@ def explain(
 
     Example: explain schema.json '{' --next '"nmae"'
     """
-    with reporting(as_json):
+    with reporting(given.as_json):
         if (what is None) == (token is None):
             fail("say what is to come: --next WHAT, or --token ID")
-        session = open_session(source, language, tokenizer, start=start, as_generated=as_generated)
-        _go(session, read_text(source, text, text_file, exact=exact) or b"")
+        session = given.session()
+        _go(session, given.read() or b"")
         if token is not None and not 0 <= token < session.tokenizer.vocab_size:
             fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}")
         why = session.inspect.why(what if what is not None else int(token or 0))
-        reading = why.reading
-        result = {
+        reading, spelling = why.reading, _spelling(session, given.as_generated)
+        data = {
             "ok": reading.ok,
             "message": why.message,
             "position": session.inspect.position,
-            "spelling": _spelling(session, as_generated),
+            "spelling": spelling,
             **_why_data(why),
         }
-        if as_json:
-            say_json(result)
-        else:
-            console = output()
-            console.print(_place_line(session))
-            if result["spelling"]:
-                _legend(console, result["spelling"])
-            shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
-            words = ("may come", "cannot come") if token is None else ("allowed", "refused")
-            verdict = (words[0], "green") if reading.ok else (words[1], "red")
-            console.print(Text.assemble((shown, "bold"), ": ", verdict, f"\n  {why.message}"))
-            console.print(_details(why))
+        shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
+        words = ("may come", "cannot come") if token is None else ("allowed", "refused")
+        verdict = (words[0], "green") if reading.ok else (words[1], "red")
+        told = Text.assemble((shown, "bold"), ": ", verdict, f"\n  {why.message}")
+        say(data, Group(_place_line(session), *_legend(spelling), told, _details(why)))
     raise typer.Exit(FINE if reading.ok else DIFFERENT)
 
 
@@ -324,5 +274,6 @@ def _details(why: Why) -> Group:
     return Group(*(Text(clip(line, LINE), no_wrap=line.endswith("^"), overflow="crop") for line in why.lines()))
 
 
-def _legend(console: Console, text: str) -> None:
-    console.print(Text(f"  {text}", "dim"))
+def _legend(text: str) -> list[RenderableType]:
+    """A line below what it explains; none for no text."""
+    return [Text(f"  {text}", "dim")] if text else []

@@ -23,35 +23,28 @@ from rich.text import Text
 from visualizers.glyphs import glyph
 from workbench.cli.common import (
     DIFFERENT,
-    AsJson,
-    Exact,
-    Language,
     ModelOption,
-    SourceArgument,
-    Start,
-    TextArgument,
-    TextFile,
+    OnSource,
+    OnText,
     TokenizerOption,
     fail,
     is_file,
     open_checked,
     open_source,
     output,
-    read_text,
     reporting,
     say,
     say_json,
+    spread,
 )
 
 if TYPE_CHECKING:
     from workbench.generation import Generation
 
 
+@spread
 def generate(
-    source: SourceArgument,
-    text: TextArgument = None,
-    text_file: TextFile = None,
-    exact: Exact = False,
+    given: OnText,
     model: ModelOption = "demo",
     max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 256,
     temperature: Annotated[
@@ -63,9 +56,6 @@ def generate(
     healing: Annotated[bool, typer.Option("--healing", help="Go on from inside the prompt's last tokens.")] = False,
     canonical: Annotated[bool, typer.Option("--canonical", help="Cut the text as the tokenizer cuts it.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="List the steps, too.")] = False,
-    language: Language = None,
-    start: Start = None,
-    as_json: AsJson = False,
 ) -> None:
     """Let a model answer TEXT under a grammar, with the model's own tokenizer.
 
@@ -73,8 +63,8 @@ def generate(
 
     Example: generate calls.ebnf 'weather in Lund' --seed 2
     """
-    with reporting(as_json):
-        prompt = read_text(source, text, text_file, exact=exact)
+    with reporting(given.as_json):
+        prompt = given.read()
         if prompt is None:
             fail("say what the model is asked: generate SOURCE TEXT, or --text-file FILE")
         try:
@@ -84,7 +74,7 @@ def generate(
             loaded = load_model(model, device)
         except (ImportError, RuntimeError, ValueError) as error:
             fail(str(error))
-        opened = open_checked(source, language, loaded.tokenizer, start=start)
+        opened = open_checked(given.source, given.language, loaded.tokenizer, start=given.start)
         try:
             with _warnings_shown():
                 made = stream(
@@ -100,7 +90,7 @@ def generate(
                 ).run()
         except (TooFewTokensError, UnsupportedFeatureError, TokenizerError, DeadEndError) as error:
             fail(str(error))
-        if as_json:
+        if given.as_json:
             say_json(_generation_data(made))
         else:
             _print_generation(made, steps)
@@ -170,17 +160,16 @@ def _print_generation(made: Generation, steps: bool) -> None:
 # -- a notebook -------------------------------------------------------------------------------------------------------
 
 
+@spread
 def serve_notebook(
-    source: SourceArgument,
+    given: OnSource,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where the notebook is written.", show_default=False)
     ] = None,
     open_lab: Annotated[bool, typer.Option("--open/--no-open", help="Open JupyterLab on it.")] = True,
     port: Annotated[int | None, typer.Option(help="Of JupyterLab.", show_default=False)] = None,
     browser: Annotated[bool, typer.Option(help="Let JupyterLab open a browser.")] = True,
-    language: Language = None,
     tokenizer: TokenizerOption = "tekken",
-    as_json: AsJson = False,
 ) -> None:
     """Write a fresh notebook that explores SOURCE, and open JupyterLab on it.
 
@@ -188,9 +177,9 @@ def serve_notebook(
 
     Example: serve-notebook schema.json
     """
-    with reporting(as_json):
-        opened = open_source(source, language)
-        file = Path(source) if source != "-" and is_file(source) else None
+    with reporting(given.as_json):
+        opened = open_source(given.source, given.language)
+        file = Path(given.source) if given.source != "-" and is_file(given.source) else None
         path = out or Path(f"explore_{_stem(opened.name)}.ipynb")
         if path.suffix != ".ipynb":
             fail(f"--out {path}: a notebook's name ends in .ipynb")

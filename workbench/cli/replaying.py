@@ -13,28 +13,20 @@ from rich.text import Text
 
 from workbench.cli.common import (
     DIFFERENT,
-    AsJson,
-    Exact,
-    Language,
-    SourceArgument,
-    Start,
-    TextArgument,
-    TextFile,
+    OnText,
     TokenizerOption,
     fail,
     open_checked,
     open_tokenizer,
-    read_text,
     reporting,
     say,
+    spread,
 )
 
 
+@spread
 def replay(
-    source: SourceArgument,
-    text: TextArgument = None,
-    text_file: TextFile = None,
-    exact: Exact = False,
+    given: OnText,
     tokenizer: TokenizerOption = "tekken",
     choice: Annotated[int, typer.Option(min=0, help="Which of several answers.")] = 0,
     begin: Annotated[
@@ -45,9 +37,6 @@ def replay(
     chrome: Annotated[
         Path | None, typer.Option(help="Write a trace for Perfetto to this .json file.", show_default=False)
     ] = None,
-    language: Language = None,
-    start: Start = None,
-    as_json: AsJson = False,
 ) -> None:
     """Read a logged answer again under a grammar: where it would have fought, and what its masks would have cost.
 
@@ -57,14 +46,14 @@ def replay(
 
     Example: replay schema.json --text-file answer.json --tokenizer tokenizer.json --chrome trace.json
     """
-    with reporting(as_json):
+    with reporting(given.as_json):
         from workbench import replaying
 
-        logged = read_text(source, text, text_file, exact=exact)
+        logged = given.read()
         if logged is None:
             fail("say what was logged: replay SOURCE --text-file FILE, or replay SOURCE TEXT")
         loaded = open_tokenizer(tokenizer)
-        opened = open_checked(source, language, loaded, start=start)
+        opened = open_checked(given.source, given.language, loaded, start=given.start)
         try:
             found = replaying.replay(
                 logged.decode("utf-8-sig"), opened, loaded, choice=choice, begin=begin, guesses=guesses

@@ -6,36 +6,19 @@ Read on: `workbench/serving/__init__.py`, `docs/concepts/serving.md`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import fields
-from inspect import Parameter, signature
-from operator import getitem
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import ModelOption, fail, reporting
+from workbench.cli.common import ModelOption, fail, reporting, spread
 from workbench.serving.limits import Limits
 
 SWITCH_SECONDS = 0.0005  # between threads: one that sends waits so long for the one that writes
 
 
-def _with_limits(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` with an option for each field of `Limits` in place of its `**limits`."""
-    own, hints = signature(command, eval_str=True), get_type_hints(Limits)
-    kept = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-    for limit in fields(Limits):
-        least = None if hints[limit.name] is bool else limit.metadata["min"]
-        option = typer.Option(help=limit.metadata["help"], min=least)
-        kind: Any = getitem(Annotated, (hints[limit.name], option))
-        kept.append(Parameter(limit.name, Parameter.KEYWORD_ONLY, default=limit.default, annotation=kind))
-    command.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in kept}
-    return command
-
-
-@_with_limits
+@spread
 def serve(
+    limits: Limits,
     model: ModelOption = "demo",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
     host: Annotated[str, typer.Option(help="Where to listen; nobody is asked for a password.")] = "127.0.0.1",
@@ -70,7 +53,6 @@ def serve(
         list[str] | None,
         typer.Option(help="A name by which clients may call the server; may be repeated.", show_default=False),
     ] = None,
-    **limits: Any,
 ) -> None:
     """Serve a model to OpenAI's clients: response_format, tools and streams under grammars.
 
@@ -91,7 +73,7 @@ def serve(
             smaller = None if draft_model is None else load_model(draft_model, device)
             service = Service(
                 loaded,
-                Limits(**limits),
+                limits,
                 name=name,
                 tool_format=tool_format,
                 tell_schema=tell_schema,

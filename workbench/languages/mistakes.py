@@ -19,7 +19,7 @@ from kernels_core.errors import (
     UnsupportedFeatureError,
     UnsupportedSchemaError,
 )
-from workbench.languages.positions import Entry, JsonSyntaxError, JsonText, child, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, child, read_json
 from workbench.languages.tools import ToolsError
 
 _TOKEN = re.compile(r"\w+|.", re.S)
@@ -75,6 +75,15 @@ def mistake_at(text: str, start: int, end: int, message: str, cure: str = "", po
     )
 
 
+def mistake_in(text: str, places: JsonText, pointer: str, message: str, cure: str = "") -> Mistake:
+    """A mistake of the value at `pointer`, or of what is around it where that is missing; places: those of `text`."""
+    pointer, entry = places.nearest(pointer)
+    line = text.find("\n", entry.start, entry.end)
+    # What is marked of a value: its key, or else its first line.
+    start, end = entry.key or (entry.start, entry.end if line < 0 else line)
+    return mistake_at(text, start, end, message, cure, pointer)
+
+
 def locate(text: str, error: Exception, *, moved: dict[str, str] | None = None) -> tuple[Mistake, ...]:
     """The places in `text` that `error`, raised while it was read, speaks of: at least one, in the order of the text.
 
@@ -124,8 +133,7 @@ def _of_grammar(text: str, error: GrammarError, moved: dict[str, str]) -> Mistak
         start = places.inside(pointer, cause.offset)
         kind = "regex" if isinstance(error, UnsupportedFeatureError) or cause.language != "EBNF" else "EBNF"
         return mistake_at(text, start, 0, f"{kind}: {cause.reason}", _cure(cause.reason), pointer)
-    start, end = _head(text, entry)
-    return mistake_at(text, start, end, reason, "", pointer)
+    return mistake_in(text, places, pointer, reason)
 
 
 def _named_in(reason: str) -> tuple[str, str]:
@@ -152,17 +160,7 @@ def _of_schema(text: str, places: JsonText | None, problem: SchemaProblem, moved
         return mistake_at(text, start, end, message, cure, with_keyword)
     if not pointer.startswith("#"):  # another document
         return mistake_at(text, 0, 0, f"{problem.pointer}: {message}", cure, problem.pointer)
-    pointer, entry = places.nearest(pointer)
-    start, end = _head(text, entry)
-    return mistake_at(text, start, end, message, cure, pointer)
-
-
-def _head(text: str, entry: Entry) -> tuple[int, int]:
-    """What to mark of a value: its key, or else its first line."""
-    if entry.key is not None:
-        return entry.key
-    line = text.find("\n", entry.start, entry.end)
-    return entry.start, entry.end if line < 0 else line
+    return mistake_in(text, places, pointer, message, cure)
 
 
 def _move(pointer: str, moved: dict[str, str]) -> str:

@@ -29,8 +29,10 @@ __all__ = [
     "Entry",
     "JsonSyntaxError",
     "JsonText",
+    "behind_blanks",
     "child",
     "load_json",
+    "no_number",
     "parts_of",
     "read_json",
     "read_value",
@@ -152,7 +154,7 @@ def read_json(text: str) -> JsonText:
 def load_json(text: str) -> Json:
     """The value of a JSON text, numbers with a point or an exponent exact; raises `JsonSyntaxError`."""
     try:
-        value: Json = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        value: Json = json.loads(text, parse_float=Decimal, parse_constant=no_number)
     except (ValueError, RecursionError):
         read_json(text)  # knows what is wrong, where, and its cure
         raise
@@ -164,7 +166,7 @@ def text_at(text: str, pointer: str) -> str:
 
     Of a repeated key the last counts.  Raises `LookupError` where there is none.
     """
-    start = _behind_blanks(text, 0)
+    start = behind_blanks(text, 0)
     for part in parts_of(pointer):
         start = _start_of(text, start, part)
     return text[start : _DECODER.raw_decode(text, start)[1]]
@@ -172,30 +174,32 @@ def text_at(text: str, pointer: str) -> str:
 
 def _start_of(text: str, start: int, part: str) -> int:
     """Where the member or item called `part` begins in the object or array that begins at `start`."""
-    found, index, at = -1, 0, _behind_blanks(text, start + 1)
+    found, index, at = -1, 0, behind_blanks(text, start + 1)
     while text[start] in "{[" and text[at] not in "}]":
         name = str(index)
         if text[start] == "{":
             name, at = _DECODER.raw_decode(text, at)
-            at = _behind_blanks(text, _behind_blanks(text, at) + 1)
+            at = behind_blanks(text, behind_blanks(text, at) + 1)
         if name == part:
             found = at
         _, at = _DECODER.raw_decode(text, at)
-        at = _behind_blanks(text, at)
+        at = behind_blanks(text, at)
         if text[at] == ",":
-            index, at = index + 1, _behind_blanks(text, at + 1)
+            index, at = index + 1, behind_blanks(text, at + 1)
     if found < 0:
         raise LookupError(part)
     return found
 
 
-def _behind_blanks(text: str, at: int) -> int:
+def behind_blanks(text: str, at: int) -> int:
+    """The first place from `at` on that is no white space of JSON."""
     match = _BLANKS.match(text, at)
     assert match is not None
     return match.end()
 
 
-def _refuse(constant: str) -> NoReturn:
+def no_number(constant: str) -> NoReturn:
+    """For `json.loads`, whose `NaN` and `Infinity` are no JSON: `ValueError`."""
     raise ValueError(f"{constant} is no JSON number")
 
 
@@ -328,7 +332,7 @@ class _Reader:
         self.entries[top.pointer] = Entry(top.start, self.at, top.key)
 
     def _blanks(self) -> None:
-        self.at = _behind_blanks(self.text, self.at)
+        self.at = behind_blanks(self.text, self.at)
 
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]

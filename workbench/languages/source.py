@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, TypeGuard, cast, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_origin
 
 from kernels_core import (
     CancelToken,
@@ -38,7 +38,7 @@ from workbench.json_values import Json
 from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, is_name, path_of
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
-from workbench.languages.positions import JsonSyntaxError, JsonText, load_json, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, load_json, no_number, read_json
 from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_KEYS, ToolTag, tag_of_tools
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ class Source:
         if not self.is_json or "\n" in self.text.strip() or len(self.text) <= 100:
             return self
         try:
-            value = json.loads(self.text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_each_once)
+            value = json.loads(self.text, parse_float=Decimal, parse_constant=no_number, object_pairs_hook=_each_once)
             return self.with_text(lay_out(value))
         except (ValueError, TypeError, RecursionError, MaskscopeError):  # a mistake is shown in what was typed
             return self
@@ -387,10 +387,6 @@ def _schema_of_type(kind: object) -> dict[str, Json]:
         raise TypeError(f"{kind!r} is no type that pydantic can make a schema of: {reason}") from None
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
-
-
 def _each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -398,17 +394,12 @@ def _each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-def _is_instance(value: object) -> TypeGuard[_Model]:
+def _is_instance(value: object) -> bool:
     """Whether it is a pydantic model's instance, and not its class."""
     return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)
 
 
-class _Model(Protocol):
-    """An instance of a pydantic model."""
-
-    def model_dump(self, *, mode: str, by_alias: bool, exclude_none: bool) -> Json: ...
-
-
-def _dumped(instance: _Model) -> Json:
+def _dumped(instance: Any) -> Json:
     """The JSON value of a pydantic model's instance."""
-    return instance.model_dump(mode="json", by_alias=True, exclude_none=True)
+    found: Json = instance.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return found

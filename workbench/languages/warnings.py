@@ -19,7 +19,7 @@ from typing import Final
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
 from kernels_core.compiler import TOLD, outside
 from kernels_core.grammar.json_schema.misspelt import misspelt_in, said_of, schemas_of
-from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
+from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at, mistake_in
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.sample import example_given
 from workbench.languages.source import Source
@@ -84,9 +84,7 @@ def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:
         return mistake_at(source.text, said_at, 0, reason)
     if not pointer or source.language not in ("json_schema", "structural_tag"):
         return mistake_at(source.text, 0, 0, reason)
-    place, entry = source.json.nearest(pointer)
-    start, end = entry.key if entry.key is not None else (entry.start, entry.start)
-    return mistake_at(source.text, start, end, reason, "", place)
+    return mistake_in(source.text, source.json, pointer, reason)
 
 
 def misspelt(source: Source) -> tuple[Mistake, ...]:
@@ -107,16 +105,12 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         places = source.json
     except JsonSyntaxError:
         return ()
-    found: list[Mistake] = []
-    for pointer, name, meant in unknown:
-        entry = places.entries.get(child(pointer, name))
-        if entry is None or entry.key is None:
-            continue
-        start, end = entry.key
-        found.append(mistake_at(source.text, start, end, *said_of(name, meant), child(pointer, name)))
-        if len(found) == MAX_MISTAKES:
-            break
-    return tuple(sorted(found, key=lambda one: one.start))
+    found = [
+        mistake_in(source.text, places, at, *said_of(name, meant))
+        for pointer, name, meant in unknown
+        if (at := child(pointer, name)) in places.entries
+    ]
+    return tuple(sorted(found[:MAX_MISTAKES], key=lambda one: one.start))
 
 
 def open_objects(source: Source) -> tuple[str, ...]:

@@ -17,22 +17,6 @@ from workbench.tokenizers import Tokenizer
 REFUSALS = (GrammarError, UnsupportedSchemaError, BudgetExceededError)
 
 
-def schema_grammar(schema: str) -> Grammar:
-    """A `Grammar` from JSON Schema text; `RefusedError` where the front-end refuses it."""
-    try:
-        return Grammar.from_json_schema(schema, order="declared")
-    except REFUSALS as error:
-        raise RefusedError(str(error)) from error
-
-
-def tag_grammar(tag: str) -> Grammar:
-    """A `Grammar` from a structural tag in JSON; `RefusedError` where the front-end refuses it."""
-    try:
-        return Grammar.from_structural_tag(tag)
-    except REFUSALS as error:
-        raise RefusedError(str(error)) from error
-
-
 class OurConstraint(Constraint):
     """`GrammarMatcher` over a compiled grammar."""
 
@@ -81,25 +65,19 @@ class Ours(Engine):
         return kernels_core.__version__
 
     def compile_schema(self, schema: str) -> OurConstraint:
-        return self.compile(schema_grammar(schema))
+        return self._made(Grammar.from_json_schema, schema, order="declared")
 
     def compile_ebnf(self, grammar: str) -> OurConstraint:
-        return self._read(Grammar.from_ebnf, grammar)
+        return self._made(Grammar.from_ebnf, grammar)
 
     def compile_lark(self, grammar: str) -> OurConstraint:
-        return self._read(partial(Grammar.from_lark, tokenizer_info=self.tokenizer.info), grammar)
+        return self._made(Grammar.from_lark, grammar, tokenizer_info=self.tokenizer.info)
 
     def compile_regex(self, pattern: str) -> OurConstraint:
-        return self._read(Grammar.from_regex, pattern)
+        return self._made(Grammar.from_regex, pattern)
 
     def compile_tag(self, tag: str) -> OurConstraint:
-        return self._read(partial(Grammar.from_structural_tag, tokenizer_info=self.tokenizer.info), tag)
-
-    def _read(self, read: Callable[[str], Grammar], text: str) -> OurConstraint:
-        try:
-            return self.compile(read(text))
-        except REFUSALS as error:
-            raise RefusedError(str(error)) from error
+        return self._made(Grammar.from_structural_tag, tag, tokenizer_info=self.tokenizer.info)
 
     def tools_request(self, tools: ToolSet) -> Any:
         # What is remembered is found by its text; a dict would have to be written as text first.
@@ -116,5 +94,11 @@ class Ours(Engine):
         """A grammar that was read already."""
         try:
             return OurConstraint(self, self.compiler.compile_grammar(grammar))
+        except REFUSALS as error:
+            raise RefusedError(str(error)) from error
+
+    def _made(self, read: Callable[..., Grammar], text: str, **options: object) -> OurConstraint:
+        try:
+            return self.compile(read(text, **options))
         except REFUSALS as error:
             raise RefusedError(str(error)) from error

@@ -27,7 +27,7 @@ from visualizers.cockpit import (
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
 from visualizers.live import AutomatonView, FrontierView
 from visualizers.live_base import LiveView, to_page
-from visualizers.tables import pre
+from visualizers.tables import dim, pre
 from workbench.generation.side_by_side import SideBySide
 from workbench.generation.step import Alternative, Step
 from workbench.generation.trace import Generation
@@ -234,11 +234,7 @@ def steps_table(steps: Iterable[Step]) -> Table:
 def side_by_side_html(side: SideBySide) -> str:
     """Strips under each other, with the place where each parts from the first."""
     runs = [cockpit_run(run, name=name) for name, run in side.runs.items()]
-    return static(CockpitShot(runs)) + _parting_html(side)
-
-
-def _parting_html(side: SideBySide) -> str:
-    return f'<div style="font-size:12px;opacity:0.75">{html_escape(" ".join(_partings(side)))}</div>'
+    return static(CockpitShot(runs)) + dim(html_escape(" ".join(_partings(side))))
 
 
 def _partings(side: SideBySide) -> list[str]:

@@ -16,7 +16,7 @@ from visualizers import formatters
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape, size
 from visualizers.next import NextView
 from visualizers.svg import automaton_html, automaton_pdf, to_svg
-from visualizers.tables import card, details, more, pre
+from visualizers.tables import card, chip, details, dim, more, pre
 from visualizers.why import WhyView
 from workbench.explorer.explorer import Explorer
 from workbench.generation.side_by_side import SideBySide
@@ -32,8 +32,6 @@ from workbench.session.trace import Trace
 MAX_SOURCE: Final = 20_000
 MAX_CHIPS = 400
 MAX_GLYPH = 40
-CHIP = "font-family:monospace;font-size:12px;border-radius:3px;padding:1px 4px;white-space:pre;"
-BLUE, GREY = "66,116,236", "128,136,146"
 
 
 def register_all() -> None:
@@ -101,32 +99,22 @@ def _compiled_grammar(compiled: CompiledGrammar) -> str:
 
 
 def _session(session: Session) -> str:
-    """The session's history as a strip of tokens: steps read, and steps undone.
-
-    Inline styles with half-transparent colours only: they survive an untrusted notebook, and read on white and black.
-    """
+    """The session's history as a strip of tokens: steps read, and steps undone."""
     index, position = session.index, session.inspect.position
     chips = []
     for number, step in enumerate(session.steps[:MAX_CHIPS], start=1):
-        colour = BLUE if number <= index or step.start < position else GREY
+        kind = "active" if number <= index or step.start < position else "rejected"
         title = f"step {number}: " + ("bytes" if step.token_id is None else f"token {step.token_id}")
-        chips.append(_chip(STOP_TOKEN if step.stop else glyph(step.data), colour, title))
+        chips.append(chip(STOP_TOKEN if step.stop else clip(glyph(step.data), MAX_GLYPH), kind, title))
     hidden = len(session.steps) - MAX_CHIPS
     if hidden > 0:
         chips.append(f"and {hidden:,} more")
-    state = "stopped" if session.inspect.is_terminated else "may end here" if session.is_completed else "must go on"
-    allowed = (
-        f"{len(session.inspect.allowed_ids()):,} tokens allowed · vocabulary {html_escape(session.inspect.vocabulary)}"
-    )
-    facts = f"byte {position:,} · after step {index:,} of {len(session.steps):,} · {allowed}"
-    head = f'<b>Text</b><span style="opacity:0.7"> · {facts} · {state}</span>'
-    shown = " ".join(chips) or '<span style="opacity:0.7">nothing read yet</span>'
-    return (
-        f'<div style="font-size:13px;line-height:1.45;max-width:1100px;text-align:left">'
-        f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{shown}</div></div>'
-    )
-
-
-def _chip(text: str, colour: str, title: str) -> str:
-    style = f"{CHIP}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
-    return f'<span title="{html_escape(title)}" style="{style}">{html_escape(clip(text, MAX_GLYPH))}</span>'
+    facts = [
+        f"byte {position:,}",
+        f"after step {index:,} of {len(session.steps):,}",
+        f"{len(session.inspect.allowed_ids()):,} tokens allowed",
+        f"vocabulary {html_escape(session.inspect.vocabulary)}",
+        "stopped" if session.inspect.is_terminated else "may end here" if session.is_completed else "must go on",
+    ]
+    shown = " ".join(chips) or dim("nothing read yet")
+    return card("Text", facts, f'<div style="line-height:23px">{shown}</div>')

@@ -12,13 +12,14 @@ import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Final, NoReturn
+from typing import Final
 
 from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
+from workbench.languages.positions import behind_blanks, no_number
 
-_BLANKS: Final = " \t\n\r"
+BLANKS: Final = " \t\n\r"
 _KINDS: Final[dict[type, str]] = {
     str: "string",
     bool: "boolean",
@@ -40,14 +41,14 @@ def read_arguments(text: str, style: str, schema: object, ends: tuple[str, ...],
     found: dict[str, list[str]] = {}  # JSON texts, which stay as they were written: Python would round long numbers
     at = 0
     while True:
-        at = _skip(text, at)
+        at = behind_blanks(text, at)
         if text.startswith(layout.front, at):
             element = _element(text, at + len(layout.front), layout)
             if element is not None:
                 name, kinds, value, at = element
                 found[json.dumps(name, ensure_ascii=False)] = list(_readings(value, kinds, layout))
                 continue
-        elif any(text.startswith(end.lstrip(_BLANKS), at) for end in ends):
+        elif any(text.startswith(end.lstrip(BLANKS), at) for end in ends):
             return _object(found, schema, whole=True), at
         return (_object(found, schema, whole=False), len(text)) if last and found else None
 
@@ -115,12 +116,6 @@ def _grammar(schema: str) -> CompiledGrammar:
     return _compiler().compile_json_schema(schema, any_spelling=True, lenient=True)
 
 
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _BLANKS:
-        at += 1
-    return at
-
-
 def _element(text: str, at: int, layout: Style) -> tuple[str, frozenset[str], str, int] | None:
     """Name, JSON types that its markers allow, text of the value, and the offset behind; None if it is not whole."""
     middles: dict[tuple[str, ...], set[str]] = {}
@@ -139,7 +134,7 @@ def _element(text: str, at: int, layout: Style) -> tuple[str, frozenset[str], st
     name = html.unescape(text[at:place]) if layout.entities else text[at:place]
     at = place + len(middle[0])
     for part in middle[1:]:
-        at = _skip(text, at)
+        at = behind_blanks(text, at)
         if not text.startswith(part, at):
             return None
         at += len(part)
@@ -153,16 +148,11 @@ def _readings(text: str, kinds: frozenset[str], layout: Style) -> Iterator[str]:
     """What a value may mean, as JSON texts, the likeliest first."""
     if kinds != {"string"}:
         try:
-            value = json.loads(text, parse_constant=_refuse)
+            value = json.loads(text, parse_constant=no_number)
         except (ValueError, RecursionError):
             value = ""
         # A text that has quotes is a text with quotes, unless the markers say that it is JSON.
         if not isinstance(value, str) or "string" not in kinds:
-            yield text.strip(_BLANKS)
+            yield text.strip(BLANKS)
     for string in dict.fromkeys([text.removeprefix("\n").removesuffix("\n"), text] if layout.lines else [text]):
         yield json.dumps(string, ensure_ascii=False)
-
-
-def _refuse(name: str) -> NoReturn:
-    """NaN and Infinity, which Python would read, are no JSON."""
-    raise ValueError(name)

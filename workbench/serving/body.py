@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import ClassVar, Final, NoReturn, TypeVar, get_args
+from typing import ClassVar, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
-from workbench.languages.mistakes import Mistake
-from workbench.languages.positions import JsonSyntaxError, JsonText, child, read_json, text_at
-from workbench.serving.errors import Place, RequestError, dotted
+from workbench.languages.mistakes import Mistake, mistake_at, mistake_in
+from workbench.languages.positions import JsonSyntaxError, JsonText, child, no_number, read_json, text_at
+from workbench.serving.errors import RequestError, dotted, sentence_of
 
 MAX_PLACES: Final = 20
 OLDER: Final = "guided_"  # vLLM's fields before `structured_outputs`
@@ -40,7 +41,7 @@ class Body:
             message = f"the body is not UTF-8 at byte {error.start}: {error.reason}"
             raise RequestError(400, message, code="invalid_json") from None
         try:
-            value: object = json.loads(self.text, parse_constant=_no_number)
+            value: object = json.loads(self.text, parse_constant=no_number)
         except RecursionError:
             raise RequestError(400, "the body is nested too deeply", code="invalid_json") from None
         except ValueError as error:
@@ -53,8 +54,8 @@ class Body:
         try:
             _ = self.json
         except JsonSyntaxError as located:
-            place = Place("#", located.line or 1, located.column or 1, located.reason, located.cure)
-            return RequestError(400, f"the body is no JSON: {place}", code="invalid_json", places=(place,))
+            place = mistake_at(self.text, located.offset or 0, 0, located.reason, located.cure, "#")
+            return RequestError(400, f"the body is no JSON: {sentence_of(place)}", code="invalid_json", places=(place,))
         return RequestError(400, f"the body is no JSON: {error}", code="invalid_json")
 
     @cached_property
@@ -66,11 +67,9 @@ class Body:
         """The text of the value at `pointer`."""
         return text_at(self.text, pointer)
 
-    def place(self, pointer: str, message: str, cure: str = "") -> Place:
-        """The place of a value, or of what is around it where it is missing."""
-        pointer, entry = self.json.nearest(pointer)
-        line, column = self._at(entry.start if entry.key is None else entry.key[0])
-        return Place(pointer, line, column, message, cure)
+    def place(self, pointer: str, message: str, cure: str = "") -> Mistake:
+        """What is wrong with a value, at its place, or that of what is around it where it is missing."""
+        return mistake_in(self.text, self.json, pointer, message, cure)
 
     def wrong(
         self,
@@ -92,29 +91,22 @@ class Body:
         places = [self.moved(pointer, source, mistake) for mistake in source.mistakes(error)]
         return self.refused(pointer, places, code)
 
-    def refused(self, pointer: str, places: Sequence[Place], code: str) -> RequestError:
+    def refused(self, pointer: str, places: Sequence[Mistake], code: str) -> RequestError:
         """What stands at `pointer` cannot be, for what stands at `places`."""
         places = places[:MAX_PLACES]
         more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-        return RequestError(400, f"{places[0]}{more}", param=dotted(pointer), code=code, places=tuple(places))
+        message = f"{sentence_of(places[0])}{more}"
+        return RequestError(400, message, param=dotted(pointer), code=code, places=tuple(places))
 
-    def moved(self, pointer: str, source: Source, mistake: Mistake) -> Place:
-        """A mistake in the grammar or schema at `pointer` as a place of the body: the pointer is the body's, line and
-        column are those of the grammar or schema, which is all that its writer may have seen of the request."""
+    def moved(self, pointer: str, source: Source, mistake: Mistake) -> Mistake:
+        """A mistake in the grammar or schema at `pointer` by its pointer in the body; line and column stay those of the
+        grammar or schema, which is all that its writer may have seen of the request."""
         if not source.is_json or source.text != self.part(pointer):
-            return Place(pointer, mistake.line, mistake.column, mistake.message, mistake.cure)
+            return replace(mistake, pointer=pointer)
         inner = (mistake.pointer or "#").removeprefix("#")
         # What a lenient reading would do is no way out here.
         cure = "" if mistake.cure.startswith("with lenient=True") else mistake.cure
-        return Place(pointer + inner, mistake.line, mistake.column, mistake.message, cure)
-
-    def _at(self, offset: int) -> tuple[int, int]:
-        before = self.text.rfind("\n", 0, offset) + 1
-        return self.text.count("\n", 0, offset) + 1, offset - before + 1
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+        return replace(mistake, pointer=pointer + inner, cure=cure)
 
 
 def _kind(value: object) -> str:
@@ -161,11 +153,11 @@ def _invalid(
     body: Body, error: ValidationError, model: type[BaseModel], value: Mapping[str, object], base: str
 ) -> RequestError:
     """What pydantic says of `value`, by places of the body."""
-    found: dict[str, Place] = {}
+    found: dict[str, Mistake] = {}
     params: list[str] = []
-    told = error.errors(include_url=False, include_input=False)
+    faults = error.errors(include_url=False, include_input=False)
     # A field that is misspelt is the reason why another one is missing.
-    for one in sorted(told, key=lambda one: one["type"] != "extra_forbidden"):
+    for one in sorted(faults, key=lambda one: one["type"] != "extra_forbidden"):
         pointer = param = _pointer_of(value, one["loc"], base)
         cure = ""
         if one["type"] == "missing":

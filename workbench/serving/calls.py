@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from workbench.languages.positions import child
 from workbench.languages.tools import ToolTag
-from workbench.serving.arguments import read_arguments, write_arguments
+from workbench.serving.arguments import BLANKS, read_arguments, write_arguments
 
 NOT_READ: Final[Mapping[str, str]] = {
     "cohere": "its arguments are elements inside elements",
@@ -25,7 +25,6 @@ NOT_READ: Final[Mapping[str, str]] = {
     "gemma": "its arguments have a notation of their own",
     "gemma_4": "its arguments have a notation of their own",
 }
-_BLANKS: Final = " \t\n\r"
 _DIGITS: Final = re.compile(r"[0-9]+")
 
 
@@ -216,7 +215,7 @@ class CallReader:
         marks = [*(end for end in ends if end), *(() if in_block else self._form.marks)]
         place, mark, enough = self._find(rest, marks, last)
         if self._undecided:
-            blank = len(rest) - len(rest.lstrip(_BLANKS))
+            blank = len(rest) - len(rest.lstrip(BLANKS))
             if mark and place <= blank:
                 self._undecided = False
             elif place <= blank and not enough:
@@ -284,7 +283,7 @@ class CallReader:
 
     def _in_json(self) -> list[Piece] | None:
         if self._json is None:
-            self._rest = self._rest.lstrip(_BLANKS)
+            self._rest = self._rest.lstrip(BLANKS)
             if not self._rest:
                 return None
             self._json = _JsonEnd()
@@ -302,15 +301,15 @@ class CallReader:
             return None
         arguments, end = read
         self._rest = self._rest[end:]
-        self._ending = bool(self._rest) or any(not one.strip(_BLANKS) for one in call.ends)  # otherwise it was cut
+        self._ending = bool(self._rest) or any(not one.strip(BLANKS) for one in call.ends)  # otherwise it was cut
         return [Arguments(self._count - 1, arguments)]
 
     def _end(self, last: bool) -> list[Piece] | None:
         """What ends a call, with the blanks that may stand before it."""
         assert self._call is not None
-        ends = [end.lstrip(_BLANKS) for end in self._call.ends]
+        ends = [end.lstrip(BLANKS) for end in self._call.ends]
         if ends != [""]:
-            rest = self._rest.lstrip(_BLANKS)
+            rest = self._rest.lstrip(BLANKS)
             found = max((end for end in ends if rest.startswith(end)), key=len, default=None)
             if found is None:
                 if last or any(end.startswith(rest) for end in ends):

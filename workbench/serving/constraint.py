@@ -19,13 +19,13 @@ from kernels_core.compiler import told_elsewhere
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import CAPS, WRITTEN, Source
-from workbench.languages.mistakes import Mistake
+from workbench.languages.mistakes import Mistake, mistake_in
 from workbench.languages.positions import child
 from workbench.languages.tools import ToolsError
 from workbench.languages.warnings import doubts, misspelt
 from workbench.serving.body import Body
 from workbench.serving.calls import NOT_READ, CallFormat
-from workbench.serving.errors import Place, RequestError
+from workbench.serving.errors import RequestError, sentence_of
 from workbench.serving.fields import Asked
 from workbench.serving.limits import Limits
 from workbench.serving.thoughts import Block
@@ -51,6 +51,14 @@ class Constraint:
     calls_first: bool = False
     warnings: tuple[str, ...] = ()
     block: Block | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The calls that may come, and the source that they were read from."""
+
+    calls: CallFormat
+    source: Source
 
 
 def check_tool_format(name: str) -> None:
@@ -105,23 +113,23 @@ class Maker:
             tools = self._tools_with(self.request.tool_choice, arguments_alone=True)
         if tools is None and self.request.tools and kind == "text":
             silent = self._tools_with("none")  # text in which no call begins
-            return Constraint(self.tag(silent.format, "#/tools"), kind, "#/tools", silent)
+            return Constraint(self._compiled_tools(silent), kind, "#/tools", silent.calls)
         if tools is None:
             return Constraint(self.format(), kind, self._form.pointer)
         if kind == "text" or self.must_call:
-            return Constraint(self.tag(tools.format, "#/tools"), "tools", "#/tools", tools)
+            return Constraint(self._compiled_tools(tools), "tools", "#/tools", tools.calls)
         _ = self.format()  # by itself first, so that mistakes have their places
-        either = {"type": "or", "elements": [self._tools_with("required").format, self.element()]}
+        either = {"type": "or", "elements": [self._tools_with("required").calls.format, self.element()]}
         made = self.tag(either, self._form.field)
-        return Constraint(made, f"tools or {kind}", self._form.pointer, tools, calls_first=True)
+        return Constraint(made, f"tools or {kind}", self._form.pointer, tools.calls, calls_first=True)
 
     def _warn(self, pointer: str, source: Source, found: Sequence[Mistake]) -> None:
-        self._warnings += [str(self.body.moved(pointer, source, one)) for one in found]
+        self._warnings += [sentence_of(self.body.moved(pointer, source, one)) for one in found]
 
     # -- tools ------------------------------------------------------------------------------------------------------
 
-    def tools(self) -> CallFormat | None:
-        """The format of the calls; None where none can come."""
+    def tools(self) -> Tools | None:
+        """Those that may be called; None where none can be."""
         request, body = self.request, self.body
         if not request.tools:
             if request.tool_choice not in (None, "auto", "none"):
@@ -139,8 +147,8 @@ class Maker:
             return None
         return self._tools_with("auto" if request.tool_choice is None else request.tool_choice)
 
-    def _tools_with(self, choice: object, *, arguments_alone: bool = False) -> CallFormat:
-        """The format of the calls under a choice; arguments_alone: those of the one tool that must be called, with
+    def _tools_with(self, choice: object, *, arguments_alone: bool = False) -> Tools:
+        """The tools under a choice; arguments_alone: the text is the arguments of the one that must be called, with
         nothing around them."""
         parallel = self.request.parallel_tool_calls
         options = {
@@ -150,23 +158,26 @@ class Maker:
             "arguments_alone": arguments_alone,
             **self._written,
         }
-        self._tools = source = Source("tools", self.body.part("#/tools"), options)
+        source = Source("tools", self.body.part("#/tools"), options)
         try:
-            made = CallFormat(source.tool_tag)
-        except ToolsError as error:
-            if error.path.startswith("#/tool_choice"):
+            made = Tools(CallFormat(source.tool_tag), source)
+        except MaskscopeError as error:
+            if isinstance(error, ToolsError) and error.path.startswith("#/tool_choice"):
                 raise self.body.wrong(error.path, error.reason) from None
             raise self.body.mistaken("#/tools", source, error, "invalid_tools") from None
-        except MaskscopeError as error:
-            raise self.body.mistaken("#/tools", source, error, "invalid_tools") from None
         for index, tool in enumerate(self.request.tools or ()):
-            if not _NAME.fullmatch(name := tool["function"]["name"]):
-                inner = child("#/tools", index, "function")
-                pointer = child(inner if inner in self.body.json.entries else child("#/tools", index), "name")
+            if not _NAME.fullmatch(name := tool["function"].get("name", "")):
+                inner = child("#", index, "function")
+                pointer = child(inner if inner in source.json.entries else child("#", index), "name")
                 said = f"other servers refuse the name {json.dumps(name)}"
-                place = self.body.place(pointer, said, "they take up to 64 letters, digits, _ and -")
-                self._warnings.append(str(place))
+                cure = "they take up to 64 letters, digits, _ and -"
+                self._warn("#/tools", source, [mistake_in(source.text, source.json, pointer, said, cure)])
         return made
+
+    def _compiled_tools(self, tools: Tools) -> CompiledGrammar:
+        """The grammar of the calls that may come, and of what stands around them."""
+        compile_it = partial(self._compile_tag, tools.calls.format)
+        return self._compiled("#/tools", tools.source, "invalid_tools", compile_it)
 
     # -- the format -------------------------------------------------------------------------------------------------
 
@@ -224,25 +235,25 @@ class Maker:
     # -- compiling --------------------------------------------------------------------------------------------------
 
     def tag(self, answer: Mapping[str, object], pointer: str) -> CompiledGrammar:
-        """The structural tag of an answer's format, which was made here of what stands at `pointer`."""
-        tag = {"type": "structural_tag", "format": self._block.before(answer) if self._block is not None else answer}
-        if pointer == "#/tools":  # all else was compiled by itself before
-            return self._compiled(pointer, self._tools, "invalid_tools", partial(self._compile_tag, tag))
+        """The structural tag of an answer's format, which was made here of what stands at `pointer`, and whose parts
+        were compiled by themselves before."""
         try:
-            return self._compile_tag(tag, lenient=False)
+            return self._compile_tag(answer, lenient=False)
         except BudgetExceededError as error:
             raise too_much(self.body, pointer, error) from None
         except UnsupportedSchemaError as error:
             if self.request.tools:
-                self.tag(self._tools_with("required").format, "#/tools")  # what is not enforced
+                self._compiled_tools(self._tools_with("required"))  # what is not enforced
             try:
-                return self._compile_tag(tag, lenient=True)
+                return self._compile_tag(answer, lenient=True)
             except MaskscopeError:
                 raise self.body.wrong(pointer, error.strictly, code="invalid_tools") from None
         except MaskscopeError as error:
             raise self.body.wrong(pointer, str(error), code="invalid_tools") from None
 
-    def _compile_tag(self, tag: Mapping[str, object], lenient: bool) -> CompiledGrammar:
+    def _compile_tag(self, answer: Mapping[str, object], lenient: bool) -> CompiledGrammar:
+        """An answer of this format, behind the block of reasoning where there is one."""
+        tag = {"type": "structural_tag", "format": answer if self._block is None else self._block.before(answer)}
         return self.compiler.compile_structural_tag(tag, lenient=lenient, cancel=self.cancel)
 
     def _compiled(
@@ -276,13 +287,13 @@ class Maker:
                 made = compile_it(True)
             except MaskscopeError:
                 raise refused from None
-            self._warnings += [str(replace(one, cure="this is not enforced")) for one in refused.places]
+            self._warnings += [sentence_of(replace(one, cure="this is not enforced")) for one in refused.places]
             self._warn(pointer, source, doubted)
             return made
         self._warn(pointer, source, doubts(source, made.grammar, doubted))
         return made
 
-    def _is_strict(self, places: Sequence[Place]) -> bool:
+    def _is_strict(self, places: Sequence[Mistake]) -> bool:
         """Whether something that is to be exact is at one of `places`."""
         strict = [self._form.field] if self._form.strict else []
         for index, tool in enumerate(self.request.tools or ()):

@@ -5,29 +5,20 @@ Read on: `body.py` (where places come from), `service.py`.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import Final
 
+from workbench.languages.mistakes import Mistake
 from workbench.languages.positions import parts_of
 
+SHOWN: Final = ("pointer", "line", "column", "message", "cure")  # of a mistake
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in a request something is wrong.
 
-    `pointer` is a JSON pointer into the body; `line` and `column` (1-based) are of the body, too, but of the schema's,
-    grammar's, pattern's or tools' own text where that is at fault.  `cure` is "" where nobody knows one.
-    """
-
-    pointer: str
-    line: int
-    column: int
-    message: str
-    cure: str = ""
-
-    def __str__(self) -> str:
-        field, at = dotted(self.pointer), f"line {self.line}, column {self.column}"
-        cure = f"; {self.cure}" if self.cure else ""
-        return f"{f'{field} ({at})' if field else at}: {self.message}{cure}"
+def sentence_of(mistake: Mistake) -> str:
+    """A mistake in a request, in one sentence, by the field that it is in."""
+    field, at = dotted(mistake.pointer or "#"), f"line {mistake.line}, column {mistake.column}"
+    cure = f"; {mistake.cure}" if mistake.cure else ""
+    return f"{f'{field} ({at})' if field else at}: {mistake.message}{cure}"
 
 
 def dotted(pointer: str) -> str:
@@ -39,8 +30,10 @@ def dotted(pointer: str) -> str:
 class RequestError(Exception):
     """An answer that is an error.
 
-    status: of HTTP.  param: the field at fault, as in `messages.0.content`.  code: a word for programs.  places: of all
-    that is wrong.  partial: the text that was written before a running request failed.
+    status: of HTTP.  param: the field at fault, as in `messages.0.content`.  code: a word for programs.  places: all
+    that is wrong, each by a JSON pointer into the body; line and column are of the body, too, but of the schema's,
+    grammar's, pattern's or tools' own text where that is at fault.  partial: the text that was written before a running
+    request failed.
     """
 
     status: int
@@ -48,7 +41,7 @@ class RequestError(Exception):
     _: KW_ONLY
     param: str | None = None
     code: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[Mistake, ...] = ()
     partial: str | None = None
 
     def __str__(self) -> str:
@@ -65,7 +58,7 @@ class RequestError(Exception):
         """The JSON object of the answer."""
         told: dict[str, object] = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
         if self.places:
-            told["places"] = [asdict(place) for place in self.places]
+            told["places"] = [{name: getattr(place, name) for name in SHOWN} for place in self.places]
         if self.partial is not None:
             told["partial"] = self.partial
         return {"error": told}

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.generation.row import held_back
+from workbench.serving.arguments import BLANKS
 from workbench.serving.calls import Piece, Said, Thought
-
-_BLANKS: Final = " \t\n\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class ThoughtReader:
         found: list[Piece] = []
         self._text += text
         if self._undecided:
-            bare, begin = self._text.lstrip(_BLANKS), self._block.begin
+            bare, begin = self._text.lstrip(BLANKS), self._block.begin
             if bare.startswith(begin):
                 self._undecided, self.open, self._text = False, True, bare[len(begin) :]
             elif begin.startswith(bare) and not last:
@@ -71,7 +70,7 @@ class ThoughtReader:
         if self.open:
             found += self._inside(last)
         if self._behind and self._text:
-            self._text = self._text.lstrip(_BLANKS)
+            self._text = self._text.lstrip(BLANKS)
             self._behind = not self._text
         if not self.open and self._text:
             found.append(Said(self._text))

@@ -3,7 +3,3 @@
 `python -m tests.compat.matrix` prints it.  In reading order: `row`, `table` (the page docs/compat-matrix.md, and
 its rows), `calls` (what a call on the page means).
 """
-
-from .table import Comparison, compare, page, recorded
-
-__all__ = ["Comparison", "compare", "page", "recorded"]

@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     live = table.peer() is not None
     if asked.write and not live:
         parser.error("--write needs XGrammar: pip install xgrammar")
-    version = installed("xgrammar") if live else table.recorded()[0]
+    version = installed("xgrammar") if live else table.VERSION
     rows = table.compare()
     if asked.write:
         table.PAGE.write_text(table.page(rows, version), encoding="utf-8")

@@ -14,8 +14,6 @@ from typing import Any, Final
 
 from .row import Call, taken
 
-__all__ = ["call_of"]
-
 VOCABULARY: Final = ["</s>", "a", "b", "ab", "c"]
 SCHEMA: Final = {
     "type": "object",

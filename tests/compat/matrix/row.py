@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
-__all__ = ["Call", "Row", "code", "outcome", "taken", "texts_of"]
-
 Call = Callable[[ModuleType], object]
 """Takes the module (XGrammar, or ours) and gives a value, or the texts that were taken as a `taken`."""
 
@@ -26,12 +24,18 @@ class taken(tuple[str, ...]):  # noqa: N801 - read as a word where rows are decl
 
 @dataclass(frozen=True)
 class Row:
-    """`feature` in words, unique in its `group`; `shown` as code."""
+    """`feature` in words, unique in its `group`; `shown` as code.
+
+    theirs: what XGrammar gave, as the page has it; None where nothing is known.  why: the reason why this project's
+    module gives something else; "" if nobody said.
+    """
 
     group: str
     feature: str
     shown: str
     call: Call
+    theirs: str | None = None
+    why: str = ""
 
 
 _PICTURES = {control: 0x2400 + control for control in range(32)}

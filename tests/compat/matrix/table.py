@@ -11,36 +11,21 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 import workbench.compat.xgrammar as ours
 
 from .calls import call_of
 from .row import Row, outcome, texts_of
 
-__all__ = ["PAGE", "ROWS", "Comparison", "compare", "page", "recorded"]
-
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "compat-matrix.md"
 _CELLS = re.compile(r"(?<!\\)\|")
 _VERSION = re.compile(r"XGrammar (\S+) gave")
 _SAME = "the same"
-
-
-class Line(NamedTuple):
-    """A row as the page has it."""
-
-    group: str
-    feature: str
-    call: str
-    theirs: str
-    here: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -64,12 +49,11 @@ class Comparison:
     @property
     def reason(self) -> str:
         """Why the two differ; "" if they do not, or nobody said."""
-        return "" if self.is_alike else _reasons().get((self.row.group, self.row.feature), "")
+        return "" if self.is_alike else self.row.why
 
 
-@cache
-def _page() -> tuple[str, Sequence[Line]]:
-    """XGrammar's version, and the rows."""
+def _read() -> tuple[str, list[Row]]:
+    """XGrammar's version, and the rows of the page."""
     version, found, group = "", [], ""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if (told := _VERSION.search(line)) is not None:
@@ -78,28 +62,14 @@ def _page() -> tuple[str, Sequence[Line]]:
             group = line.removeprefix("## ")
         cells = [cell.strip() for cell in _CELLS.split(line)][1:-1]
         if len(cells) == 5 and cells[0] not in ("feature", "---"):
-            feature, call, theirs, here, why = cells
-            found.append(Line(group, feature, call, theirs, theirs if here == _SAME else here, why))
+            feature, call, theirs, _, why = cells
+            shown, *texts = texts_of(call)
+            found.append(Row(group, feature, call, call_of(group, shown, texts), theirs, why))
     return version, found
 
 
-@cache
-def _reasons() -> Mapping[tuple[str, str], str]:
-    return {(line.group, line.feature): line.why for line in _page()[1]}
-
-
-def _read(line: Line) -> Row:
-    shown, *texts = texts_of(line.call)
-    return Row(line.group, line.feature, line.call, call_of(line.group, shown, texts))
-
-
-ROWS = [_read(line) for line in _page()[1]]
-
-
-def recorded() -> tuple[str, Mapping[tuple[str, str], tuple[str, str]]]:
-    """XGrammar's version and, by group and feature, what it and we gave, as the page has them."""
-    version, lines = _page()
-    return version, {(line.group, line.feature): (line.theirs, line.here) for line in lines}
+VERSION, ROWS = _read()
+"""Of XGrammar, as the page says; and the page's rows."""
 
 
 def peer() -> ModuleType | None:
@@ -116,12 +86,7 @@ def compare(rows: Sequence[Row] = ROWS, *, live: bool = True) -> list[Comparison
     """Each row run here, and run over XGrammar or (not `live`, or not installed) looked up in the page."""
     importlib.import_module("workbench.compat.xgrammar.testing")
     module = peer() if live else None
-    known = recorded()[1]
-    found = []
-    for row in rows:
-        theirs = known.get((row.group, row.feature), (None, ""))[0] if module is None else outcome(row, module)
-        found.append(Comparison(row, theirs, outcome(row, ours)))
-    return found
+    return [Comparison(row, row.theirs if module is None else outcome(row, module), outcome(row, ours)) for row in rows]
 
 
 def page(comparisons: Sequence[Comparison], version: str) -> str:

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Generic, Self, TypeVar
 
-__all__ = ["XGRObject", "of_engine"]
-
 E = TypeVar("E")
 
 

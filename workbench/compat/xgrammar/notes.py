@@ -17,8 +17,6 @@ from kernels_core.inspect.classic import Chart, ChartItem, Step
 from kernels_core.inspect.layout import StateTable
 from kernels_core.locks import Lock, new_lock
 
-__all__ = ["NotedText", "Notes"]
-
 
 class Notes:
     """The notes of one compiled grammar: `captures` names spans by rule, `temperatures` are by rule."""

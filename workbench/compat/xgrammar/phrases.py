@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["head_of", "phrase_of", "schema_phrase_of"]
-
 _Table = Sequence[tuple[re.Pattern[str], str]]
 
 _ELEMENT = "Expect element"

@@ -5,8 +5,6 @@ Numbers of as many digits share their leading digits: 37 to 52 is `3[7-9]|4\\d|5
 
 from __future__ import annotations
 
-__all__ = ["range_regex"]
-
 
 def range_regex(start: int | None = None, end: int | None = None) -> str:
     """The integers from `start` to `end`, both included; None is no bound.  `^()$` where there is none."""

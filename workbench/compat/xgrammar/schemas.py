@@ -14,7 +14,7 @@ import json
 import warnings
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TypeVar
+from typing import TypeVar, Unpack
 from urllib.parse import unquote
 
 from kernels_core.errors import SchemaProblem, UnsupportedSchemaError
@@ -22,32 +22,14 @@ from kernels_core.grammar.json_schema import SchemaArguments
 from workbench.json_values import Json
 from workbench.languages.positions import value_at
 
-__all__ = ["engine_arguments", "with_fallback"]
-
 T = TypeVar("T")
 _ROUNDS = 4  # a schema that gives way may show another problem behind it
 
 
-def engine_arguments(
-    *,
-    any_whitespace: bool,
-    indent: int | None,
-    separators: tuple[str, str] | None,
-    strict_mode: bool,
-    max_whitespace_cnt: int | None,
-    any_order: bool,
-) -> SchemaArguments:
+def engine_arguments(*, any_order: bool, **layout: Unpack[SchemaArguments]) -> SchemaArguments:
     """XGrammar's arguments of a schema as the engine's: members in declared order, or in any as it counts them, plain
     integers."""
-    return {
-        "any_whitespace": any_whitespace,
-        "indent": indent,
-        "separators": separators,
-        "strict_mode": strict_mode,
-        "max_whitespace_cnt": max_whitespace_cnt,
-        "order": "loose" if any_order else "declared",
-        "plain_integers": True,
-    }
+    return {**layout, "order": "loose" if any_order else "declared", "plain_integers": True}
 
 
 def with_fallback(document: object, make: Callable[[object], T]) -> T:

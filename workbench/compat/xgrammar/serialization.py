@@ -13,8 +13,6 @@ from kernels_core import Grammar
 from .config import get_serialization_version
 from .exception import DeserializeFormatError, DeserializeVersionError, InvalidJSONError, UnsupportedFeatureError
 
-__all__ = ["dump", "load", "rules_of"]
-
 _VERSION = "__VERSION__"
 
 

@@ -17,8 +17,6 @@ from .config import get_max_recursion_depth
 from .exception import InvalidStructuralTagError
 from .tag_phrases import tag_errors
 
-__all__ = ["engine_tag"]
-
 _SCHEMA_DEFAULTS = {"strict_mode": True, "plain_integers": True, "order": "declared"}
 _DEEPEST = 200  # containers inside each other that are looked into; the engine refuses formats long before
 

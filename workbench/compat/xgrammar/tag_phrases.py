@@ -21,8 +21,6 @@ from .exception import InvalidStructuralTagError
 from .phrases import head_of
 from .phrases import phrase_of as grammar_phrase_of
 
-__all__ = ["phrase_of", "tag_errors"]
-
 _NAMES = {
     "": "Structural tag",
     "const_string": "ConstString format",
