@@ -485,7 +485,7 @@ def _hashable(value: object) -> object:
 
 
 def _made_again(language: str, text: str, arguments: dict[str, Any]) -> Grammar:
-    """What `arguments` of `Grammar.from_...` make of `text`; those of a schema are in the form in which they are kept."""
+    """What `arguments` of `Grammar.from_...` make of `text`; a schema's as they are kept."""
     if language == "json_schema":
         return _from_json_schema(text, **arguments)
     grammar: Grammar = getattr(Grammar, f"from_{language}")(text, **arguments)
