@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GrammarNote
 from .analysis import reachable_rules
-from .ir import CharSet, DeferredRule, GrammarIR, Literal, Node, Span, TagDispatch, walk
+from .ir import CharSet, DeferredRule, GrammarIR, Literal, Node, TagDispatch, walk
 
 if TYPE_CHECKING:
     from .structural_tag.tokens import Vocabulary
@@ -29,9 +29,9 @@ def notes_on_rules(ir: GrammarIR, kept: Collection[str]) -> tuple[GrammarNote, .
     found: list[GrammarNote] = []
     names = {match.group(1) for match in _BRACKETS.finditer(ir.source)} & ir.rules.keys()
     if names:
-        for span in _spans(ir, CharSet):
-            match = _BRACKETS.fullmatch(ir.source, span.start, span.end)
-            if match is not None and match.group(1) in names:
+        for span in (node.span for node in _nodes(ir) if isinstance(node, CharSet)):
+            match = None if span is None else _BRACKETS.fullmatch(ir.source, span.start, span.end)
+            if span is not None and match is not None and match.group(1) in names:
                 name = match.group(1)
                 reason = (
                     f"[{name}] is one of these characters, and there is a rule {name}; without brackets it is called"
@@ -95,9 +95,3 @@ def _nodes(ir: GrammarIR) -> Iterator[Node]:
     for rule in list(ir.rules.values()):
         if not isinstance(rule, DeferredRule):
             yield from walk(rule.body)
-
-
-def _spans(ir: GrammarIR, kind: type[Node]) -> Iterator[Span]:
-    for node in _nodes(ir):
-        if isinstance(node, kind) and node.span is not None:
-            yield node.span
