@@ -54,24 +54,27 @@ MAX_DEPTH = 4 * MAX_NESTING
 
 def call_graph(ir: GrammarIR) -> dict[str, tuple[str, ...]]:
     """For each rule the rules it mentions, once each, in order of first mention; a deferred rule mentions none yet."""
-    return {
-        name: ()
-        if isinstance(rule, DeferredRule)
-        else tuple(dict.fromkeys(node.name for node in walk(rule.body) if isinstance(node, RuleRef)))
-        for name, rule in ir.rules.items()
-    }
+    return {name: _calls(rule) for name, rule in ir.rules.items()}
+
+
+def _calls(rule: Rule) -> tuple[str, ...]:
+    if isinstance(rule, DeferredRule):
+        return ()
+    return tuple(dict.fromkeys(node.name for node in walk(rule.body) if isinstance(node, RuleRef)))
 
 
 def reachable_rules(ir: GrammarIR) -> tuple[str, ...]:
-    """Rules that can be called from the root, the root first, then depth first in order of first mention."""
-    calls = call_graph(ir)
+    """Rules that can be called from the root, the root first, then depth first in order of first mention.
+
+    No other rule is looked at.
+    """
     order: dict[str, None] = {}
     stack = [ir.root]
     while stack:
         name = stack.pop()
         if name not in order:
             order[name] = None
-            stack.extend(reversed(calls[name]))
+            stack.extend(reversed(_calls(ir.rules[name])))
     return tuple(order)
 
 
@@ -98,14 +101,7 @@ def productive_rules(ir: GrammarIR) -> frozenset[str]:
 
 def matches_something(ir: GrammarIR) -> bool:
     """Whether the root matches some string; looks at no rule that it does not lead to."""
-    needed: dict[str, Rule] = {}
-    stack = [ir.root]
-    while stack:
-        rule = ir.rules[stack.pop()]
-        if rule.name not in needed:
-            needed[rule.name] = rule
-            below = () if isinstance(rule, DeferredRule) else walk(rule.body)
-            stack += [node.name for node in below if isinstance(node, RuleRef)]
+    needed = {name: ir.rules[name] for name in reachable_rules(ir)}
     return ir.root in productive_rules(GrammarIR(needed, ir.root))
 
 

@@ -269,7 +269,7 @@ class _Parser(Tokens):
                     self.fail("nothing to repeat here", start)
                 if quantified:
                     self.fail("two quantifiers in a row; use a group: (x?)*", start)
-                low, high = _QUANTIFIERS[kind] if kind != "count" else self._bounds(i)
+                low, high = _QUANTIFIERS[kind] if kind != "count" else escapes.bounds(self.source, start, ends[i])
                 item = group.items[-1]
                 begin = item.span.start if item.span else start
                 group.items[-1] = nodes.repeat(item, low, high, Span(begin, ends[i]))
@@ -330,7 +330,7 @@ class _Parser(Tokens):
 
     def _string(self, i: int) -> Node:
         start, end = self.starts[i], self.ends[i]
-        return nodes.literal(escapes.text(self.source, start + 1, end - 1), Span(start, end))
+        return nodes.literal(self.string(i), Span(start, end))
 
     def _token(self, i: int) -> Node:
         """`<[12]>` or `!<[12]>`."""
@@ -346,13 +346,8 @@ class _Parser(Tokens):
         if "b" in self.defined:
             self.fail("this could be raw bytes or the rule b; put a blank after the b, or rename the rule", start)
         if self.kinds[i] == "bytes":
-            return nodes.literal(escapes.raw_bytes(self.source, start + 2, end - 1), Span(start, end))
+            return nodes.literal(self.string(i), Span(start, end))
         return nodes.byte_set(escapes.byte_values(self.source, start + 1, end), Span(start, end))
-
-    def _bounds(self, i: int) -> tuple[int, int | None]:
-        """The bounds of `{n}`, `{n,}`, `{n,m}`, `{,m}`, `{n,-1}`."""
-        start = self.starts[i]
-        return escapes.bounds(self.source, start, self.ends[i])
 
     def _unexpected(self, i: int) -> NoReturn:
         start = self.starts[i]

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property, wraps
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Recipe = tuple[str, str, dict[str, Any]]
+"""How a grammar is made again: the language that it was read as, the text, and the other arguments (`_made_again`)."""
 
 
 def _limited(read: Callable[P, R]) -> Callable[P, R]:
@@ -75,7 +78,7 @@ class Grammar(Displayed):
         self._ir = analysis.normal_form(ir, trusted=False)
         check_judged(self._ir, "EBNF")
         self._source = ir.source
-        self._recipe: tuple[Callable[..., Grammar], tuple[Any, ...]] | None = None
+        self._recipe: Recipe | None = None
         self._warnings: tuple[SchemaProblem | GrammarNote, ...] = ()
 
     @classmethod
@@ -83,7 +86,7 @@ class Grammar(Displayed):
         cls,
         normal: GrammarIR,
         source: str,
-        recipe: tuple[Callable[..., Grammar], tuple[Any, ...]],
+        recipe: Recipe,
         warnings: tuple[SchemaProblem | GrammarNote, ...] = (),
     ) -> Grammar:
         """From the normal form of what a front end read, which needs no check."""
@@ -113,8 +116,8 @@ class Grammar(Displayed):
         ir = parse_ebnf(ebnf_string, root_rule_name, marks(predicates))
         normal = analysis.normal_form(ir, "EBNF", trusted=True)
         check_judged(normal, "EBNF")
-        recipe = (_from_ebnf, (ebnf_string, root_rule_name, dict(predicates or {}) or None))
-        return cls._made(normal, ir.source, recipe, notes_on_rules(ir, normal.rules))
+        arguments = {"root_rule_name": root_rule_name, "predicates": dict(predicates or {}) or None}
+        return cls._made(normal, ir.source, ("ebnf", ebnf_string, arguments), notes_on_rules(ir, normal.rules))
 
     @classmethod
     @_limited
@@ -130,7 +133,7 @@ class Grammar(Displayed):
         _require_text(regex_string, "from_regex")
         ir = parse_regex(regex_string, flags, match=match)
         normal = analysis.normal_form(ir, "regex", trusted=True)
-        return cls._made(normal, ir.source, (_from_regex, (regex_string, flags, match)))
+        return cls._made(normal, ir.source, ("regex", regex_string, {"flags": flags, "match": match}))
 
     @classmethod
     @_limited
@@ -177,20 +180,19 @@ class Grammar(Displayed):
             marks=marks(predicates),
         )
         # What was read from files belongs to the grammar: it is the same wherever it is made again.
-        judges = dict(predicates or {}) or None
-        arguments = (
-            lark_string,
-            start,
-            tokenizer_info,
-            others,
-            plain_integers,
-            trailing_skip,
-            read.imports or None,
-            judges,
-        )
+        arguments = {
+            "start": start,
+            "tokenizer_info": tokenizer_info,
+            "grammars": others,
+            "plain_integers": plain_integers,
+            "trailing_skip": trailing_skip,
+            "imports": read.imports or None,
+            "predicates": dict(predicates or {}) or None,
+        }
         normal = analysis.normal_form(read.ir, "Lark", trusted=True)
         check_judged(normal, "Lark")
-        return cls._made(normal, read.ir.source, (_from_lark, arguments), tuple(map(GrammarNote, read.remarks)))
+        recipe = ("lark", lark_string, arguments)
+        return cls._made(normal, read.ir.source, recipe, tuple(map(GrammarNote, read.remarks)))
 
     @classmethod
     @_limited
@@ -290,17 +292,17 @@ class Grammar(Displayed):
 
         ir, warnings = structural_tag_rules(tag, tokenizer_info, lenient=lenient)
         normal = analysis.normal_form(ir, "structural tag", trusted=True)
-        return cls._made(normal, ir.source, (_from_structural_tag, (tag.text, tokenizer_info, lenient)), warnings)
+        recipe = ("structural_tag", tag.text, {"tokenizer_info": tokenizer_info, "lenient": lenient})
+        return cls._made(normal, ir.source, recipe, warnings)
 
     def noted(self, vocabulary: Vocabulary) -> Grammar:
         """The same grammar with `warnings` of texts that spell control tokens; this one where there are none.
 
         JSON is text, and structural tags know their control tokens.
         """
-        language = None if self._recipe is None else _language(self._recipe[0])
-        if self._recipe is None or language not in ("ebnf", "regex", "lark"):
+        if self._recipe is None or self._recipe[0] not in ("ebnf", "regex", "lark"):
             return self
-        notes = control_texts(self._ir, vocabulary, language)
+        notes = control_texts(self._ir, vocabulary, self._recipe[0])
         if not notes:
             return self
         return self._made(self._ir, self._source, self._recipe, (*self._warnings, *notes))
@@ -369,16 +371,15 @@ class Grammar(Displayed):
         ir = self._ir
         if self._recipe is None or not (ir.made or any(isinstance(rule, DeferredRule) for rule in ir.rules.values())):
             return self
-        make, arguments = self._recipe
-        return make(*arguments)
+        return _made_again(*self._recipe)
 
     @property
     def key(self) -> tuple[object, ...]:
         """What this grammar was made from, hashable; grammars with equal keys are equal, and so are their sources."""
         if self._recipe is None:
             return (self._printed, self._source, tuple(self.predicates.items()))
-        make, arguments = self._recipe
-        return (make.__name__, *(_hashable(one) for one in arguments))
+        language, text, arguments = self._recipe
+        return (language, text, *(_hashable(one) for one in arguments.values()))
 
     @property
     def source(self) -> str:
@@ -388,20 +389,21 @@ class Grammar(Displayed):
     @property
     def kept_characters(self) -> int:
         """The length of all texts that are kept to make rules of: the source, and documents that it refers to."""
-        documents = self._recipe[1][2:] if self._recipe is not None else ()
+        documents = self._recipe[2].values() if self._recipe is not None else ()
         return len(self._source) + sum(one.characters for one in documents if isinstance(one, Resources))
 
     @property
     def made_from(self) -> tuple[str, str, dict[str, Any]]:
         """The language ("ebnf", "regex", "lark", "json_schema" or "structural_tag"), the text, and the other arguments
         of the `from_...` method that makes this grammar again; those that have their default are left out."""
-        if self._recipe is None:
-            judged = {"predicates": self.predicates} if self.predicates else {}
-            return "ebnf", self._printed, {"root_rule_name": self._ir.root, **judged}
-        make, (text, *others) = self._recipe
-        language = _language(make)
-        options = _ARGUMENTS[language](*others)
-        return language, text, {name: value for name, value in options.items() if value != _DEFAULTS.get(name)}
+        language, text, given = self._again
+        if language == "json_schema":
+            options = given["options"]
+            given = {**asdict(options), "caps": dict(options.caps), "resources": given["resources"]}
+        parameters = signature(getattr(Grammar, f"from_{language}")).parameters
+        return language, text, {
+            name: value for name, value in given.items() if value not in (parameters[name].default, {})
+        }  # fmt: skip
 
     @property
     def predicates(self) -> dict[str, Predicate]:
@@ -422,13 +424,13 @@ class Grammar(Displayed):
 
     @cached_property
     def _misspelt(self) -> tuple[MisspeltKeyword, ...]:
-        language = "" if self._recipe is None else _language(self._recipe[0])
-        if self._recipe is None or language not in ("json_schema", "structural_tag"):
+        if self._recipe is None or self._recipe[0] not in ("json_schema", "structural_tag"):
             return ()
+        language, text, _ = self._recipe
         from .json_schema.misspelt import misspelt_in, said_of
         from .json_schema.problems import child
 
-        found = misspelt_in(json.loads(self._recipe[1][0]), is_schema=language == "json_schema")
+        found = misspelt_in(json.loads(text), is_schema=language == "json_schema")
         return tuple(
             MisspeltKeyword("; ".join(said_of(name, meant)), pointer=child(pointer, name))
             for pointer, name, meant in found
@@ -456,9 +458,16 @@ class Grammar(Displayed):
     def __hash__(self) -> int:
         return hash(self._printed)
 
-    def __reduce__(self) -> tuple[Callable[..., Grammar], tuple[Any, ...]]:
+    @property
+    def _again(self) -> Recipe:
+        """The recipe; of a grammar from an IR its text as it is printed."""
+        if self._recipe is not None:
+            return self._recipe
+        return "ebnf", self._printed, {"root_rule_name": self._ir.root, "predicates": self.predicates or None}
+
+    def __reduce__(self) -> tuple[Callable[..., Grammar], Recipe]:
         # Text, not nodes: pickle recurses and would fail on deeply nested rules.
-        return self._recipe or (_from_ebnf, (self._printed, self._ir.root, self.predicates or None))
+        return _made_again, self._again
 
 
 def _hashable(value: object) -> object:
@@ -475,73 +484,12 @@ def _hashable(value: object) -> object:
     return (type(value).__name__, value)
 
 
-def _language(make: Callable[..., Grammar]) -> str:
-    return make.__name__.removeprefix("_from_")
-
-
-_ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
-    "ebnf": lambda root, predicates: {"root_rule_name": root, "predicates": predicates},
-    "regex": lambda flags, match: {"flags": flags, "match": match},
-    "lark": lambda start, info, grammars, plain, skip, imports, predicates: {
-        "start": start,
-        "tokenizer_info": info,
-        "grammars": grammars,
-        "plain_integers": plain,
-        "trailing_skip": skip,
-        "imports": imports,
-        "predicates": predicates,
-    },
-    "json_schema": lambda options, resources: {**asdict(options), "caps": dict(options.caps), "resources": resources},
-    "structural_tag": lambda info, lenient: {"tokenizer_info": info, "lenient": lenient},
-}
-# Arguments whose default is neither None nor False.
-_DEFAULTS: dict[str, Any] = {
-    "root_rule_name": "root",
-    "start": "start",
-    "flags": "",
-    "match": "full",
-    "grammars": {},
-    "resources": {},
-    "caps": {},
-    "order": "any",
-    "any_whitespace": True,
-    "whitespace_before_separators": True,
-    "formats": True,
-    **dict.fromkeys(
-        ("strict_mode", "lenient", "canonical_numbers", "plain_integers", "any_spelling", "trailing_skip"),
-        False,
-    ),
-}
-
-
-def _from_ebnf(text: str, root: str, predicates: Mapping[str, Predicate] | None = None) -> Grammar:
-    return Grammar.from_ebnf(text, root_rule_name=root, predicates=predicates)
-
-
-def _from_regex(pattern: str, flags: str, match: Literal["full", "search"]) -> Grammar:
-    return Grammar.from_regex(pattern, flags=flags, match=match)
-
-
-def _from_lark(
-    text: str,
-    start: str,
-    tokenizer_info: Vocabulary | None,
-    grammars: dict[str, Grammar],
-    plain_integers: bool = False,
-    trailing_skip: bool = False,
-    imports: Mapping[str, str] | None = None,
-    predicates: Mapping[str, Predicate] | None = None,
-) -> Grammar:
-    return Grammar.from_lark(
-        text,
-        start=start,
-        tokenizer_info=tokenizer_info,
-        grammars=grammars,
-        plain_integers=plain_integers,
-        trailing_skip=trailing_skip,
-        imports=imports,
-        predicates=predicates,
-    )
+def _made_again(language: str, text: str, arguments: dict[str, Any]) -> Grammar:
+    """What `arguments` of `Grammar.from_...` make of `text`; a schema's as they are kept."""
+    if language == "json_schema":
+        return _from_json_schema(text, **arguments)
+    grammar: Grammar = getattr(Grammar, f"from_{language}")(text, **arguments)
+    return grammar
 
 
 @cache
@@ -559,13 +507,9 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: Resources, l
     self = Grammar.__new__(Grammar)
     self._ir = compiled.ir
     self._source = text
-    self._recipe = (_from_json_schema, (text, options, resources))
+    self._recipe = ("json_schema", text, {"options": options, "resources": resources})
     self._warnings = compiled.warnings
     return self
-
-
-def _from_structural_tag(text: str, tokenizer_info: Vocabulary | None, lenient: bool = False) -> Grammar:
-    return Grammar.from_structural_tag(text, tokenizer_info=tokenizer_info, lenient=lenient)
 
 
 def _require_text(text: object, method: str) -> None:
@@ -573,13 +517,17 @@ def _require_text(text: object, method: str) -> None:
         raise TypeError(f"Grammar.{method} takes a str, not {type(text).__name__}")
 
 
-def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Node]], Node]) -> Grammar:
-    """One grammar whose root joins the roots of `grammars`; their rules get fresh names where they collide."""
+def _require_grammars(grammars: tuple[Grammar, ...], method: str) -> None:
     if not grammars:
-        raise GrammarError(f"Grammar.{name} needs at least one grammar")
+        raise GrammarError(f"Grammar.{method} needs at least one grammar")
     for grammar in grammars:
         if not isinstance(grammar, Grammar):
-            raise TypeError(f"Grammar.{name} takes Grammar objects, not {type(grammar).__name__}")
+            raise TypeError(f"Grammar.{method} takes Grammar objects, not {type(grammar).__name__}")
+
+
+def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Node]], Node]) -> Grammar:
+    """One grammar whose root joins the roots of `grammars`; their rules get fresh names where they collide."""
+    _require_grammars(grammars, name)
     if len(grammars) == 1:
         return grammars[0]
     if any(grammar.predicates for grammar in grammars):
@@ -608,11 +556,7 @@ def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Nod
 
 def _regular(grammars: tuple[Grammar, ...], name: str, operation: Callable[..., Language]) -> Grammar:
     """The grammar of a regular operation on the languages of `grammars`."""
-    if not grammars:
-        raise GrammarError(f"Grammar.{name} needs at least one grammar")
-    for grammar in grammars:
-        if not isinstance(grammar, Grammar):
-            raise TypeError(f"Grammar.{name} takes Grammar objects, not {type(grammar).__name__}")
+    _require_grammars(grammars, name)
     book = RuleBook()
     book.reserve("root")
     try:

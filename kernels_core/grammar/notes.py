@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import GrammarNote
-from .ir import CharSet, DeferredRule, GrammarIR, Literal, Node, RuleRef, Span, TagDispatch, walk
+from .analysis import reachable_rules
+from .ir import CharSet, DeferredRule, GrammarIR, Literal, Node, TagDispatch, walk
 
 if TYPE_CHECKING:
     from .structural_tag.tokens import Vocabulary
@@ -28,9 +29,9 @@ def notes_on_rules(ir: GrammarIR, kept: Collection[str]) -> tuple[GrammarNote, .
     found: list[GrammarNote] = []
     names = {match.group(1) for match in _BRACKETS.finditer(ir.source)} & ir.rules.keys()
     if names:
-        for span in _spans(ir, CharSet):
-            match = _BRACKETS.fullmatch(ir.source, span.start, span.end)
-            if match is not None and match.group(1) in names:
+        for span in (node.span for node in _nodes(ir) if isinstance(node, CharSet)):
+            match = None if span is None else _BRACKETS.fullmatch(ir.source, span.start, span.end)
+            if span is not None and match is not None and match.group(1) in names:
                 name = match.group(1)
                 reason = (
                     f"[{name}] is one of these characters, and there is a rule {name}; without brackets it is called"
@@ -42,7 +43,7 @@ def notes_on_rules(ir: GrammarIR, kept: Collection[str]) -> tuple[GrammarNote, .
         )
         found.append(_note(reason, ir.source, match.start()))
     if len(kept) < len(ir.rules):
-        used = _called(ir)
+        used = set(reachable_rules(ir))
         for name, rule in ir.rules.items():
             if name not in used and rule.span is not None:
                 found.append(_note(f"nothing calls the rule {name}", ir.source, rule.span.start))
@@ -94,20 +95,3 @@ def _nodes(ir: GrammarIR) -> Iterator[Node]:
     for rule in list(ir.rules.values()):
         if not isinstance(rule, DeferredRule):
             yield from walk(rule.body)
-
-
-def _spans(ir: GrammarIR, kind: type[Node]) -> Iterator[Span]:
-    for node in _nodes(ir):
-        if isinstance(node, kind) and node.span is not None:
-            yield node.span
-
-
-def _called(ir: GrammarIR) -> set[str]:
-    """The rules that the root leads to."""
-    used, work = {ir.root}, [ir.root]
-    while work:
-        for node in walk(ir.rules[work.pop()].body):
-            if isinstance(node, RuleRef) and node.name not in used and node.name in ir.rules:
-                used.add(node.name)
-                work.append(node.name)
-    return used

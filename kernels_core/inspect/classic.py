@@ -70,6 +70,12 @@ class ChartItem(NamedTuple):
     counter: int
 
 
+def in_common(one: Sequence[Step], other: Sequence[Step]) -> int:
+    """How many steps two texts begin with alike."""
+    different = (i for i, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    return next(different, min(len(one), len(other)))
+
+
 class _Column:
     """One position's items in order of discovery, and who waits here for which rule.
 
@@ -111,11 +117,7 @@ class Chart:
 
     def seek(self, steps: Sequence[Step]) -> None:
         """Read on to `steps` or go back to them.  Each must be viable: the matcher has accepted it."""
-        shared = 0
-        for old, new in zip(self._steps, steps, strict=False):
-            if old != new:
-                break
-            shared += 1
+        shared = in_common(self._steps, steps)
         kept = self._ends[shared] + 1
         for column in self._columns[kept:]:
             self._size -= len(column.items)

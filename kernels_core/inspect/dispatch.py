@@ -13,14 +13,16 @@ Read on: `watch.py` (the automaton), `forest.py` (the way), `grammar.ir.TagDispa
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from kernels_core.display import Displayed
+from kernels_core.grammar.components import strong_components
 from kernels_core.grammar.ir import Choice, DeferredRule, Node, RuleRef, Seq, TagDispatch, children, walk
 from kernels_core.grammar.ir import Literal as Text
-from kernels_core.inspect.classic import ChartItem
+from kernels_core.inspect.classic import ChartItem, in_common
 from kernels_core.inspect.forest import Forest, Link, written
 from kernels_core.inspect.snapshots import Table
 from kernels_core.inspect.stacks import Level, find_stacks, kernel, reading
@@ -105,15 +107,9 @@ class Modes(Displayed, Table):
 
     def at(self, position: int) -> Segment | None:
         """The segment of the byte at `position`; None outside the text."""
-        low, high = 0, len(self.segments)
-        while low < high:
-            middle = (low + high) // 2
-            if self.segments[middle].end <= position:
-                low = middle + 1
-            else:
-                high = middle
-        found = low < len(self.segments) and self.segments[low].begin <= position
-        return self.segments[low] if found else None
+        number = bisect_right(self.segments, position, key=lambda segment: segment.end)
+        found = number < len(self.segments) and self.segments[number].begin <= position
+        return self.segments[number] if found else None
 
     def sentence(self) -> str:
         """Where the text is, in a few words: `trigger "<call=": 5 of 6 bytes read`."""
@@ -246,11 +242,7 @@ class _Reader:
 
     def _keep(self) -> None:
         """Forget columns that are not those of the forest any more."""
-        shared = 0
-        for old, new in zip(self._steps, self.forest.steps, strict=False):
-            if old is not new and old != new:
-                break
-            shared += 1
+        shared = in_common(self._steps, self.forest.steps)
         del self._known[self.forest.chart.ends[shared] + 1 :]
         self._steps = list(self.forest.steps)
         self._known.extend({} for _ in range(self.forest.last + 1 - len(self._known)))
@@ -261,29 +253,20 @@ class _Reader:
         """Whether free text is in the rule called `rule`, or in one that it calls, however deep."""
         if rule not in self._has:
             below: dict[str, list[str]] = {}
-            pending, found = [rule], set[str]()
+            own, pending = set[str](), [rule]
             while pending:
                 name = pending.pop()
                 if name in below:
                     continue
-                below[name] = []
-                for node in walk(self.forest.ir.expand(name).body):
-                    if isinstance(node, TagDispatch):
-                        found.add(name)
-                    elif isinstance(node, RuleRef):
-                        below[name].append(node.name)
+                nodes = list(walk(self.forest.ir.expand(name).body))
+                below[name] = [node.name for node in nodes if isinstance(node, RuleRef)]
+                if any(isinstance(node, TagDispatch) for node in nodes):
+                    own.add(name)
                 pending += below[name]
-            above: dict[str, list[str]] = {}
-            for name, called in below.items():
-                for other in called:
-                    above.setdefault(other, []).append(name)
-            pending = list(found)
-            while pending:
-                for name in above.get(pending.pop(), ()):
-                    if name not in found:
-                        found.add(name)
-                        pending.append(name)
-            self._has.update({name: name in found for name in below})
+            for group in strong_components(below, (rule,)):  # what is called comes before what calls
+                called = {other for name in group for other in below[name]}
+                has = not own.isdisjoint(group) or any(self._has.get(other) for other in called)
+                self._has.update(dict.fromkeys(group, has))
         return self._has[rule]
 
     def _place(self, rule: str, path: tuple[int, ...], node: TagDispatch) -> int:

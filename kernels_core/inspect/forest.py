@@ -32,7 +32,7 @@ from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
-from kernels_core.inspect.classic import Chart, ChartItem, Step
+from kernels_core.inspect.classic import Chart, ChartItem, Step, in_common
 from kernels_core.inspect.layout import StateTable
 from kernels_core.locks import new_lock, new_reentrant_lock
 from kernels_core.options import Options
@@ -117,11 +117,7 @@ class Forest:
         """
         if self._refused is not None and list(steps[: len(self._refused[0])]) == self._refused[0]:
             raise self._refused[1]  # a longer text is no smaller
-        shared = 0
-        for old, new in zip(self.steps, steps, strict=False):
-            if old != new:
-                break
-            shared += 1
+        shared = in_common(self.steps, steps)
         kept = self.chart.ends[shared] + 1 if shared < len(self.chart.ends) else 1
         try:
             self.chart.seek(steps)
@@ -138,8 +134,7 @@ class Forest:
             step = steps[number]
             self._whole[self.chart.ends[number + 1]] = number
             if step.text:
-                for _ in step.text:
-                    self.offset.append(self.offset[-1] + 1)
+                self.offset += range(self.offset[-1] + 1, self.offset[-1] + 1 + len(step.text))
             elif step.token is not None:
                 self.offset.append(self.offset[-1])
         self.text = b"".join(step.text for step in steps)

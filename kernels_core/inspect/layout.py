@@ -9,8 +9,8 @@ Read on: `classic.py` (the chart over a table), `dots.py` (dotted rules).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar, overload
+from collections.abc import Callable, Collection, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lazy_dfa import LazyTables
@@ -56,19 +56,13 @@ class Row(NamedTuple):
     token_edges: list[tuple[int, int]]
 
 
-class _Column(Sequence[T], Generic[T]):
+class _Column(Generic[T]):
     """One column of a table that grows, by state or by rule."""
 
     def __init__(self, length: Callable[[], int], get: Callable[[int], T]) -> None:
         self._length, self._get = length, get
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[T]: ...
-    def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self._get(number) for number in range(*index.indices(len(self)))]
+    def __getitem__(self, index: int) -> T:
         return self._get(index)
 
     def __len__(self) -> int:
@@ -99,13 +93,13 @@ class StateTable:
         self.counted, self.lengths, self.characters = tables.counted, tables.lengths, tables.characters
         self.may_end, self.positions = tables.may_end, tables.positions
         states, rules = lambda: self.state_count, lambda: self.rule_count
-        self.rule_of: Sequence[int] = _Column(states, lambda state: self.row(state).rule)
-        self.accepting: Sequence[bool] = _Column(states, lambda state: self.row(state).accepting)
-        self.byte_edges: Sequence[list[tuple[int, int, int]]] = _Column(states, lambda s: self.row(s).byte_edges)
-        self.call_edges: Sequence[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).call_edges)
-        self.token_edges: Sequence[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).token_edges)
-        self.start: Sequence[int] = _Column(rules, self._start)
-        self.repeat: Sequence[tuple[int, int | None] | None] = _Column(rules, lambda rule: self.rule(rule).repeat)
+        self.rule_of: _Column[int] = _Column(states, lambda state: self.row(state).rule)
+        self.accepting: _Column[bool] = _Column(states, lambda state: self.row(state).accepting)
+        self.byte_edges: _Column[list[tuple[int, int, int]]] = _Column(states, lambda s: self.row(s).byte_edges)
+        self.call_edges: _Column[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).call_edges)
+        self.token_edges: _Column[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).token_edges)
+        self.start: _Column[int] = _Column(rules, self._start)
+        self.repeat: _Column[tuple[int, int | None] | None] = _Column(rules, lambda rule: self.rule(rule).repeat)
 
     @property
     def state_count(self) -> int:

@@ -18,8 +18,6 @@ from kernels_core.inspect.classic import Chart, Operation, ParserEvent, Step, ch
 from kernels_core.inspect.snapshots import Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kernels_core.matcher import GrammarMatcher
 
 __all__ = [
@@ -122,7 +120,7 @@ class Operations(Displayed, Table):
         return "\n".join([repr(self), *map(str, self.events)])
 
 
-class Events(Displayed, list[FillEvent | StepEvent]):
+class Events(Displayed, Table, list[FillEvent | StepEvent]):
     """A matcher's events in order of time; a list, with a table on demand."""
 
     def fills(self) -> list[FillEvent]:
@@ -152,12 +150,6 @@ class Events(Displayed, list[FillEvent | StepEvent]):
                 row[done.kind] = row.get(done.kind, 0) + 1
             rows.append(row)
         return rows
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a `pandas.DataFrame`."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
 
 class Listener:

@@ -208,10 +208,7 @@ class Watch:
         lit: set[int] = set()
         need = max(least, self.longest[node], 1)
         while node and self.depth[node] >= need:
-            at = node
-            while at > 0 and at not in lit:
-                lit.add(at)
-                at = self._parent[at]
+            lit |= self._ways_down(node)
             node = self._failure[node]
         return lit
 
@@ -247,6 +244,7 @@ class Watch:
         return number in self.ended(node, least)
 
     def _ways_down(self, end: int) -> set[int]:
+        """The nodes on the way from the root to `end`, itself included."""
         found = set()
         while end > 0:
             found.add(end)
@@ -255,11 +253,7 @@ class Watch:
 
     def _kept(self, node: int) -> list[int]:
         """The nodes shown, breadth first: those on the way to `node`, then whole patterns while there is room."""
-        kept = {0}
-        at = node
-        while at > 0:
-            kept.add(at)
-            at = self._parent[at]
+        kept = {0} | self._ways_down(node)
         first = set(self.candidates(node))
         for number in sorted(range(len(self.texts)), key=lambda number: number not in first):
             way = self._ways_down(self._end_of[number]) - kept

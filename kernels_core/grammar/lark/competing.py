@@ -120,28 +120,18 @@ class Guards:
         """Refuse the grammar if what follows a terminal can end what the lazy rule `name` began in it."""
         assert place.language is not None
         assert self._places is not None
-        lazy = self._terminals.named_language(name)
-        rest = intersection(place.language, complement(taken))
         between = self._between()
-        begun, _ = self._places.walk(lazy, {0}, rest)
-        pending = [(follower, state) for follower in place.next for state in begun]
-        seen: set[tuple[int, int]] = set()
-        while pending:
-            follower, state = at = pending.pop()
-            if at in seen:
-                continue
-            seen.add(at)
-            language = self._places.all[follower].language
-            if language is None:
-                continue  # a token: no text goes on across it
-            ends, is_over = self._places.walk(lazy, {state}, concat(between, language))
-            if is_over:
-                self._refuse(
-                    name,
-                    f"{name!r} is lazy, and its end can be put together from terminals that follow each other where it "
-                    "may begin; let one terminal hold that text, or give the text behind it a rule of its own",
-                )
-            pending += [(one, end) for one in self._places.all[follower].next for end in ends]
+        if self._places.is_put_together(
+            self._terminals.named_language(name),
+            place,
+            intersection(place.language, complement(taken)),
+            lambda behind: None if behind.language is None else concat(between, behind.language),
+        ):
+            self._refuse(
+                name,
+                f"{name!r} is lazy, and its end can be put together from terminals that follow each other where it "
+                "may begin; let one terminal hold that text, or give the text behind it a rule of its own",
+            )
 
     def _refuse(self, name: str, reason: str) -> NoReturn:
         self._refuse_at(self._terminals.defined[name].span.start, reason)

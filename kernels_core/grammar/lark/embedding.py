@@ -9,7 +9,7 @@ from collections.abc import MutableMapping
 
 from .. import nodes
 from ..attributes import Note, named
-from ..ir import GrammarIR, Node, RuleRef, Span
+from ..ir import GrammarIR, Node, RuleRef, Span, walk
 from ..rulebook import RuleBook
 
 
@@ -38,7 +38,7 @@ def embedded(
         return nodes.rebuild(node.with_span(place), below)
 
     bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
-    recursive = single and any(_calls(body, ir.root) for body in bodies.values())
+    recursive = single and any(isinstance(node, RuleRef) for node in walk(ir.rules[ir.root].body))
     if single and not recursive:
         return bodies[ir.root].with_span(span)
     if recursive:
@@ -51,7 +51,3 @@ def embedded(
                 raise ValueError(f"the notes of rule {name!r} have no place to go")
             notes[names[name]] = named(ir.rules[name].notes, name)
     return RuleRef(names[ir.root], span=span)
-
-
-def _calls(body: Node, name: str) -> bool:
-    return nodes.fold(body, lambda node, below: any(below) or (isinstance(node, RuleRef) and node.name == name))

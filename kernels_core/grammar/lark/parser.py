@@ -164,72 +164,45 @@ class _Parser:
                 return
 
     def _import(self, scope: Scope) -> None:
-        start = self.start
-        if self.kind == ".":
-            self.i += 1
-            self._import_module(scope, start)
-            return
-        package = self._expect("name", "the name of a package, such as common")
-        if package != "common":
-            self.i -= 1
-            self._import_module(scope, start)
-            return
-        names: list[tuple[str, str, Span]] = []
-        if self.kind == "(":
-            self.i += 1
-            while True:
-                names.append(self._imported())
-                if self.kind != ",":
-                    break
-                self.i += 1
-            self._expect(")", '"," or ")"')
-        else:
-            self._expect(".", '"." and a name')
-            name, _, span = self._imported()
-            alias = name
-            if self.kind == "->":
-                self.i += 1
-                alias = self._expect("name", "a new name")
-                if not alias.lstrip("_")[:1].isupper():
-                    self.tokens.fail("a terminal's name is in upper case", self.tokens.starts[self.i - 1])
-            names.append((name, alias, span))
-        for name, alias, span in names:
-            if alias in scope.imports or alias in scope.definitions:
-                self.tokens.fail(f"duplicate rule or terminal {alias!r}: it is already defined", span.start)
-            scope.imports[alias] = (name, span)
-
-    def _import_module(self, scope: Scope, start: int) -> None:
-        path = [self._expect("name", "the name of a file, as in .file.rule")]
+        start, is_file = self.start, self.kind == "."
+        self.i += is_file
+        what = "the name of a file, as in .file.rule" if is_file else "the name of a package, such as common"
+        path = [self._expect("name", what)]
         while self.kind == ".":
             self.i += 1
             path.append(self._expect("name", "a name"))
-        names: list[tuple[str, str | None]] = []
+        names: list[tuple[str, Span]] = []
+        alias: str | None = None
         if self.kind == "(":
             while self.kind != ")":
                 self.i += 1
-                names.append((self._expect("name", "a name"), None))
+                at = self.start
+                names.append((self._expect("name", "a name"), self._span(at)))
                 if self.kind not in (",", ")"):
                     self._unexpected('expected "," or ")"')
             self.i += 1
         else:
             if len(path) == 1:
                 self._unexpected('expected "." and a name')
-            names.append((path.pop(), None))
+            names.append((path.pop(), self._span(self.tokens.starts[self.i - 1])))
             if self.kind == "->":
                 self.i += 1
-                names = [(names[0][0], self._expect("name", "a new name"))]
-        for name, alias in names:
+                alias = self._expect("name", "a new name")
+        is_common = path == ["common"] and not is_file
+        for name, span in names:
+            if is_common and name not in COMMON:
+                self.tokens.fail(f"unknown common import {name!r}: common has {', '.join(COMMON)}", span.start)
             if alias is not None and is_terminal_name(alias) != is_terminal_name(name):
                 what = "terminal's name is in upper" if is_terminal_name(name) else "rule's name is in lower"
                 self.tokens.fail(f"a {what} case", self.tokens.starts[self.i - 1])
-        scope.modules.append(Import(".".join(path), tuple(names), self._span(start)))
-
-    def _imported(self) -> tuple[str, str, Span]:
-        start = self.start
-        name = self._expect("name", "a name")
-        if name not in COMMON:
-            self.tokens.fail(f"unknown common import {name!r}: common has {', '.join(COMMON)}", start)
-        return name, name, self._span(start)
+            if is_common and ((alias or name) in scope.imports or (alias or name) in scope.definitions):
+                reason = f"duplicate rule or terminal {alias or name!r}: it is already defined"
+                self.tokens.fail(reason, span.start)
+            if is_common:
+                scope.imports[alias or name] = (name, span)
+        if not is_common:
+            aliased = tuple((name, alias) for name, _ in names)
+            scope.modules.append(Import(".".join(path), aliased, self._span(start)))
 
     def _options(self, scope: Scope) -> None:
         for name, value in self._object().items():

@@ -8,7 +8,7 @@ Read on: `competing.py` and `triggers.py` (who ask).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..charset import intersection as common
@@ -106,7 +106,7 @@ class Places:
                 nexts = self.all[left].next, self.all[right].next
                 pending += [(one, other) for one in nexts[0] for other in nexts[1]]
 
-    def walk(self, ending: Language, states: set[int], language: Language) -> tuple[set[int], bool]:
+    def _walk(self, ending: Language, states: set[int], language: Language) -> tuple[set[int], bool]:
         """Where texts of `language` lead in the automaton of `ending` without ending there, and whether some beginning
         of one ends there."""
         ends_at, texts = self._dfa(ending), self._dfa(language)
@@ -135,6 +135,28 @@ class Places:
                         seen.add((target, step))
                         pending.append((target, step))
         return ends, over
+
+    def is_put_together(
+        self, ending: Language, place: Place, own: Language, text: Callable[[Place], Language | None]
+    ) -> bool:
+        """Whether a text of `ending` that begins in `own`, texts of `place`, may end in what follows there.
+
+        text: what may be read at a place behind it; None: nothing goes on across that place.
+        """
+        begun, _ = self._walk(ending, {0}, own)
+        pending = [(follower, state) for follower in place.next for state in begun]
+        seen: set[tuple[int, int]] = set()
+        while pending:
+            at = pending.pop()
+            follower = self.all[at[0]]
+            if at in seen or (language := text(follower)) is None:
+                continue
+            seen.add(at)
+            ends, is_over = self._walk(ending, {at[1]}, language)
+            if is_over:
+                return True
+            pending += [(one, end) for one in follower.next for end in ends]
+        return False
 
     def _is_terminal(self, part: Expression) -> bool:
         match part:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..analysis import nullable_rules
-from ..ir import Choice, Empty, GrammarIR, Never, Node, Repeat, Rule, RuleRef, Seq
+from ..ir import Choice, Empty, GrammarIR, Never, Node, Repeat, Rule, RuleRef, Seq, walk
 from ..nodes import choice, fold, repeat, seq
 
 _WRITTEN_OUT = 8
@@ -42,9 +42,10 @@ def with_skips(
     New rules are named by `reserve`.  `initially`: `skip` may stand at the very beginning, too; `finally_`: behind the
     last terminal.  A text without terminals stays empty.
     """
-    terminals = {node.name for body in bodies.values() for node in _calls(body) if node.name not in bodies}
+    calls = {node.name for body in bodies.values() for node in walk(body) if isinstance(node, RuleRef)}
     # A terminal counts as one even where it matches the empty text.
-    nullable = nullable_rules(_grammar({**bodies, **{name: Never() for name in terminals}}, start))
+    rules = {name: Rule(name, body) for name, body in bodies.items()}
+    nullable = nullable_rules(GrammarIR(rules, start), dict.fromkeys(calls - bodies.keys(), False))
     firsts = {name: reserve(f"{name}.first") for name in bodies}
 
     made: dict[str, Node] = {}
@@ -100,18 +101,3 @@ def with_skips(
     top = reserve(f"{start}.text")
     made[top] = repeat(root, 0, 1) if start in nullable else root
     return made, top
-
-
-def _calls(body: Node) -> list[RuleRef]:
-    found: list[RuleRef] = []
-
-    def collect(node: Node, below: list[None]) -> None:
-        if isinstance(node, RuleRef):
-            found.append(node)
-
-    fold(body, collect)
-    return found
-
-
-def _grammar(rules: Mapping[str, Node], start: str) -> GrammarIR:
-    return GrammarIR({name: Rule(name, body) for name, body in rules.items()}, start)

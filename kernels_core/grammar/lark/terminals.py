@@ -11,6 +11,7 @@ from typing import NoReturn
 from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from .. import charset, nodes
 from ..attributes import at_most, shortest
+from ..components import strong_components
 from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
 from ..names import undefined
 from ..regex import parse_regex
@@ -354,26 +355,14 @@ class Terminals:
 
     def _called_first(self) -> list[str]:
         """Terminals, each behind those it is made of.  An error where that leads in a circle."""
-        order: list[str] = []
-        state: dict[str, bool] = {}  # open, or done
-        for root in self.defined:
-            work = [] if root in state else [(root, iter(self._calls(root)))]
-            if work:
-                state[root] = False
-            while work:
-                name, calls = work[-1]
-                for call in calls:
-                    if state.get(call.name) is False:
+        calls = {name: self._calls(name) for name in self.defined}
+        groups = strong_components({name: [call.name for call in called] for name, called in calls.items()}, calls)
+        for group in groups:
+            for i, name in enumerate(group):  # in the order in which they were met: some call leads back
+                for call in calls[name]:
+                    if call.name in group[: i + 1]:
                         self._circle(call)
-                    if call.name not in state:
-                        state[call.name] = False
-                        work.append((call.name, iter(self._calls(call.name))))
-                        break
-                else:
-                    state[name] = True
-                    order.append(name)
-                    work.pop()
-        return order
+        return [name for (name,) in groups]
 
     def _circle(self, call: Name) -> NoReturn:
         if self.defined[call.name].is_terminal:

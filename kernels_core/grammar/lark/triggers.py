@@ -117,26 +117,20 @@ class Triggers:
     def _check_rest(self, token: Place, place: Place, found: list[str]) -> None:
         """Refuse the grammar if a text of `found` can be put together from `place` and what follows it."""
         assert place.language is not None
-        ending, without = concat(ALL, words(found)), complement(_holding(found))
-        begun, _ = self._places.walk(ending, {0}, intersection(place.language, without))
-        pending = [(follower, state) for follower in place.next for state in begun]
-        seen: set[tuple[int, int]] = set()
-        while pending:
-            follower, state = at = pending.pop()
-            other = self._places.all[follower]
-            if at in seen or other.language is None or not other.regular:
-                continue
-            seen.add(at)
-            ends, is_over = self._places.walk(
-                ending, {state}, concat(self._between, intersection(other.language, without))
+        without = complement(_holding(found))
+
+        def text(behind: Place) -> Language | None:
+            if behind.language is None or not behind.regular:
+                return None
+            return concat(self._between, intersection(behind.language, without))
+
+        own = intersection(place.language, without)
+        if self._places.is_put_together(concat(ALL, words(found)), place, own, text):
+            self._refuse(
+                token,
+                f"{_ORDINARY}, and its text can be put together from terminals that follow each other where it may "
+                "come; let one terminal hold the text between two tokens, as in (TEXT? tool)* TEXT?",
             )
-            if is_over:
-                self._refuse(
-                    token,
-                    f"{_ORDINARY}, and its text can be put together from terminals that follow each other where it may "
-                    "come; let one terminal hold the text between two tokens, as in (TEXT? tool)* TEXT?",
-                )
-            pending += [(one, end) for one in other.next for end in ends]
 
     def _refuse(self, token: Place, reason: str, *, needs_vocabulary: bool = False) -> NoReturn:
         offset = token.expression.span.start

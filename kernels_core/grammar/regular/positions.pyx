@@ -447,6 +447,11 @@ def explore(item, tuple letters, int limit):
 
     `letters` are disjoint sets of code points that `item` does not tell apart.
     """
+    return _explored(item, letters, limit, False)
+
+
+cdef object _explored(item, tuple letters, int limit, bint any_end):
+    """`explore`; with `any_end` no further than to the first state that accepts, and then True."""
     cdef _Whole whole
     cdef _Leaf leaf
     cdef int kind = OPEN
@@ -457,7 +462,7 @@ def explore(item, tuple letters, int limit):
     except _Beyond:
         return None
     if len(whole.leaves) == 1 and (<tuple>whole.formula)[0] == LEAF:
-        return _explore_leaf(whole.leaves[0], limit)
+        return _explore_leaf(whole.leaves[0], limit, any_end)
     cdef tuple state = whole.start()
     cdef dict numbers = {state: 0}
     cdef list queue = [state]
@@ -465,6 +470,8 @@ def explore(item, tuple letters, int limit):
     cdef object always = None
     cdef list vital = whole.vital()
     cdef bint lost
+    if any_end and whole.accepts(state):
+        return True
     while position < len(queue):
         state = queue[position]
         position += 1
@@ -494,6 +501,8 @@ def explore(item, tuple letters, int limit):
                 if kind == DEAD:
                     target = -1
                 elif kind == ALWAYS:
+                    if any_end:
+                        return True
                     if always is None:
                         always = len(queue)
                         queue.append(None)
@@ -501,6 +510,8 @@ def explore(item, tuple letters, int limit):
                 else:
                     target = numbers.get(settled)
                     if target is None:
+                        if any_end and whole.accepts(settled):
+                            return True
                         target = numbers[settled] = len(queue)
                         queue.append(settled)
                 if len(queue) > limit:
@@ -511,13 +522,15 @@ def explore(item, tuple letters, int limit):
     return table, accepting
 
 
-cdef object _explore_leaf(_Leaf leaf, int limit):
-    """`explore`, where no leaf is combined with others."""
+cdef object _explore_leaf(_Leaf leaf, int limit, bint any_end):
+    """`_explored`, where no leaf is combined with others."""
     cdef list table = [], accepting = [], row
     cdef list queue = [2]               # states of the leaf, by number
     cdef list numbers = [-1, -1, 0]     # state of the leaf -> number, if it has one
     cdef Py_ssize_t position = 0
     cdef int state, target
+    if any_end and leaf.accepts[2]:
+        return True
     while position < len(queue):
         state = queue[position]
         position += 1
@@ -528,6 +541,8 @@ cdef object _explore_leaf(_Leaf leaf, int limit):
             while target >= len(numbers):
                 numbers.append(-1)
             if target != 0 and numbers[target] < 0:
+                if any_end and leaf.accepts[target]:
+                    return True
                 numbers[target] = len(queue)
                 queue.append(target)
                 if len(queue) > limit:
@@ -539,47 +554,5 @@ cdef object _explore_leaf(_Leaf leaf, int limit):
 
 def inhabited(item, tuple letters, int limit):
     """Whether some string is in `item`; None if this is not for here, or more than `limit` states do not tell."""
-    cdef _Whole whole
-    cdef _Leaf leaf
-    cdef int kind = OPEN
-    cdef int letter, width = len(letters)
-    cdef Py_ssize_t position = 0
-    try:
-        whole = _Whole(item, [ranges[0][0] for ranges in letters])
-    except _Beyond:
-        return None
-    cdef tuple state = whole.start()
-    if whole.accepts(state):
-        return True
-    cdef list vital = whole.vital()
-    cdef bint lost
-    cdef set met = set(), seen = {state}       # before and after they are settled
-    cdef list queue = [state]
-    while position < len(queue):
-        state = queue[position]
-        position += 1
-        rest(4 * width)
-        rows = []
-        for number, leaf in zip(state, whole.leaves):
-            rows.append(leaf.row(number))
-        for letter in range(width):
-            lost = False
-            for number in vital:
-                lost = lost or (<list>rows[number])[letter] == 0
-            if lost:
-                continue
-            raw = tuple([(<list>one)[letter] for one in rows])
-            if raw in met:
-                continue
-            met.add(raw)
-            settled = whole.settle(raw, &kind)
-            if kind == DEAD:
-                continue
-            if kind == ALWAYS or whole.accepts(settled):
-                return True
-            if settled not in seen:
-                seen.add(settled)
-                queue.append(settled)
-                if len(queue) > limit:
-                    return None
-    return False
+    found = _explored(item, letters, limit, True)
+    return None if found is None or type(found) is int else found is True
