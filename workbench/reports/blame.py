@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernels_core.compiler import told_elsewhere
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import clip, glyph, html_escape
+from visualizers.tables import card, table
 from workbench.generation.cutting import Cutting
 from workbench.languages import Source
 from workbench.provenance import SourcePlace, forbidding, provenance
@@ -122,27 +123,19 @@ class Blame(Printed, Table):
                 f'<div style="background:{colour}"><span style="display:inline-block;width:4em;opacity:0.7;'
                 f'text-align:right;padding-right:1em">{shown}</span>{html_escape(line) or " "}</div>'
             )
-        rows = "".join(
-            "<tr>"
-            + "".join(
-                f'<td style="text-align:left">{html_escape(cell)}</td>'
-                for cell in (
-                    f"{row['mass']:.3f}",
-                    row["keyword"],
-                    clip(row["place"], 60),
-                    clip(row["tokens"], 60),
-                    clip(row["reason"], 90),
-                )
+        rows = [
+            (
+                f"{row['mass']:.3f}",
+                *map(
+                    html_escape,
+                    (row["keyword"], clip(row["place"], 60), clip(row["tokens"], 60), clip(row["reason"], 90)),
+                ),
             )
-            + "</tr>"
             for row in self.rows()[:SHOWN_ROWS]
-        )
-        heads = "".join(f"<th>{head}</th>" for head in ("probability", "keyword", "place", "refused", "reason"))
-        return (
-            f"<div><b>{html_escape(repr(self)[1:-1])}</b>"
-            f'<pre style="line-height:1.35;margin:6px 0">{"".join(lines)}</pre>'
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-        )
+        ]
+        heads = ("probability", "keyword", "place", "refused", "reason")
+        source = f'<pre style="line-height:1.35;margin:6px 0">{"".join(lines)}</pre>'
+        return card(html_escape(repr(self)[1:-1]), (), source + table(heads, rows, align="rllll"))
 
     def __str__(self) -> str:
         lines = [repr(self)]
