@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from workbench.conditioning.arrays import log_sum_exp
+from workbench.conditioning.drawing import log_sum_exp
 from workbench.conditioning.language import Language
 from workbench.conditioning.methods import sample
 from workbench.conditioning.samples import Samples, total_variation

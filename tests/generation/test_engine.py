@@ -16,8 +16,8 @@ from kernels_core import BatchGrammarMatcher, DeadEndError, GrammarCompiler, Gra
 from kernels_core.errors import TokenizerError  # noqa: E402
 from tests.generation.plain import draw  # noqa: E402
 from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
+from workbench.generation.cutting import forced_tokens  # noqa: E402
 from workbench.generation.engine import Engine  # noqa: E402
-from workbench.generation.forced import forced_tokens  # noqa: E402
 from workbench.generation.graphs import CudaRecorder, rows_recorded  # noqa: E402
 from workbench.generation.row import Row  # noqa: E402
 from workbench.generation.sampling import Sampling, distribution  # noqa: E402

@@ -17,9 +17,8 @@ from hypothesis import strategies as st  # noqa: E402
 from kernels_core import GrammarMatcher  # noqa: E402
 from workbench.generation import LanguageModel, generate  # noqa: E402
 from workbench.generation.engine import Engine  # noqa: E402
-from workbench.generation.penalties import penalise, penalty_of  # noqa: E402
 from workbench.generation.row import Row  # noqa: E402
-from workbench.generation.sampling import Sampling  # noqa: E402
+from workbench.generation.sampling import Sampling, penalise, penalty_of  # noqa: E402
 
 GRAMMARS = [None, 'root ::= ("yes " | "no " | "never ")+', "root ::= [a-z ]+", 'root ::= "{" [0-9 ]* "}"']
 PENALTIES: list[dict[str, float]] = [

@@ -14,8 +14,7 @@ from tests.workbench.peers import FlippedEngine, TextlessEngine
 from workbench.comparing.finding import Hunt
 from workbench.comparing.hunting import _has_half_pairs, _respelt
 from workbench.comparing.referee import Referee, Unjudged
-from workbench.comparing.shrink import shrink
-from workbench.comparing.texts import mutate, schema_text
+from workbench.comparing.texts import mutate, schema_text, shrink
 from workbench.tokenizers import Tokenizer
 
 LISTS = 'root ::= "[" (item ("," item)*)? "]"\nitem ::= [a-z]+ | root | [0-9]{1,4}\n'

@@ -12,7 +12,7 @@ import pytest
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.next import Lexicon, callers, explore, rejections
-from workbench.next.lexicon import merged
+from workbench.next.lexicon import Runs, merged
 from workbench.next.probes import open_end, waiting_rules
 from workbench.next.refusals import with_reasons
 from workbench.session import Session
@@ -107,7 +107,7 @@ class TestLexicon:
     def test_counting_counts_once(self, words: Lexicon) -> None:
         allowed = np.zeros(len(self.VOCAB), dtype=np.bool_)
         allowed[[1, 2, 4]] = True
-        runs = words.runs(allowed)
+        runs = Runs(words, allowed)
         assert runs.count([words.beginning(b"a"), words.beginning(b"ab")]) == 3
         assert runs.ids([words.beginning(b"a")]) == [4, 1, 2]
         assert runs.ids([words.beginning(b"a")], 2) == [4, 1]

@@ -8,8 +8,8 @@
 
 Code map, in reading order: `sides` (what is compared, and an engine asked at a place),
 `differences` (tokens grouped by where they part, with our explanation), `comparison` (`compare` and its result);
-`texts` (texts worth trying), `hunting` (`hunt`), `shrink`, `finding` (what was found), `referee` (who is right);
-`ablating` (our engine with mechanisms left out), `factorial` (effects over all combinations).
+`texts` (texts worth trying, and their shrinking), `hunting` (`hunt`), `finding` (what was found), `referee` (who is
+right); `ablating` (our engine with mechanisms left out), `factorial` (effects over all combinations).
 """
 
 from __future__ import annotations

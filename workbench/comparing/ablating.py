@@ -17,14 +17,17 @@ import gc
 import math
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import numpy as np
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import clip, html_escape
+from visualizers.tables import card, dim, many, pre, table
 from workbench.comparing.factorial import Times, contrasts, subsets
 from workbench.languages import Source
 from workbench.progress import Line
@@ -96,11 +99,11 @@ class Effect:
 
     without: str
     metric: str
-    us: float
-    ratio: float
-    low: float
-    high: float
     repeats: int
+    us: float = math.nan
+    ratio: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
     refused: str = ""
 
 
@@ -159,14 +162,10 @@ class Ablation(Table):
         whole = {trial.repeat: trial for trial in self.trials if trial.without == NONE}
         refused = next((trial.refused for trial in mine.values() if trial.refused), "")
         if refused:
-            return Effect(without, metric, math.nan, math.nan, math.nan, math.nan, len(mine), refused)
+            return Effect(without, metric, len(mine), refused=refused)
         us = sum(trial.value(metric) for trial in mine.values()) / len(mine)
         logs = [math.log(trial.value(metric) / whole[n].value(metric)) for n, trial in mine.items() if n in whole]
-        if not logs:
-            return Effect(without, metric, us, math.nan, math.nan, math.nan, len(mine))
-        middle = sum(logs) / len(logs)
-        low, high = _interval(logs, middle)
-        return Effect(without, metric, us, math.exp(middle), low, high, len(mine))
+        return Effect(without, metric, len(mine), us, *_ratio(logs))
 
     def worth(self) -> tuple[Effect, ...]:
         """In the factorial design: each mechanism averaged over all combinations of the others, and each group of them.
@@ -197,11 +196,8 @@ class Ablation(Table):
             for group in groups[1:]:
                 named = " × ".join(self.mechanisms[at] for at in group)
                 named += AVERAGED if len(group) == 1 else ""
-                ratio, ends = math.nan, (math.nan, math.nan)
-                if group in logs:
-                    middle = float(logs[group].mean())
-                    ratio, ends = math.exp(middle), _interval(logs[group], middle)
-                found.append(Effect(named, metric, math.nan, ratio, *ends, len(whole), refused))
+                ratio = _ratio(logs.get(group, ()))
+                found.append(Effect(named, metric, len(whole), math.nan, *ratio, refused))
         return tuple(found)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -215,75 +211,45 @@ class Ablation(Table):
     def summary(self) -> pd.DataFrame:
         """One row for each variant and metric: the average, and how many times slower it is, with its interval; then
         what the factorial is for (`worth`)."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "without": effect.without,
-                "what": METRICS[effect.metric],
-                "µs": effect.us,
-                "times slower": effect.ratio,
-                "at least": effect.low,
-                "at most": effect.high,
-                "repeats": effect.repeats,
-                "refused": effect.refused,
-            }
-            for effect in (*self.effects(), *self.worth())
-        )
+        return _frame((*self.effects(), *self.worth()))
 
     def plot(self) -> go.Figure:
         """How many times slower each variant is than the whole engine, by metric, with intervals; of the factorial what
         each mechanism and each group of them is worth."""
-        from plotly.subplots import make_subplots
+        import plotly.express as px
 
-        shown = self.worth() or [
-            replace(e, without=f"without {e.without}") for e in self.effects() if e.without != NONE
-        ]
-        names = list(dict.fromkeys(effect.without for effect in shown))
-        drawn = make_subplots(rows=1, cols=len(METRICS), shared_yaxes=True, subplot_titles=list(METRICS.values()))
-        for col, metric in enumerate(METRICS, start=1):
-            some = [effect for effect in shown if effect.metric == metric and not math.isnan(effect.ratio)]
-            drawn.add_scatter(
-                x=[effect.ratio for effect in some],
-                y=[effect.without for effect in some],
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [effect.high - effect.ratio for effect in some],
-                    "arrayminus": [effect.ratio - effect.low for effect in some],
-                },
-                mode="markers",
-                marker={"color": "#2357d8", "size": 8},
-                showlegend=False,
-                row=1,
-                col=col,
-            )
-            drawn.add_vline(x=1, line={"color": "#9aa3ae", "width": 1}, row=1, col=col)
-        drawn.update_xaxes(type="log", title_text="times slower")
-        drawn.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
-        drawn.update_annotations(font_size=12)
-        drawn.update_layout(height=130 + 30 * len(names), template="plotly_white", margin={"t": 30, "b": 50, "r": 10})
-        return drawn
+        alone = (replace(one, without=f"without {one.without}") for one in self.effects() if one.without != NONE)
+        shown = _frame(self.worth() or alone)
+        drawn = px.scatter(
+            shown.assign(
+                above=shown["at most"] - shown["times slower"], below=shown["times slower"] - shown["at least"]
+            ),
+            x="times slower",
+            y="without",
+            facet_col="what",
+            error_x="above",
+            error_x_minus="below",
+            log_x=True,
+            height=130 + 30 * shown["without"].nunique(),
+            template="plotly_white",
+        )
+        drawn.for_each_annotation(lambda one: one.update(text=one.text.removeprefix("what="), font_size=12))
+        drawn.add_vline(x=1, line={"color": "#9aa3ae", "width": 1})
+        drawn.update_yaxes(title_text="", automargin=True, autorange="reversed")
+        return drawn.update_layout(margin={"t": 30, "b": 50, "r": 10})
 
     def _repr_html_(self) -> str:
-        heads = "".join(f'<th colspan="2">{html_escape(told)}</th>' for told in METRICS.values())
         worth = self.worth()
         found = {(effect.without, effect.metric): effect for effect in (*self.effects(), *worth)}
         named = {one: f"without {one}" for one in self.variants} | {one.without: one.without for one in worth}
-        rows = "".join(
-            f'<tr><td style="text-align:left">{html_escape(name)}</td>'
-            + "".join(_cells(found[without, metric]) for metric in METRICS)
-            + "</tr>"
+        rows = [
+            [html_escape(name), *(_cell(found[without, metric]) for metric in METRICS)]
             for without, name in named.items()
             if (without, "compile") in found
-        )
-        shown = [html_escape(clip(text.decode(errors="replace"), 120)) for text in self.texts]
-        texts = "".join(f"<div><code>{text}</code></div>" for text in shown)
-        return (
-            f'<div style="font-size:13px"><b>Ablation</b> · {html_escape(self.headline)}<table>'
-            f"<tr><th></th>{heads}</tr>{rows}</table>{texts}"
-            f'<div style="opacity:0.75">{html_escape(self.note)}</div></div>'
-        )
+        ]
+        body = table(["", *METRICS.values()], rows, align="l" + "r" * len(METRICS))
+        texts = "\n".join(clip(text.decode(errors="replace"), 120) for text in self.texts)
+        return card("Ablation", [html_escape(self.headline)], body + pre(texts) + dim(html_escape(self.note)))
 
     @property
     def verdict(self) -> str:
@@ -314,33 +280,48 @@ class Ablation(Table):
         """How far it is, and on what."""
         masks = next((trial.masks for trial in self.trials if trial.masks), 0)
         count = min((sum(trial.without == one for trial in self.trials) for one in self.variants), default=0)
-        left = "" if self.done else f" of {self.repeats}"
-        return (
-            f"{count}{left} repeat{'' if count == 1 and self.done else 's'}, {masks:,} masks of {len(self.texts)} "
-            f"text{'' if len(self.texts) == 1 else 's'} each, vocabulary {self.tokenizer}"
-        )
+        repeats = many(count, "repeat") if self.done else f"{count} of {self.repeats} repeats"
+        return f"{repeats}, {masks:,} masks of {many(len(self.texts), 'text')} each, vocabulary {self.tokenizer}"
 
     def __repr__(self) -> str:
         return f"<Ablation of {', '.join(self.mechanisms)}: {self.headline}>"
 
 
-def _cells(effect: Effect) -> str:
+def _frame(effects: Iterable[Effect]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "without": effect.without,
+            "what": METRICS[effect.metric],
+            "µs": effect.us,
+            "times slower": effect.ratio,
+            "at least": effect.low,
+            "at most": effect.high,
+            "repeats": effect.repeats,
+            "refused": effect.refused,
+        }
+        for effect in effects
+    )
+
+
+def _cell(effect: Effect) -> str:
     if effect.refused:
-        return f'<td colspan="2" title="{html_escape(effect.refused)}">refused</td>'
+        return f'<span title="{html_escape(effect.refused)}">refused</span>'
     within = "" if math.isnan(effect.low) else f" ({effect.low:.3g} to {effect.high:.3g})"
     times = "" if effect.without == NONE or math.isnan(effect.ratio) else f"× {effect.ratio:.3g}{within}"
-    return f"<td>{'' if math.isnan(effect.us) else f'{effect.us:,.3g} µs'}</td><td>{times}</td>"
+    return f"{'' if math.isnan(effect.us) else f'{effect.us:,.3g} µs'} {times}"
 
 
-def _interval(logs: Sequence[float] | Times, middle: float) -> tuple[float, float]:
-    """By Student's distribution, of the logarithms' mean; NaN for one number."""
+def _ratio(logs: Sequence[float] | Times) -> tuple[float, float, float]:
+    """The mean of logarithms as a ratio, and its interval by Student's distribution; NaN where there is none."""
+    middle = float(np.mean(logs)) if len(logs) else math.nan
     if len(logs) < 2:
-        return math.nan, math.nan
+        return math.exp(middle), math.nan, math.nan
     from scipy import stats
 
-    spread = math.sqrt(sum((one - middle) ** 2 for one in logs) / (len(logs) - 1) / len(logs))
-    wide = float(stats.t.ppf((1 + LEVEL) / 2, len(logs) - 1)) * spread
-    return math.exp(middle - wide), math.exp(middle + wide)
+    wide = float(stats.t.ppf((1 + LEVEL) / 2, len(logs) - 1) * stats.sem(logs))
+    return math.exp(middle), math.exp(middle - wide), math.exp(middle + wide)
 
 
 def ablate(
@@ -425,6 +406,7 @@ def ablating(
     if model is None:
         found = replace(found, texts=tuple(text.encode() for text in asked))
     else:
+        from workbench.generation import stream
         from workbench.generation.model import read_model
 
         if isinstance(model, str):
@@ -432,8 +414,8 @@ def ablating(
             model = read_model(model, "auto", None)
         for number, prompt in enumerate(asked):
             yield replace(found, doing=f"the model writes: {clip(prompt, 40)}")
-            text = _written(model, prompt, source, max_tokens, seed + number)
-            found = replace(found, texts=(*found.texts, text), steps=found.steps + 1)
+            made = stream(model, prompt, source, max_tokens=max_tokens, seed=seed + number, record=False).run()
+            found = replace(found, texts=(*found.texts, made.text_bytes), steps=found.steps + 1)
     if tokenizer is None:
         tokenizer = "tekken" if model is None else model.tokenizer
     words = load_tokenizer(tokenizer)
@@ -462,12 +444,6 @@ def _options(left_out: Sequence[str]) -> Options:
     for name in left_out:
         changes |= MECHANISMS[name][1]
     return Options.laboratory(**changes)
-
-
-def _written(model: LanguageModel, prompt: str, source: Source, max_tokens: int, seed: int) -> bytes:
-    from workbench.generation import stream
-
-    return stream(model, prompt, source, max_tokens=max_tokens, seed=seed, record=False).run().text_bytes
 
 
 def _trial(

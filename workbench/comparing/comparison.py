@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from rich.text import Text
 
 from visualizers.compare import comparison_html
@@ -19,6 +20,7 @@ from visualizers.glyphs import clip, glyph
 from workbench.comparing.differences import Difference, Judge, find_differences
 from workbench.comparing.sides import (
     Answer,
+    Bits,
     Common,
     EngineSpec,
     Missing,
@@ -113,21 +115,13 @@ class Comparison(Printed):
     def _pair(self, base: Answer, other: Answer) -> Pair:
         assert base.allowed is not None
         assert other.allowed is not None
-        ids, left, right = self.common.ids, base.allowed, other.allowed
+        ids, kinds = self.common.ids, _kinds(base.allowed, other.allowed)
         found = find_differences(base, other, ids, self._judge(other))
         found += find_differences(other, base, ids, self._judge(base))
-        special = ~ids
+        neither, only_base, only_other, both = np.bincount(kinds[ids], minlength=4).tolist()
+        special = ~ids & (base.allowed ^ other.allowed)
         special[list(self.common.stops)] = False
-        return Pair(
-            base,
-            other,
-            both=int((left & right & ids).sum()),
-            only_base=int((left & ~right & ids).sum()),
-            only_other=int((~left & right & ids).sum()),
-            neither=int((~left & ~right & ids).sum()),
-            special=int(((left ^ right) & special).sum()),
-            differences=tuple(found),
-        )
+        return Pair(base, other, both, only_base, only_other, neither, int(special.sum()), tuple(found))
 
     def _judge(self, answer: Answer) -> Judge:
         key = (*answer.side.grammar.key, answer.side.text)
@@ -141,26 +135,25 @@ class Comparison(Printed):
         """One row for each differing token (and one for a differing end), with our explanation."""
         import pandas as pd
 
-        rows: list[dict[str, object]] = []
         vocabulary = self.tokenizer.info.decoded_vocab
-        for number, difference in enumerate(self.differences):
-            for token in difference.token_ids or (None,):
-                rows.append(
-                    {
-                        "token_id": token,
-                        "token": b"" if token is None else bytes(vocabulary[token]),
-                        "allowed_by": difference.allowed_by,
-                        "refused_by": difference.refused_by,
-                        "kind": difference.kind,
-                        "group": number,
-                        "why": difference.why,
-                        "rules": ", ".join(difference.rules),
-                    }
+        frame = pd.DataFrame(
+            [
+                (
+                    one.token_ids or (None,),
+                    b"",
+                    one.allowed_by,
+                    one.refused_by,
+                    one.kind,
+                    group,
+                    one.why,
+                    ", ".join(one.rules),
                 )
-        columns = ["token_id", "token", "allowed_by", "refused_by", "kind", "group", "why", "rules"]
-        frame = pd.DataFrame(rows, columns=columns)
-        frame["token_id"] = frame["token_id"].astype("Int64")
-        return frame
+                for group, one in enumerate(self.differences)
+            ],
+            columns=["token_id", "token", "allowed_by", "refused_by", "kind", "group", "why", "rules"],
+        ).explode("token_id", ignore_index=True)
+        frame["token"] = [b"" if token is None else bytes(vocabulary[token]) for token in frame["token_id"]]
+        return frame.astype({"token_id": "Int64"})
 
     def summary(self) -> pd.DataFrame:
         """One row for each side: what it allows, what it took, or why it has no mask."""
@@ -240,12 +233,10 @@ class Comparison(Printed):
     # -- to look at ---------------------------------------------------------------------------------------------------
 
     def masks(self, pair: Pair) -> bytes:
-        """Two bits a token for a picture: 0 neither side allows it, 1 the base alone, 2 the other alone, 3 both."""
+        """What `_kinds` says of each token, for a picture; 0 for those that are not compared."""
         assert pair.base.allowed is not None
         assert pair.other.allowed is not None
-        kinds = pair.base.allowed.astype(np.uint8) | (pair.other.allowed.astype(np.uint8) << 1)
-        kinds[~self.common.ids] = 0
-        return kinds.tobytes()
+        return np.where(self.common.ids, _kinds(pair.base.allowed, pair.other.allowed), 0).astype(np.uint8).tobytes()
 
     def _repr_html_(self) -> str:
         return comparison_html(self.to_dict(), [self.masks(pair) for pair in self.pairs])
@@ -258,6 +249,11 @@ class Comparison(Printed):
         refused = f", {len(self.refusals)} refused" if self.refusals else ""
         verdict = "no differences" if self.agree else f"{len(self.differences)} groups of differences"
         return f"<Comparison of {sides}: {verdict}{refused}>"
+
+
+def _kinds(base: Bits, other: Bits) -> npt.NDArray[np.uint8]:
+    """Of each token: 0 neither side allows it, 1 the base alone, 2 the other alone, 3 both."""
+    return (base + 2 * other.astype(np.uint8)).astype(np.uint8)
 
 
 def compare(

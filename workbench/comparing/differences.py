@@ -28,6 +28,7 @@ from workbench.comparing.sides import Answer, Bits, our_constraint
 from workbench.languages import Source
 from workbench.peers.base import Constraint, RefusedError
 from workbench.provenance import forbidding, provenance
+from workbench.provenance.prefix import shared
 from workbench.session import Session
 from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import byte_ranges, describe_bytes
@@ -148,29 +149,23 @@ class Judge:
         return None if self.matcher is None else bool(self.matcher.is_completed())
 
     def paths(self, tokens: Sequence[bytes]) -> list[list[int]]:
-        """The parser states that each token, of a sorted list, goes through from here: one more than bytes read."""
+        """The parser states that each token goes through from here: one more than bytes read."""
         assert self.matcher is not None
-        probe, found = self.matcher.fork(), []
-        before = b""
-        path = [int(probe.set_number)]
-        dead = False
+        start = int(self.matcher.set_number)
+        standing, after = {start: self.matcher.fork()}, dict[tuple[int, int], int | None]()
+        found = []
         for data in tokens:
-            shared = _shared(before, data)
-            if len(path) - 1 > shared:
-                probe.rollback(len(path) - 1 - shared)
-                del path[shared + 1 :]
-                dead = False
-            elif len(path) - 1 < shared:
-                dead = True  # it dies within what the two have in common
-            else:
-                dead = False
-            while not dead and len(path) <= len(data):
-                at = len(path) - 1
-                dead = not probe.accept_string(data[at : at + 1])
-                if not dead:
-                    path.append(int(probe.set_number))
-            before = data
-            found.append(list(path))
+            path = [start]
+            for step in data:
+                key = path[-1], step
+                if key not in after:
+                    probe = standing[path[-1]].fork()
+                    after[key] = int(probe.set_number) if probe.accept_string(bytes((step,))) else None
+                    standing.setdefault(int(probe.set_number), probe)
+                if (state := after[key]) is None:
+                    break
+                path.append(state)
+            found.append(path)
         return found
 
     def places(self, after: bytes, data: bytes, ours: bool | None) -> tuple[str, ...]:
@@ -302,7 +297,7 @@ class _Member:
 def _place(members: list[_Member], theirs: list[bytes], judge: Judge) -> None:
     """Where each token parts.  Of a token that ours reads, the first byte that the other side allows nowhere in that
     parser state of ours, as far as its own mask shows."""
-    some = sorted(sorted(theirs, key=len)[:FOLLOWED])
+    some = sorted(theirs, key=len)[:FOLLOWED]
     seen: dict[int, set[int]] = {}
     for data, path in zip(some, judge.paths(some), strict=True):
         for state, byte in zip(path, data, strict=False):
@@ -340,15 +335,7 @@ def _plain(kind: Kind, ids: list[int], labels: tuple[str, str], vocabulary: Sequ
     return Difference(kind, *labels, b"", b"", tuple(ids), tuple(shortest[:EXAMPLES]), None, why)
 
 
-def _shared(one: bytes, other: bytes) -> int:
-    """The length of what two byte strings have in common at their beginning."""
-    for number, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return number
-    return min(len(one), len(other))
-
-
 def _longest_shared(ascending: list[bytes], data: bytes) -> int:
     """How much of `data` some member of a sorted list begins with."""
     at = bisect_left(ascending, data)
-    return max((_shared(ascending[i], data) for i in (at - 1, at) if 0 <= i < len(ascending)), default=0)
+    return max((shared(ascending[i], data) for i in (at - 1, at) if 0 <= i < len(ascending)), default=0)

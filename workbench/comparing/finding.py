@@ -14,6 +14,7 @@ from rich.text import Text
 
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import glyph
+from visualizers.tables import many
 from workbench.comparing.tables import legend
 from workbench.reports.record import Printed
 
@@ -176,17 +177,15 @@ class Hunt(Printed, Table):
     @property
     def verdict(self) -> str:
         """How many disagreements."""
-        count = len(self.findings)
-        return f"{count} disagreement{'' if count == 1 else 's'}" if count else "no disagreement found"
+        return many(len(self.findings), "disagreement") if self.findings else "no disagreement found"
 
     @property
     def summary(self) -> str:
         """What was tried and what came of it, in one line."""
-        texts = f"{self.texts:,} text{'' if self.texts == 1 else 's'}"
-        places = f"{self.places:,} place{'' if self.places == 1 else 's'}"
         stopped = ", interrupted" if self.interrupted else ""
         engines = ", ".join(self.engines) or "no engines"
-        return f"{self.verdict} of {engines} in {texts}, {places}, {self.seconds:.1f} s, seed {self.seed}{stopped}"
+        tried = f"{many(self.texts, 'text')}, {many(self.places, 'place')}"
+        return f"{self.verdict} of {engines} in {tried}, {self.seconds:.1f} s, seed {self.seed}{stopped}"
 
     def __repr__(self) -> str:
         return f"<Hunt: {self.summary}>"

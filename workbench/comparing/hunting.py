@@ -5,7 +5,7 @@ whole vocabulary; a token that one mask has and another has not is asked of both
 Where a walk goes is drawn at random: along texts that a schema's bounds make interesting (`texts.py`), along mutations
 of texts that went well, or freely by what all masks allow, with a liking for rare bytes and for structure.
 
-What is found is shrunk (`shrink.py`), continued to a whole text, and judged by `jsonschema` where the grammar is a JSON
+What is found is shrunk, continued to a whole text, and judged by `jsonschema` where the grammar is a JSON
 Schema (`referee.py`).  One seed makes one sequence of texts; the time only says how far it is followed.
 
 Read on: `workbench/comparing/finding.py` (the result).
@@ -30,7 +30,6 @@ from workbench.comparing.arena import Arena, Contestant
 from workbench.comparing.differences import Judge
 from workbench.comparing.finding import Finding, FindingKind, Hunt, Verdict
 from workbench.comparing.referee import Referee, Unjudged
-from workbench.comparing.shrink import shrink
 from workbench.comparing.sides import (
     Bits,
     EngineFailure,
@@ -44,7 +43,7 @@ from workbench.comparing.sides import (
     peer_note,
     schema_of,
 )
-from workbench.comparing.texts import mutate, schema_text
+from workbench.comparing.texts import mutate, schema_text, shrink
 from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.peers.base import NotRunError, RefusedError
@@ -474,12 +473,13 @@ def _referee(schema: object, language: str) -> tuple[Referee | None, str]:
 
 def _sort_of_byte(byte: bytes) -> bytes:
     """Bytes that mostly fail for one reason are of one sort: white space, control characters, letters, digits."""
-    if not byte or byte in b" \t\n\r":
-        return b" " if byte else b""
-    for sort in (byte.isalpha(), byte.isdigit(), byte < b" ", byte >= b"\x80"):
-        if sort:
-            return bytes((0x80,)) if byte >= b"\x80" else b"a" if byte.isalpha() else b"0" if byte.isdigit() else b"\0"
-    return byte
+    if not byte:
+        return b""
+    if byte in b" \t\n\r":
+        return b" "
+    if byte >= b"\x80":
+        return b"\x80"
+    return b"a" if byte.isalpha() else b"0" if byte.isdigit() else b"\0" if byte < b" " else byte
 
 
 def _shape(text: bytes) -> bytes:

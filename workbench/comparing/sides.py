@@ -218,42 +218,39 @@ def compile_for(engine: Engine, source: Source) -> Constraint:
 
 def ask(side: Side, common: Common) -> Answer:
     """Compile, read the text token by token, fill the mask; `Answer.refusal` where it came to an end on the way."""
-    clock = time.perf_counter
+    clock, stage, read = time.perf_counter, "grammar", 0
+    spent: dict[str, Any] = {}
     start = clock()
+
+    def refused(reason: object) -> Answer:
+        spent.setdefault("compile_s", clock() - start)
+        return Answer(side, refusal=str(reason), stage=stage, read=read, **spent)
+
     try:
         constraint = guarded(compile_for, side.engine, side.grammar)
-    except (RefusedError, NotRunError, EngineFailure) as error:
-        return Answer(side, refusal=str(error), stage="grammar", compile_s=clock() - start)
-    compile_s = clock() - start
-    vocabulary = side.engine.tokenizer.info.decoded_vocab
-    read = 0
-    start = clock()
-    try:
+        spent["compile_s"] = clock() - start
+        stage, start = "text", clock()
+        vocabulary = side.engine.tokenizer.info.decoded_vocab
         for token in side.engine.tokenizer.encode(side.text):
+            piece = bytes(vocabulary[token])
             if not guarded(constraint.accept, token):
-                piece = bytes(vocabulary[token])
-                reason = constraint.failure() or f"token {token}, {glyph(piece)}, cannot come after {read} bytes"
-                return Answer(side, refusal=reason, stage="text", read=read, compile_s=compile_s)
-            read += len(vocabulary[token])
-    except (TokenizerError, EngineFailure) as error:
-        return Answer(side, refusal=str(error), stage="text", read=read, compile_s=compile_s)
-    read_s = clock() - start
-    try:
-        start = clock()
-        guarded(constraint.fill)
-        first_s = clock() - start
-        again = []
-        for _ in range(AGAIN):
+                shown = f"token {token}, {glyph(piece)}, cannot come after {read} bytes"
+                return refused(constraint.failure() or shown)
+            read += len(piece)
+        spent["read_s"] = clock() - start
+        stage, fills = "mask", []
+        for _ in range(1 + AGAIN):
             start = clock()
             guarded(constraint.fill)
-            again.append(clock() - start)
-    except EngineFailure as error:
-        return Answer(side, refusal=str(error), stage="mask", read=read, compile_s=compile_s, read_s=read_s)
+            fills.append(clock() - start)
+    except (RefusedError, NotRunError, TokenizerError, EngineFailure) as error:
+        return refused(error)
     if failure := constraint.failure():
-        return Answer(side, refusal=failure, stage="mask", read=read, compile_s=compile_s, read_s=read_s)
+        return refused(failure)
+    spent |= {"first_s": fills[0], "again_s": min(fills[1:])}
     allowed = unpacked(constraint, common)
     may_end = bool(allowed[list(common.stops)].any())
-    return Answer(side, allowed, may_end, "", "", read, compile_s, read_s, first_s, min(again), constraint=constraint)
+    return Answer(side, allowed, may_end, read=read, constraint=constraint, **spent)
 
 
 def unpacked(constraint: Constraint, common: Common) -> Bits:

@@ -9,8 +9,8 @@ A mask forbids tokens; it does not ask whether the text that a token begins is o
 drawn under masks is not what the model would have written had it kept to the language.  What is here draws that.
 
 Names are loaded on first use, because torch is heavy.
-Code map, in reading order: `tree` (prefixes that the model has read), `language` (a grammar on the tree), `walk` (sums
-over it), `texts` (a list of texts on it), `probabilities`; `attempts` (texts drawn one by one), `distinct` and
+Code map, in reading order: `tree` (prefixes that the model has read), `language` (a grammar, or a list of texts, on
+the tree), `walk` (sums over it), `probabilities`; `attempts` (texts drawn one by one), `distinct` and
 `particles` (texts drawn together), over `drawing`; `methods` (`sample`), `samples` and
 `genealogy` (what it returns), `figures`; `leaves` (the parts of one answer).
 """

@@ -30,8 +30,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp
-from workbench.conditioning.drawing import places_of
+from workbench.conditioning.drawing import FloatArray, IntArray, log_mean_exp, places_of
 from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome
 from workbench.conditioning.tree import ROWS, OutOfForwardsError, Prefix
@@ -220,7 +219,6 @@ def _values(here: Prefix, ids: IntArray) -> FloatArray:
 
 def _relative_error(log_weights: FloatArray) -> float:
     """Standard error of a mean of exponentials, over the mean: nan of fewer than two."""
-    if len(log_weights) < 2:
+    if len(log_weights) < 2 or not np.isfinite(log_weights).any():
         return math.nan
-    weights = np.exp(log_weights - log_mean_exp(log_weights)) if np.isfinite(log_weights).any() else log_weights
-    return float(weights.std(ddof=1)) / math.sqrt(len(weights)) if np.isfinite(log_weights).any() else math.nan
+    return float(np.exp(log_weights - log_mean_exp(log_weights)).std(ddof=1)) / math.sqrt(len(log_weights))

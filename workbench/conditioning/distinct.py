@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.conditioning.arrays import FloatArray, IntArray, log_sum_exp
+from workbench.conditioning.drawing import FloatArray, IntArray, log_sum_exp, sample_size
 from workbench.conditioning.genealogy import Generation
 from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome, run_together
@@ -150,10 +150,8 @@ class DistinctParticles:
 
     def _generation(self, resampled: bool, particles: Sequence[_Particle]) -> Generation:
         here, log_weights, _, parents = zip(*particles, strict=True) if particles else ((), (), (), ())
-        weights = np.array(log_weights, dtype=np.float64)
-        total = log_sum_exp(weights)
-        ess = 0.0 if total == -math.inf else 1 / float((np.exp(weights - total) ** 2).sum())
-        return Generation.of(self.language.tree, here, weights, np.array(parents, dtype=np.int64), resampled, ess)
+        weights, before = np.array(log_weights, dtype=np.float64), np.array(parents, dtype=np.int64)
+        return Generation.of(self.language.tree, here, weights, before, resampled, sample_size(weights))
 
 
 def keep_by_weight(weights: FloatArray, room: float, random: np.random.Generator) -> tuple[IntArray, float]:

@@ -1,4 +1,4 @@
-"""Drawing a place from weights by uniform numbers, and drawing places without replacement.
+"""Weights and their logarithms: sums, and draws of places by weight.
 
 `draw_token`: a token of the masked distribution without the mask, by adaptive weighted rejection (arXiv 2504.05410).
 Tokens are drawn from the model's distribution without replacement, and the grammar is asked about each, until it takes
@@ -11,11 +11,30 @@ that is right on average, so the weight is proper.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
-from workbench.conditioning.arrays import FloatArray, IntArray
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def log_sum_exp(values: FloatArray) -> float:
+    """log of the sum of exponentials; -inf of nothing."""
+    most = float(values.max()) if len(values) else -math.inf
+    return most if most == -math.inf else most + math.log(float(np.exp(values - most).sum()))
+
+
+def log_mean_exp(values: FloatArray) -> float:
+    """log of the mean of exponentials; -inf of nothing."""
+    return log_sum_exp(values) - math.log(len(values)) if len(values) else -math.inf
+
+
+def sample_size(log_weights: FloatArray) -> float:
+    """Effective sample size: how many draws of one weight so many weighted ones are worth; 0 of nothing."""
+    total = log_sum_exp(log_weights)
+    return 0.0 if total == -math.inf else 1 / float((np.exp(log_weights - total) ** 2).sum())
 
 
 def places_of(weights: FloatArray, uniforms: FloatArray) -> IntArray:
@@ -37,34 +56,17 @@ def systematic(count: int, random: np.random.Generator) -> FloatArray:
     return numbers
 
 
-class WithoutReplacement:
-    """Places drawn one after another by their weights, none of them twice."""
+def without_replacement(weights: FloatArray, random: np.random.Generator) -> Iterator[int]:
+    """Places drawn one after another by their weights, none of them twice and none of weight 0.
 
-    def __init__(self, weights: FloatArray, random: np.random.Generator) -> None:
-        self._weights = weights
-        self._random = random
-        self._cumulative = np.cumsum(weights)
-        self._taken: set[int] = set()
-        self._lost = 0.0  # weight of those taken since the sums were made
-
-    def take(self) -> int | None:
-        """The next place; None when all of weight above 0 were taken."""
-        total = float(self._cumulative[-1])
-        if self._lost > total / 2:
-            # A place that was taken is drawn again; before that takes long the sums are made anew.
-            self._weights = self._weights.copy()
-            self._weights[list(self._taken)] = 0.0
-            self._cumulative, self._lost = np.cumsum(self._weights), 0.0
-            total = float(self._cumulative[-1])
-        if total <= 0:
-            return None
-        place = -1
-        while place < 0 or place in self._taken or self._weights[place] == 0:  # at least half of the sum is left
-            place = int(np.searchsorted(self._cumulative, self._random.random() * total, side="right"))
-            place = min(place, len(self._weights) - 1)
-        self._taken.add(place)
-        self._lost += float(self._weights[place])
-        return place
+    Each place waits for a time that is exponential with its weight as rate: which of those that are left comes first
+    is a draw by weight.
+    """
+    waits = random.standard_exponential(len(weights))
+    times = np.divide(waits, weights, out=np.full(len(weights), np.inf), where=weights > 0)
+    while times[place := int(times.argmin())] < np.inf:
+        yield place
+        times[place] = np.inf
 
 
 def draw_token(
@@ -74,18 +76,16 @@ def draw_token(
 
     None and -inf where it holds for no token of positive probability.
     """
-    pool = WithoutReplacement(probabilities, random)
+    tokens = without_replacement(probabilities, random)
     left, checks = float(probabilities.sum()), 0
-    while (token := pool.take()) is not None:
+    for token in tokens:
         checks += 1
         if takes(token):
             break
         left -= float(probabilities[token])
-    if token is None:
+    else:
         return None, -math.inf, checks
-    own = float(probabilities[token])
-    following = pool.take()
+    own, following = float(probabilities[token]), next(tokens, None)
     if following is None:
         return token, math.log(own), checks
-    estimate = max(own, left) if takes(following) else own
-    return token, math.log(estimate), checks + 1
+    return token, math.log(max(own, left) if takes(following) else own), checks + 1

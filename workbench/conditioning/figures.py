@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from visualizers.glyphs import clip, html_escape
-from workbench.conditioning.arrays import log_sum_exp
+from visualizers.tables import card, more, table
+from workbench.conditioning.drawing import log_sum_exp
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -26,26 +27,21 @@ BLUE, GREEN, GREY, RED = "#4274ec", "#1f9d63", "#808892", "#d64545"
 
 def texts_figure(distributions: Mapping[str, Mapping[str, float]], head: str, *, most: int) -> go.Figure:
     """The likeliest texts of some distributions over texts, by name, side by side."""
-    import plotly.graph_objects as go
+    import pandas as pd
+    import plotly.express as px
 
-    likeliest: dict[str, float] = {}
-    for distribution in distributions.values():
-        for text, probability in distribution.items():
-            likeliest[text] = max(likeliest.get(text, 0.0), probability)
-    texts = sorted(likeliest, key=lambda text: -likeliest[text])[:most]
-    drawn = go.Figure()
-    for name, distribution in distributions.items():
-        x = [distribution.get(text, 0.0) for text in texts]
-        drawn.add_bar(y=[clip(repr(text), MOST_TEXT) for text in texts], x=x, name=name, orientation="h")
-    drawn.update_xaxes(title_text="probability of the text, given that it is in the language", rangemode="tozero")
-    drawn.update_yaxes(autorange="reversed", type="category", automargin=True)
-    drawn.update_layout(
-        title={"text": html_escape(head), "font": {"size": 12}},
-        template="plotly_white",
+    frame = pd.DataFrame(distributions).fillna(0.0)
+    frame = frame.loc[frame.max(axis="columns").sort_values(ascending=False, kind="stable").index[:most]]
+    drawn = px.bar(
+        frame.rename(index=lambda text: clip(repr(text), MOST_TEXT)),
+        orientation="h",
         barmode="group",
-        height=160 + 32 * len(texts),
-        showlegend=len(distributions) > 1,
+        labels={"value": "probability of the text, given that it is in the language", "index": "", "variable": ""},
+        height=160 + 32 * len(frame),
+        template="plotly_white",
     )
+    drawn.update_yaxes(autorange="reversed", type="category", automargin=True)
+    drawn.update_layout(title={"text": html_escape(head), "font": {"size": 12}}, showlegend=len(distributions) > 1)
     return drawn
 
 
@@ -148,11 +144,5 @@ def _share(generation: Generation, particle: int) -> float:
 
 def table_html(head: str, heads: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
     """The first rows in a table, and how many more there are."""
-    cells = "".join(f'<th style="text-align:left">{html_escape(one)}</th>' for one in heads)
-    body = "".join(
-        f'<tr><td style="text-align:left;font-family:monospace">{html_escape(clip(text, MOST_TEXT))}</td>'
-        f"<td>{html_escape(value)}</td></tr>"
-        for text, value in rows[:ROWS]
-    )
-    more = f'<div style="opacity:0.75">and {len(rows) - ROWS:,} more</div>' if len(rows) > ROWS else ""
-    return f'<div style="font-size:12px">{html_escape(head)}</div><table><tr>{cells}</tr>{body}</table>{more}'
+    cells = [[html_escape(clip(text, MOST_TEXT)), html_escape(value)] for text, value in rows[:ROWS]]
+    return card(html_escape(head), (), table(heads, cells, align="lr", mono=(0,)) + more(len(rows) - ROWS, "texts"))

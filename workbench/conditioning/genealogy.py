@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernels_core.inspect.snapshots import Table
-from workbench.conditioning.arrays import FloatArray, IntArray
+from workbench.conditioning.drawing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from workbench.conditioning.tree import Prefix, PrefixTree

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from workbench.conditioning.arrays import log_mean_exp, log_sum_exp
+from workbench.conditioning.drawing import log_mean_exp, log_sum_exp
 from workbench.conditioning.genealogy import Genealogy, Generation
 from workbench.conditioning.tree import Prefix, PrefixTree
 

@@ -21,8 +21,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.conditioning.arrays import FloatArray, IntArray, log_mean_exp, log_sum_exp
-from workbench.conditioning.drawing import draw_token, places_of, systematic
+from workbench.conditioning.drawing import (
+    FloatArray,
+    IntArray,
+    draw_token,
+    log_mean_exp,
+    log_sum_exp,
+    places_of,
+    sample_size,
+    systematic,
+)
 from workbench.conditioning.genealogy import Generation, first_ancestors
 from workbench.conditioning.language import Language
 from workbench.conditioning.outcome import Outcome, run_together
@@ -61,15 +69,11 @@ class _Run:
 
     def resample(self, below: float) -> tuple[IntArray, bool, float]:
         """Draw the particles anew if their effective sample size is under a share `below` of their number."""
-        count = len(self.here)
-        total = log_sum_exp(self.log_weights)
-        if total == -math.inf:
-            return np.arange(count), False, 0.0
-        weights = np.exp(self.log_weights - total)
-        ess = 1 / float((weights**2).sum())
+        count, ess = len(self.here), sample_size(self.log_weights)
         if not (ess < below * count and self.going):
             return np.arange(count), False, ess
-        parents = places_of(weights, systematic(count, self.random))
+        total = log_sum_exp(self.log_weights)
+        parents = places_of(np.exp(self.log_weights - total), systematic(count, self.random))
         self.here = [self.here[parent] for parent in parents]
         self.tokens = [self.tokens[parent] for parent in parents]
         self.log_weights = np.full(count, total - math.log(count))

@@ -4,7 +4,7 @@
     p["yes"]                                                   # of the text and a stop token behind it
     wb.probability(model, "A word:", 'root ::= [a-z]{3}').total
 
-Read on: `walk.py` (the sum), `texts.py` (a list of texts), `leaves.py` (the parts of one answer).
+Read on: `walk.py` (the sum), `language.py` (what is summed over), `leaves.py` (the parts of one answer).
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
-from workbench.conditioning.language import Language
-from workbench.conditioning.texts import ListedTexts
+from workbench.conditioning.language import Language, ListedTexts
 from workbench.conditioning.tree import OutOfForwardsError, PrefixTree
 from workbench.conditioning.walk import Bounds, Texts, Walk
 from workbench.generation.loop import matcher_for
@@ -116,19 +115,18 @@ class Probabilities(Mapping[str, Probability]):
     def _repr_html_(self) -> str:
         from workbench.conditioning.figures import table_html
 
-        stopped = "" if self.stopped is None else f", stopped: {self.stopped}"
-        head = f"together {self.total!r}, {self.forwards:,} forwards in {self.passes:,} passes{stopped}"
         how = "and a stop token" if self.ends == "stop" else "and anything"
-        return table_html(head, (f"text {how}", "probability"), [(repr(text), repr(one)) for text, one in self.items()])
+        rows = [(repr(text), repr(one)) for text, one in self.items()]
+        return table_html(self._told(), (f"text {how}", "probability"), rows)
 
     def __repr__(self) -> str:
         some = ", ".join(f"{text!r}: {value!r}" for text, value in list(self.texts.items())[:8])
         more = f", and {len(self) - 8:,} more" if len(self) > 8 else ""
+        return f"<Probabilities {{{some}{more}}}, {self._told()}>"
+
+    def _told(self) -> str:
         stopped = "" if self.stopped is None else f", stopped: {self.stopped}"
-        return (
-            f"<Probabilities {{{some}{more}}}, together {self.total!r}, {self.forwards:,} forwards in {self.passes:,} "
-            f"passes{stopped}>"
-        )
+        return f"together {self.total!r}, {self.forwards:,} forwards in {self.passes:,} passes{stopped}"
 
 
 def probability(

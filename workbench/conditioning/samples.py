@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.conditioning.arrays import FloatArray, log_sum_exp
+from workbench.conditioning.drawing import FloatArray, log_sum_exp, sample_size
 from workbench.conditioning.genealogy import Genealogy
 from workbench.reports.record import Printed
 
@@ -67,7 +67,7 @@ class Samples(Printed):
     @property
     def ess(self) -> float:
         """Effective sample size: how many draws from the target itself the weights are worth (1 to their number)."""
-        return 1 / float((self.weights**2).sum()) if len(self.texts) else 0.0
+        return sample_size(self.log_weights)
 
     def distribution(self, *, weighted: bool = True) -> dict[str, float]:
         """Probability of each text, the likeliest first.  weighted=False: as the method draws, which is the target only

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import torch
 
-from workbench.conditioning.arrays import FloatArray
+from workbench.conditioning.drawing import FloatArray
 from workbench.generation.model import ModelError, fit_threads
 from workbench.generation.slots import SlotRun
 

@@ -4,7 +4,7 @@ A text is found in each of its tokenisations, and they are added up.  What has n
 probability is in the heap, so that what was found is a lower bound and what was found with the heap an upper one.
 The tokens behind a prefix come from the heap one by one in the order of their probability, some hundred at a time, so
 that free text, where half the vocabulary may follow, takes no room.
-Read on: `texts.py` and `language.py` (what may follow a prefix), `probabilities.py` and `methods.py` (who walks).
+Read on: `language.py` (what may follow a prefix), `probabilities.py` and `methods.py` (who walks).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.conditioning.arrays import FloatArray, IntArray
+from workbench.conditioning.drawing import FloatArray, IntArray
 from workbench.conditioning.tree import OutOfForwardsError, Prefix, PrefixTree
 
 AT_ONCE: Final = 32  # prefixes that are read in one pass: more of them may be others than the likeliest

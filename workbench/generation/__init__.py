@@ -6,12 +6,13 @@
     generate(model, "weather in Lund", 'root ::= "yes" | "no"')
 
 Names are loaded on first use, because torch and transformers are heavy.
-Code map, in reading order: `trace` (the records), `sampling` and `penalties` (the draw), `loading` and `model`
+Code map, in reading order: `trace` (the records), `sampling` (the draw), `loading` and `model`
 (weights and cache), `loop` (one text, for people), `engine` (the loop, for one text or many), `row` (a text), `record`
-(what is written down of it), `cutting` (where tokens may be cut), `cuts` (the other cuts of a text), `side_by_side`,
+(what is written down of it), `cutting` (where tokens
+may be cut, and text without a choice), `cuts` (the other cuts of a text), `side_by_side`,
 `logits_processor` (the same constraint inside `transformers`); under the
 engine `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where a GPU's logits are),
-`forced` (text without a choice), `drafts` and `lookup` (guesses).
+`drafts` and `lookup` (guesses).
 """
 
 from __future__ import annotations

@@ -21,9 +21,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from kernels_core.inspect.snapshots import Table
+from visualizers.glyphs import clip, html_escape
+from visualizers.tables import card, table
 from workbench.generation.model import LanguageModel
 from workbench.next.lexicon import lexicon
 
@@ -95,15 +98,14 @@ class Cuts(Table):
         ]
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        table: str = self.to_frame().to_html(index=False, float_format="%.4g", border=0)
-        table = table.replace(' class="dataframe"', "", 1)
-        return f"<p>{escape(repr(self))}</p>{table}"
+        rows = [
+            [html_escape(f"{one:.4g}" if isinstance(one, float) else str(one)) for one in row.values()]
+            for row in self.rows()
+        ]
+        return card(html_escape(repr(self)[1:-1]), (), table(list(self.rows()[0]), rows, align="lrrrll"))
 
     def __repr__(self) -> str:
-        shown = self.text.decode(errors="replace")
-        shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
+        shown = clip(self.text.decode(errors="replace"), 60)
         low, high = self.others
         return (
             f"<Cuts of {shown!r}: {len(self.found)} found in {self.passes} passes, "
@@ -160,8 +162,8 @@ class _Search:
                 break
             _, following = heapq.heappop(beginnings)
         found.sort(key=lambda one: -one.logprob)
-        least = _sum(one.logprob for one in found)
-        most = min(0.0, _sum([least, *(-below for below, _ in beginnings)]))
+        least = float(np.logaddexp.reduce([one.logprob for one in found]))
+        most = min(0.0, float(np.logaddexp.reduce([least, *(-below for below, _ in beginnings)])))
         return Cuts(b"".join(self._written(self._chosen)), tuple(found), least, most, done)
 
     def _cut(self, ids: tuple[int, ...], logprob: float) -> CutOfText:
@@ -217,10 +219,3 @@ class _Search:
         logits = self._model.model(input_ids=ids, use_cache=False).logits[0, len(self._prompt) - 1 :]
         found: torch.Tensor = logits.double().log_softmax(-1).cpu()
         return found
-
-
-def _sum(logprobs: Iterable[float]) -> float:
-    """The log of a sum of probabilities."""
-    known = list(logprobs)
-    most = max(known)
-    return most + math.log(sum(math.exp(one - most) for one in known))

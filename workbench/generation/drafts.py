@@ -14,27 +14,30 @@ Read on: `engine.py` (`_step_with_drafts`), `slots.py` (`verify`: a tree in one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import torch
 
-from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
+from kernels_core import GrammarMatcher, TokenizerInfo
 from kernels_core.errors import MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
-from workbench.generation.beside import pass_and_masks
 from workbench.generation.device_masks import DeviceMasks, send
 from workbench.generation.drawing import Drawer
 from workbench.generation.lookup import Lookup
-from workbench.generation.model import LanguageModel, ModelError
+from workbench.generation.model import LanguageModel, ModelError, context_of, logit_width
 from workbench.generation.row import Row
 from workbench.generation.slots import SlotRun, Trees
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+WithMasks: TypeAlias = Callable[
+    [Sequence[GrammarMatcher | None], Callable[[], torch.Tensor]], tuple[torch.Tensor, MaskRows]
+]
+"""Has a model read, and finds masks beside it (`Engine`)."""
 CATCH_UP: Final = 8  # tokens of a text that the smaller model reads in a pass with all other texts
 
 
@@ -141,7 +144,7 @@ class LookupDrafter:
 
     def __init__(self, drafts: Drafts, slots: int) -> None:
         self._branches = drafts.branches
-        self._lookups: list[Lookup | None] = [None] * slots
+        self._lookups: list[Lookup[int] | None] = [None] * slots
 
     def guess(self, rows: Sequence[Row], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
         """Put guesses into the tree of each row, at most `depths` tokens ahead.  The rows stay as they are."""
@@ -184,22 +187,21 @@ class ModelDrafter:
         *,
         sparse: bool,
         device: torch.device,
-        batch: BatchGrammarMatcher,
-        blocks: bool,
+        with_masks: WithMasks,
     ) -> None:
         assert drafts.model is not None
         model, theirs = drafts.model, info
         if isinstance(model, LanguageModel):
             theirs, model = model.tokenizer.info, model.model
         name = type(model).__name__
-        width = int(model.get_output_embeddings().weight.shape[0])
+        width = logit_width(model)
         if width != info.vocab_size or theirs.decoded_vocab != info.decoded_vocab:
             raise TokenizerError(
                 f"the model of drafts, {name} over {width:,} tokens, has another vocabulary than the large one's "
                 f"{info.vocab_size:,}"
             )
-        context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        if isinstance(context, int) and 0 < context < max_length:
+        context = context_of(model)
+        if context is not None and context < max_length:
             raise ModelError(
                 f"the model of drafts, {name}, holds {context:,} tokens and the engine's texts {max_length:,}: "
                 f"take max_length={context}"
@@ -209,7 +211,7 @@ class ModelDrafter:
             raise ModelError(f"the model of drafts is on {self._run.device}, the large one on {device}")
         self._drawer = Drawer(self._run, info.vocab_size, sparse=sparse, device_masks=device_masks)
         self._best = drafts.branches if drafts.branches > 1 else 0
-        self._batch, self._blocks = batch, blocks
+        self._with_masks = with_masks
 
     def guess(self, rows: Sequence[Row], trees: Sequence[DraftTree], depths: Sequence[int]) -> None:
         if max(depths) < 1:
@@ -230,7 +232,7 @@ class ModelDrafter:
         try:
             while any(end is not None for end in ends):
                 here = [None if end is None else tree.matchers[end] for tree, end in zip(trees, ends, strict=True)]
-                states, masks, _ = pass_and_masks(self._batch, here, read_on, blocks=self._blocks)
+                states, masks = self._with_masks(here, read_on)
                 self._draw(rows, trees, ends, states, masks, ahead)
                 ahead += 1
                 ends = [None if ahead == depth else end for end, depth in zip(ends, depths, strict=True)]

@@ -2,7 +2,7 @@
 
 `Drawer.draw` groups rows by how many ids their masks allow, draws for a group together, and waits for the device once.
 Log probabilities that are asked for are those under the mask, before penalties and the settings of the draw.
-Read on: `sampling.py` (the draw of one group), `penalties.py`, `slots.py` (logits of states), `device_masks.py` (masks
+Read on: `sampling.py` (the draw of one group), `slots.py` (logits of states), `device_masks.py` (masks
 on a GPU).
 """
 
@@ -21,8 +21,7 @@ from kernels_core import apply_token_bitmask_inplace
 from kernels_core.batch import apply_masks_inplace
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DeviceMasks, send
-from workbench.generation.penalties import Penalty, penalise
-from workbench.generation.sampling import Sampling, draw_rows
+from workbench.generation.sampling import Penalty, Sampling, draw_rows, penalise
 
 if TYPE_CHECKING:
     from workbench.generation.model import ModelRun

@@ -6,16 +6,22 @@ Finding it costs the same however long the text is.  Read on: `drafts.py`, `engi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
 
 
-class Lookup:
-    """The tokens of one text, prompt included, and the last `places` places where each pair of them stood."""
+class Lookup(Generic[T]):
+    """The tokens of one text, prompt included, and the last `places` places where each pair of them stood.
 
-    def __init__(self, tokens: Iterable[int], places: int = 1) -> None:
-        self._tokens: list[int] = []
+    A token is its id, or its bytes where nobody knows that.
+    """
+
+    def __init__(self, tokens: Iterable[T], places: int = 1) -> None:
+        self._tokens: list[T] = []
         self._places = places
-        self._behind: dict[tuple[int, int], list[int]] = {}  # a pair -> places behind it, the last one at the end
+        self._behind: dict[tuple[T, T], list[int]] = {}  # a pair -> places behind it, the last one at the end
         for token in tokens:
             self.add(token)
 
@@ -23,7 +29,7 @@ class Lookup:
         """Tokens read."""
         return len(self._tokens)
 
-    def add(self, token: int) -> None:
+    def add(self, token: T) -> None:
         """The text goes on by `token`."""
         self._tokens.append(token)
         if len(self._tokens) > 2:
@@ -31,7 +37,7 @@ class Lookup:
             behind.append(len(self._tokens) - 1)
             del behind[: -self._places]
 
-    def drafts(self, count: int) -> list[list[int]]:
+    def drafts(self, count: int) -> list[list[T]]:
         """At most `count` tokens that followed the last two, for each place that is known, the last one first."""
         if count < 1 or len(self._tokens) < 2:
             return []

@@ -31,7 +31,17 @@ from workbench.tokenizers import load_tokenizer
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "cache_name", "fit_threads", "read_model"]
+__all__ = [
+    "LanguageModel",
+    "ModelError",
+    "ModelRun",
+    "Prompt",
+    "cache_name",
+    "context_of",
+    "fit_threads",
+    "logit_width",
+    "read_model",
+]
 
 Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]]
 
@@ -61,7 +71,7 @@ class LanguageModel:
         self.model: PreTrainedModel = model.eval()
         self.name = name
         self.hf_tokenizer = tokenizer
-        self.vocab_size = _logit_width(model)
+        self.vocab_size = logit_width(model)
         # Padding ids that the model scores are part of the vocabulary: a mask must be as wide as the logits.
         self.tokenizer = load_tokenizer(
             tokenizer, vocab_size=self.vocab_size, stop_token_ids=_stop_tokens(model, tokenizer), name=name
@@ -80,8 +90,7 @@ class LanguageModel:
     @property
     def context(self) -> int | None:
         """How many tokens, prompt included, the model was built for; None when its configuration does not say."""
-        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        return limit if isinstance(limit, int) and limit > 0 else None
+        return context_of(self.model)
 
     @property
     def parameter_count(self) -> int:
@@ -338,7 +347,13 @@ def _dtype(dtype: str | torch.dtype | None, device: torch.device, name: str) -> 
     return dtype
 
 
-def _logit_width(model: PreTrainedModel) -> int:
+def context_of(model: PreTrainedModel) -> int | None:
+    """How many tokens a model was built for; None where its configuration does not say."""
+    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return limit if isinstance(limit, int) and limit > 0 else None
+
+
+def logit_width(model: PreTrainedModel) -> int:
     """How many ids the model scores, which may exceed what its tokenizer knows."""
     head = model.get_output_embeddings()
     if head is not None:

@@ -19,9 +19,8 @@ from kernels_core.inspect.fills import CacheLog
 from kernels_core.inspect.trace import FillEvent
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.model import LanguageModel, ModelRun
-from workbench.generation.penalties import penalise
 from workbench.generation.row import DrawnFrom, Row
-from workbench.generation.sampling import distribution
+from workbench.generation.sampling import distribution, penalise
 from workbench.generation.step import Alternative, Step
 
 

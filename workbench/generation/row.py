@@ -10,19 +10,18 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import AnyStr, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 
 from kernels_core import GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError
 from kernels_core.mask_rows import MaskRows
-from workbench.generation.cutting import Cutting
+from workbench.generation.cutting import Cutting, nothing_follows
 from workbench.generation.drawing import TokenLogprob
-from workbench.generation.forced import nothing_follows
-from workbench.generation.penalties import Penalty, penalty_of
-from workbench.generation.sampling import Sampling
+from workbench.generation.sampling import Penalty, Sampling, penalty_of
 from workbench.generation.trace import FinishReason
+from workbench.provenance.prefix import held_back
 
 
 class Words(NamedTuple):
@@ -261,9 +260,3 @@ class Chunk:
     text: bytes
     finish_reason: FinishReason | Literal["error"] | None
     logprobs: tuple[TokenLogprob, ...] = ()
-
-
-def held_back(text: AnyStr, marks: Sequence[AnyStr]) -> int:
-    """How much at the end of `text` may be the beginning of one of `marks`."""
-    longest = min(len(text), max(map(len, marks), default=1) - 1)
-    return next((n for n in range(longest, 0, -1) if any(mark.startswith(text[-n:]) for mark in marks)), 0)

@@ -1,4 +1,4 @@
-"""How tokens are drawn: temperature, top-k, top-p, min-p, and one uniform number for each draw.
+"""How tokens are drawn: penalties, temperature, top-k, top-p, min-p, and one uniform number for each draw.
 
 Constraints come first: what is not allowed is at -inf or not among the candidates at all, so top-k, top-p and min-p
 choose among allowed tokens only and can never leave nothing.  Drawing inverts the cumulative distribution over
@@ -9,6 +9,11 @@ with the allowed ones gathered, and two runs that differ in their masks alone sh
 device, without waiting for it: candidates may be the whole vocabulary or the few ids that a mask allows.  In CPU memory
 the engine draws, in one pass that reads masks beside the logits (`kernels_core.batch.draw_tokens`); top-k and top-p
 order all weights and are torch operations everywhere.
+
+Penalties make what a text has said already less likely, as OpenAI's API and vLLM define it: `repetition_penalty`
+divides the logit of a token of the prompt or the answer, or multiplies it where it is negative; then `presence_penalty`
+is taken away from a token of the answer, and `frequency_penalty` for each time that it came.  A mask is stronger: minus
+infinity stays what it is.
 Read on: `drawing.py` (who draws), `record.py` (the record).
 """
 
@@ -17,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +48,8 @@ class Sampling:
 
     `temperature` 0 means greedy (the likeliest allowed token); `top_k` keeps that many of the likeliest; `top_p` keeps
     the smallest set of likeliest tokens that together reach that probability, at least one; `min_p` then keeps those
-    that are at least so likely, compared with the likeliest.  The three penalties make what was said less likely
-    (`penalties.py`).  Raises ValueError for values that mean nothing.
+    that are at least so likely, compared with the likeliest.  The three penalties make what was said less
+    likely.  Raises ValueError for values that mean nothing.
     """
 
     temperature: float = 1.0
@@ -96,6 +101,46 @@ class Sampling:
         if self.temperature == 0:
             return False
         return (self.top_k is not None and self.top_k < width) or (self.top_p is not None and self.top_p < 1)
+
+
+# -- what was said already -----------------------------------------------------------------------------------------
+
+
+class Penalty(NamedTuple):
+    """Which ids of one row are less likely; float64 factors to divide by, and amounts to take away."""
+
+    ids: npt.NDArray[np.int64]
+    factors: npt.NDArray[np.float64]
+    amounts: npt.NDArray[np.float64]
+
+
+def penalty_of(sampling: Sampling, prompt: Sequence[int], tokens: Sequence[int]) -> Penalty | None:
+    """The penalty behind `tokens`, which answer `prompt`; None where there is none."""
+    if not sampling.penalises:
+        return None
+    said, counts = np.unique(np.array(tokens, dtype=np.int64), return_counts=True)
+    amounts = sampling.presence_penalty + sampling.frequency_penalty * counts.astype(np.float64)
+    if sampling.repetition_penalty == 1:
+        return Penalty(said, np.ones(len(said)), amounts) if tokens else None
+    ids = np.union1d(said, np.array(prompt, dtype=np.int64))
+    spread = np.zeros(len(ids))
+    spread[np.searchsorted(ids, said)] = amounts
+    return Penalty(ids, np.full(len(ids), float(sampling.repetition_penalty)), spread)
+
+
+def penalise(logits: torch.Tensor, penalties: Sequence[tuple[int, Penalty]]) -> None:
+    """Change `logits` (rows, vocab) in place, by penalties of some of its rows."""
+    if not penalties:
+        return
+
+    def flat(arrays: list[npt.NDArray[np.generic]]) -> torch.Tensor:
+        return torch.from_numpy(np.concatenate(arrays)).to(logits.device)
+
+    rows = flat([np.full(len(one.ids), row) for row, one in penalties])
+    ids, factors, amounts = (flat(list(some)) for some in zip(*(one for _, one in penalties), strict=True))
+    values = logits[rows, ids].double()
+    values = torch.where(values > 0, values / factors, values * factors) - amounts
+    logits[rows, ids] = values.to(logits.dtype)
 
 
 # -- one row, for the record ---------------------------------------------------------------------------------------

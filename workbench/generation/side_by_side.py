@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernels_core.inspect.snapshots import Table
 from workbench.generation.trace import Generation
+from workbench.provenance.prefix import shared
 from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 
 TELLING = ("type", "$ref", "$schema", "enum", "required", "anyOf", "oneOf", "allOf", "additionalProperties")
 """Keywords whose values are no grammars."""
-
-
-def parting(one: Generation, other: Generation) -> int:
-    """How many tokens two generations begin with in common."""
-    for place, (mine, theirs) in enumerate(zip(one.tokens, other.tokens, strict=False)):
-        if mine != theirs:
-            return place
-    return min(len(one), len(other))
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class SideBySide(Printed, Table):
 
     def parts_at(self, name: str) -> int:
         """The number of the first token in which the run called `name` differs from the first run."""
-        return parting(next(iter(self.runs.values())), self.runs[name])
+        return shared(next(iter(self.runs.values())).tokens, self.runs[name].tokens)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each run."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.snapshots import Table
-from visualizers.glyphs import glyph
+from visualizers.glyphs import clip, glyph
 from workbench.chrome_trace import run_events, write_events
 from workbench.generation.cutting import Cutting
 from workbench.generation.step import Alternative, Step
@@ -165,9 +165,10 @@ class Generation(Record, Table):
     def __repr__(self) -> str:
         kind = "constrained" if self.constrained else "unconstrained"
         verdict = "" if self.complete is None else ", complete" if self.complete else ", incomplete"
-        text = self.text if len(self.text) <= 80 else self.text[:79] + "…"
         random = f", {self.model}" if self.random else ""
-        return f"<Generation {text!r}: {len(self)} tokens, {kind}, {self.finish_reason}{verdict}{random}>"
+        return (
+            f"<Generation {clip(self.text, 80)!r}: {len(self)} tokens, {kind}, {self.finish_reason}{verdict}{random}>"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each step, without the alternatives; times in microseconds.  Each names a random model."""

@@ -133,13 +133,9 @@ class Lexicon:
             above = first
         return tuple(levels)
 
-    def runs(self, allowed: npt.NDArray[np.bool_]) -> Runs:
-        """A counter of allowed tokens; `allowed` is bool of shape (vocab_size,), by id."""
-        return Runs(self, allowed)
-
 
 class Runs:
-    """Counts and lists the allowed tokens in runs of the sorted vocabulary."""
+    """Counts and lists the allowed tokens in runs of the sorted vocabulary; `allowed` is bool (vocab_size,), by id."""
 
     def __init__(self, lexicon: Lexicon, allowed: npt.NDArray[np.bool_]) -> None:
         self.lexicon = lexicon

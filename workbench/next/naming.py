@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from kernels_core import GrammarMatcher
 from workbench.provenance import reader_of
 from workbench.provenance.members import Member, OpenObject, listed, open_objects, probe
-from workbench.provenance.names import begun
 from workbench.provenance.reader import Content, Probe, read_text
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def naming(context: Context, tried: bytes, read: int, *, afresh: bool = False) -
             missing = objects[0].missing if objects else []
             if missing:
                 return Naming(f"{listed(missing, MOST)} {'is' if len(missing) == 1 else 'are'} still required", ())
-        found = begun(content, tried[read:])
+        found = content.begun(tried[read:])
         if found is None:
             continue
         size, name, ended = found

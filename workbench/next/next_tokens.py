@@ -11,23 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
-from workbench.next.continuations import Continuation, Exploration, explore
+from workbench.next.continuations import Continuation, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon, runs_of
-from workbench.next.probes import open_end, state_key
 from workbench.provenance.prefix import shared_beginning
 from workbench.reports.record import Printed
-from workbench.session.masks import Known
 from workbench.session.result import byte_ranges, content
 
 if TYPE_CHECKING:
@@ -37,7 +33,6 @@ if TYPE_CHECKING:
     from workbench.session.context import Context
 
 MAX_CHIPS: Final = 400
-PLACES: Final = 256
 PATIENCE: Final = 1.0
 LABEL: Final = 48
 THEN: Final = 32
@@ -233,9 +228,9 @@ def next_tokens(context: Context, *, seconds: float = PATIENCE) -> NextTokens:
         info = context.tokenizer.info
         allowed = np.zeros(info.vocab_size, dtype=np.bool_)
         allowed[context.allowed_array()] = True
-        explored = _explored(matcher, context.text, seconds)
+        explored = explore(matcher, context.text, seconds=seconds)
         words = lexicon(info)
-        runs = words.runs(allowed)
+        runs = Runs(words, allowed)
         found = _with_tags(explored.found, context)
         tagged = bytes({one.unit[0] for one in found if one.kind == "tag" and one.unit})
         chips: dict[Kind, list[Chip]] = {}
@@ -275,20 +270,6 @@ def next_tokens(context: Context, *, seconds: float = PATIENCE) -> NextTokens:
             _runs=runs,
             _claims=tuple(claims.values()),
         )
-
-
-_places: WeakKeyDictionary[CompiledGrammar, Known] = WeakKeyDictionary()
-
-
-def _explored(matcher: GrammarMatcher, text: bytes, seconds: float) -> Exploration:
-    """`explore`, remembered for the last places of the grammar: a parser state, and how the text before it is cut."""
-    key = (*state_key(matcher), open_end(text), text[-1:], matcher.is_terminated())
-    # The number of a parser state means something as long as its masks live, so they are kept with what was found.
-    kept: list[tuple[Exploration, object]]
-    kept = _places.setdefault(matcher.compiled, Known(PLACES)).once(key, "explored", list)
-    if not kept or not kept[0][0].complete:
-        kept[:] = [(explore(matcher, text, seconds=seconds), matcher.masks)]
-    return kept[0][0]
 
 
 def _with_tags(found: list[Continuation], context: Context) -> list[Continuation]:

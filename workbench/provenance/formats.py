@@ -22,7 +22,7 @@ from kernels_core.grammar.json_schema.exact_text import exact_text
 from workbench.json_values import Json
 from workbench.languages.positions import child
 from workbench.provenance.branches import Oracles
-from workbench.provenance.prefix import shared
+from workbench.provenance.prefix import held_back, shared
 
 
 class Token(TypedDict):
@@ -357,15 +357,10 @@ def _standing(thread: _Thread) -> Standing:
     if isinstance(item, _Text):
         return Standing(item.where, item.pointer, thread.start, "", thread.done, item.data)
     if isinstance(item, _Free):
-        begun = max((overlap(thread.tail, trigger) for trigger, _ in item.switches), default=0)
+        begun = held_back(thread.tail, [trigger for trigger, _ in item.switches])
         return Standing("trigger" if begun else "free", item.pointer, thread.start, "", begun)
     assert isinstance(item, _Format)
     return Standing("content", item.pointer, thread.start, str(item.value.get("type")))
-
-
-def overlap(text: bytes, trigger: bytes) -> int:
-    """How many bytes of `trigger`, but not all, `text` ends with."""
-    return next((size for size in range(min(len(text), len(trigger) - 1), 0, -1) if text.endswith(trigger[:size])), 0)
 
 
 def _joined(first: _Todo, rest: _Todo | None) -> _Todo:

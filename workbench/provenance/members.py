@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Table
+from visualizers.tables import many
 from workbench.languages.positions import child
 from workbench.provenance.elements import STYLES
 from workbench.provenance.prefix import path_of
@@ -39,7 +40,13 @@ _LISTED: Final = 6
 _FEW: Final = 3
 _REQUIRED: Final = (" is required", " are required")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
-_SIGNS: Final = {"done": "✓", "here": "▸", "next": "+", "later": "…", "passed": "–"}
+_HEADS: Final[Mapping[MemberState, str]] = {
+    "done": "✓ written",
+    "here": "▸ being written",
+    "next": "+ may come next",
+    "later": "… may come later",
+    "passed": "– cannot come any more",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +108,8 @@ class OpenObject:
     @property
     def counts(self) -> str:
         """How many members are there, which is being written, which are still required."""
-        count, here = len(self.members), self.names("here")
-        parts = [f"{len(self.names('done'))} of {count} member{'s' * (count != 1)} written"]
+        here = self.names("here")
+        parts = [f"{len(self.names('done'))} of {many(len(self.members), 'member')} written"]
         parts += [f"writing {here[0]}"] if here else []
         parts.append(f"still required: {listed(self.missing, _FEW)}" if self.missing else "no more required")
         return "; ".join(parts)
@@ -155,18 +162,14 @@ class Members(Table):
         lines = []
         for one in self.objects:
             lines.append(f"{one.label}: {one.summary}")
-            states: tuple[MemberState, ...] = ("done", "here", "next", "later", "passed")
-            for state, head in zip(states, _HEADS, strict=True):
+            for state, head in _HEADS.items():
                 found = [member for member in one.members if member.state == state]
                 if found:
                     said = ", ".join(member.name + "*" * member.required for member in found)
-                    lines.append(f"  {_SIGNS[state]} {head}: {said}")
+                    lines.append(f"  {head}: {said}")
             order = "members come in the schema's order" if one.ordered else "members come in any order"
             lines.append(f"  * required; {order}; {f'others: {one.others}' if one.others else 'no other names'}")
         return "\n".join(lines) or "no object is open"
-
-
-_HEADS: Final = ("written", "being written", "may come next", "may come later", "cannot come any more")
 
 
 def open_objects(reader: Reader, text: bytes, at: GrammarMatcher) -> tuple[OpenObject, ...]:

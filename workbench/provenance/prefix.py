@@ -14,9 +14,9 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import AnyStr, Literal, TypeVar
 
-S = TypeVar("S", bytes, str, list[str])
+S = TypeVar("S", bytes, str, list[str], tuple[int, ...], tuple[bytes, ...])
 
 Part = Literal["value", "name", "colon", "after", "end"]
 """Where the text stops: at or in a value; at or in a member's name; between a name and its value; behind a value, in
@@ -144,3 +144,9 @@ def shared_beginning(many: Sequence[S]) -> S:
     """What all of `many`, at least one, begin with."""
     first, last = min(many), max(many)
     return first[: shared(first, last)]
+
+
+def held_back(text: AnyStr, marks: Sequence[AnyStr]) -> int:
+    """How much at the end of `text` may be the beginning of one of `marks`."""
+    longest = min(len(text), max(map(len, marks), default=1) - 1)
+    return next((n for n in range(longest, 0, -1) if any(mark.startswith(text[-n:]) for mark in marks)), 0)

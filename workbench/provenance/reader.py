@@ -6,6 +6,7 @@ Read on: `schema.py`, `formats.py`, `rules.py` (the three kinds of sources), `__
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from kernels_core.grammar.json_schema import TAG_OPTIONS, SchemaArguments
 from kernels_core.grammar.structural_tag import load_structural_tag
+from visualizers.tables import many
 from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.languages.positions import child, value_at
@@ -34,6 +36,8 @@ MAX_NEXT = 200
 MAX_TEXTS: Final = 8
 MAX_NEW: Final = 64
 """Beginnings that are looked up at one place, the last ones first; a text that was read in steps has few new ones."""
+_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)("?)', re.S)
+_BEHIND: Final = re.compile(r"\s*,?\s*" + _NAME.pattern, re.S)
 Probe = Callable[[bytes], bool]
 """Whether a text can come next."""
 
@@ -68,6 +72,26 @@ class Content:
     def spelt_name(self, name: str) -> str:
         """How a member of this name begins."""
         return spelt_element(name, STYLES[self.style]) if self.style else spelt(name)
+
+    def begun(self, rest: bytes) -> tuple[int, str, bool] | None:
+        """The name of a member that is tried behind `text`: the bytes of it (and what leads to it) that stand there,
+        the name, and whether it is whole."""
+        prefix, more = self.prefix, rest.decode(errors="replace")
+        if prefix.part == "after" and not self.style:
+            match = _BEHIND.match(more) if prefix.levels[-1].is_object else None
+            return None if match is None else (0, _read_name(match[1]), bool(match[2]))
+        if prefix.part != "name":
+            return None
+        spelt, size = (prefix.partial + more).lstrip(), len(prefix.partial.encode())
+        if self.style:
+            style = STYLES[self.style]
+            if not spelt.startswith(style.front):
+                return None
+            name = spelt[len(style.front) :]
+            ends = [place for middle in style.middles.values() if (place := name.find(middle[0])) >= 0]
+            return size, name[: min(ends)] if ends else name, bool(ends)
+        match = _NAME.match(spelt)
+        return None if match is None else (size, _read_name(match[1]), bool(match[2]))
 
     def missing(self, text: str) -> bytes | None:
         """What is missing of `text`, of which `prefix.partial` is written; None where that is not its beginning."""
@@ -116,7 +140,10 @@ class Reader:
 
     def pointer_behind(self, text: bytes) -> str | None:
         """The pointer of what is read behind `text`: a value's own schema, else that of the container, or the tag."""
-        for content in self.contents(text):
+        return self._pointer(text, self.contents(text))
+
+    def _pointer(self, text: bytes, contents: Iterable[Content]) -> str | None:
+        for content in contents:
             if content.prefix.part == "end":
                 return content.base
             sites = content.levels[-1]
@@ -134,7 +161,8 @@ class Reader:
         self._begun = {begin: found for begin, found in self._begun.items() if begin <= same}
         self._text = text
         new = sorted({*begins} - self._begun.keys(), reverse=True)
-        self._begun.update((begin, self.pointer_behind(text[:begin])) for begin in new[:MAX_NEW])
+        for begin in new[:MAX_NEW]:  # texts that nobody asks about again: they push no other out
+            self._begun[begin] = self._pointer(text[:begin], self._found_contents(text[:begin]))
         return self._begun
 
     def standings(self, text: bytes) -> tuple[Standing, ...]:
@@ -265,7 +293,7 @@ class Reader:
             case "free":
                 label = "free text" if not tag else f"free text in {inside}"
             case "trigger":
-                label = f"a tag begins, {standing.done} byte{'s' * (standing.done != 1)} of it read"
+                label = f"a tag begins, {many(standing.done, 'byte')} of it read"
                 for index, trigger in enumerate(self._at(standing.pointer).get("triggers", ())):
                     if isinstance(trigger, str):
                         place = child(standing.pointer, "triggers", index)
@@ -374,6 +402,13 @@ def _said_here(prefix: JsonPrefix) -> str:
         case "colon":
             return f"behind the name {where}"
     return where
+
+
+def _read_name(name: str) -> str:
+    try:
+        return str(json.loads(f'"{name}"', strict=False))
+    except ValueError:  # an escape that is cut, or none
+        return name
 
 
 def spelt(value: object) -> str:

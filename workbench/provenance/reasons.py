@@ -22,12 +22,11 @@ from typing import Final, NamedTuple, cast
 from kernels_core import Grammar, GrammarMatcher
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, Schemas
-from visualizers.glyphs import glyph
+from visualizers.glyphs import clip, glyph
 from workbench.json_values import Json
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
 from workbench.provenance.formats import Standing
-from workbench.provenance.names import begun
 from workbench.provenance.places import SourcePlace, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader
 from workbench.provenance.rules import rule_places
@@ -248,8 +247,7 @@ class Search:
 def _name(content: Content, rest: bytes, sites: tuple[Site, ...]) -> tuple[str, bytes] | None:
     """The name that `rest` goes on with behind `content.text`, and the text up to its end; None where there is none, or
     where it has only begun and no member that is listed begins so."""
-
-    found = begun(content, rest)
+    found = content.begun(rest)
     if found is None or not sites:
         return None
     size, name, ended = found
@@ -308,4 +306,4 @@ def _shown(value: object) -> str:
         text = " ".join(lay_out(value).split())
     except TypeError:
         text = repr(value)
-    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
+    return clip(text, _MAX_SHOWN)

@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 from kernels_core import CompiledGrammar
 from kernels_core.automata.lower import AFTER
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, RuleRef, children, walk
+from visualizers.glyphs import clip
+from visualizers.tables import many
 from workbench.provenance.places import SourcePlace
 
 if TYPE_CHECKING:
@@ -59,8 +61,8 @@ def rule_places(
             if span is None:
                 continue
             known = True
-            text = source.text[span.start : span.end]
-            label = _clip(text) if source.language == "regex" else f"{called(source, position.rule)}: {_clip(text)}"
+            text = clip(" ".join(source.text[span.start : span.end].split()), 60)
+            label = text if source.language == "regex" else f"{called(source, position.rule)}: {text}"
             found.append(SourcePlace("here", label, (span.start, span.end), None, position.rule))
             between = _calls_between(compiled, whose, position.rule) if calls and whose != position.rule else ()
             for caller, ref in between:
@@ -168,9 +170,4 @@ def written(context: Context) -> str:
     if context.document.language not in ("ebnf", "lark"):
         return context.document.title
     count = sum(rule.span is not None for rule in list(context.compiled.grammar.lazy_ir.rules.values()))
-    return f"{count:,} rule{'' if count == 1 else 's'} written"
-
-
-def _clip(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:57] + "..."
+    return f"{many(count, 'rule')} written"

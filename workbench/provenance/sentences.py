@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from visualizers.glyphs import clip
 from workbench.languages import Source
 from workbench.languages.positions import JsonSyntaxError, parts_of, value_at
 from workbench.provenance.places import SourcePlace
@@ -79,4 +80,4 @@ def _shown(value: object) -> str:
         text = ", ".join(json.dumps(one, ensure_ascii=False, default=str) for one in value)
     else:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= MOST else text[: MOST - 1] + "…"
+    return clip(text, MOST)

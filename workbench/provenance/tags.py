@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from visualizers.glyphs import glyph
+from visualizers.tables import many
 from workbench.languages.positions import child
-from workbench.provenance.formats import Standing, overlap
+from workbench.provenance.formats import Standing
+from workbench.provenance.prefix import held_back
 from workbench.provenance.reader import Reader
 
 _NAMED: Final = 3
@@ -72,7 +74,7 @@ class Tags:
         names = [one.shown for one in begun]
         which = " or ".join(names) if len(names) <= _NAMED else f"one of {len(names)} tags"
         read = max(one.read for one in begun)
-        return f"a tag begins: {which}, {read} byte{'s' * (read != 1)} of it read"
+        return f"a tag begins: {which}, {many(read, 'byte')} of it read"
 
     def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
@@ -132,6 +134,6 @@ def _switches(reader: Reader, standing: Standing, text: bytes) -> Iterator[tuple
     """The tags of free text whose triggers go on with what has been read of one, or all where none has begun."""
     begun = text[len(text) - standing.done :]
     for tag in reader.tags_in(standing.pointer):
-        read = overlap(begun, reader.beginning(tag).encode())
+        read = held_back(begun, [reader.beginning(tag).encode()])
         if read or not begun:
             yield tag, _tag(reader, tag, read)

@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, NoReturn, cast
 
 from kernels_core import TokenizerInfo
 from kernels_core.errors import MaskscopeError
+from visualizers.glyphs import clip
 from workbench.generation.trace import Generation
 from workbench.json_values import Json
 from workbench.languages.positions import child
@@ -149,10 +150,7 @@ class _At(NamedTuple):
         return self.value is None
 
     def fail(self, what: str) -> NoReturn:
-        shown = repr(self.value)
-        raise ReplayError(
-            f"{self.pointer}: {what} is expected, not {shown if len(shown) <= 60 else f'{shown[:57]}...'}"
-        )
+        raise ReplayError(f"{self.pointer}: {what} is expected, not {clip(repr(self.value), 60)}")
 
     def members(self) -> Mapping[str, Json]:
         if not isinstance(self.value, Mapping):

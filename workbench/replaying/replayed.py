@@ -176,33 +176,22 @@ class Replayed(Printed, Table):
 
         drawn = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
         places = [step.index for step in self.steps]
-        shown = [f"{glyph(step.token)}<br>{escape(step.reason or step.favourite_reason)}" for step in self.steps]
         most = [step.most_mass for step in self.steps]
         least = [step.least_mass for step in self.steps]
-        band = {"line": {"width": 0}, "hoverinfo": "skip", "line_shape": "hvh", "showlegend": False}
+        band: dict[str, Any] = {"line": {"width": 0}, "hoverinfo": "skip", "line_shape": "hvh", "showlegend": False}
         if self.has_logprobs:
             drawn.add_scatter(x=places, y=most, row=1, col=1, **band)
-            drawn.add_scatter(
-                x=places,
-                y=least,
-                fill="tonexty",
-                name="left by the grammar",
-                row=1,
-                col=1,
-                **{**band, "showlegend": True},
-            )
-        fought = [step for step in self.steps if step.refused or step.favourite_refused]
-        for name, colour, some in (
-            ("favourite refused", "#c79a00", [step for step in fought if not step.refused]),
-            ("token refused", "#b3261e", [step for step in fought if step.refused]),
-        ):
+            band |= {"fill": "tonexty", "name": "left by the grammar", "showlegend": True}
+            drawn.add_scatter(x=places, y=least, row=1, col=1, **band)
+        for name, colour, refused in (("favourite refused", "#c79a00", False), ("token refused", "#b3261e", True)):
+            some = [step for step in self.fights if step.refused == refused]
             drawn.add_scatter(
                 x=[step.index for step in some],
                 y=[step.most_mass for step in some],
                 mode="markers",
                 marker={"color": colour, "size": 9},
                 name=name,
-                text=[shown[place] for place, step in enumerate(self.steps) if step in some],
+                text=[f"{glyph(step.token)}<br>{escape(step.reason or step.favourite_reason)}" for step in some],
                 hoverinfo="text",
                 row=1,
                 col=1,

@@ -18,6 +18,7 @@ from kernels_core.inspect.trace import Fill
 from workbench.generation.lookup import Lookup
 from workbench.languages import Source, compile_output
 from workbench.next.lexicon import lexicon
+from workbench.provenance.prefix import shared
 from workbench.replaying.formats import Logged, LoggedToken, ReplayError, read_logged
 from workbench.replaying.replayed import Guess, Replayed, ReplayedStep
 from workbench.session.matching import why_not
@@ -105,8 +106,7 @@ class _Walk:
         self._bits = allocate_token_bitmask(1, compiled.tokenizer_info.vocab_size)
         self._stops = frozenset(self._matcher.stop_token_ids)
         self._words = lexicon(compiled.tokenizer_info)
-        self._numbers: dict[bytes, int] = {}  # of tokens, for guesses: any that differ
-        self._lookup = Lookup(())
+        self._lookup = Lookup[bytes](())
 
     def run(self, begin: str | None, compile_ms: float, shown: str) -> Replayed:
         tokens, skipped = self._behind(begin)
@@ -164,7 +164,7 @@ class _Walk:
             self._take(self._matcher, one)
             accept_us = (time.perf_counter_ns() - began) / 1e3
             self._take(self._asked, one)
-            self._lookup.add(self._number(one.token))
+            self._lookup.add(one.token)
         return ReplayedStep(
             index=index,
             token=one.token,
@@ -223,19 +223,13 @@ class _Walk:
         if not (matcher.accept_string(one.token) if token is None else matcher.accept_token(token)):
             raise RuntimeError(f"the grammar refuses {one.token!r}, which it takes as text")
 
-    def _number(self, token: bytes) -> int:
-        return self._numbers.setdefault(token, len(self._numbers))
-
     def _guess(self, ahead: Sequence[LoggedToken]) -> Guess | None:
         """What a draft would guess here, and how far the grammar and the answer go along."""
         drafts = self._lookup.drafts(self._guesses)
         if not drafts:
             return None
-        spelt = list(self._numbers)
-        tokens = tuple(spelt[number] for number in drafts[0])
-        held = 0
-        while held < min(len(tokens), len(ahead)) and tokens[held] == ahead[held].token:
-            held += 1
+        tokens = tuple(drafts[0])
+        held = shared(tokens, tuple(one.token for one in ahead[: len(tokens)]))
         probe, allowed = self._asked.fork(), 0
         while allowed < len(tokens) and not probe.is_terminated() and probe.accept_string(tokens[allowed]):
             allowed += 1

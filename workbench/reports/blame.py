@@ -130,7 +130,7 @@ class Blame(Printed, Table):
         ]
         heads = ("probability", "keyword", "place", "refused", "reason")
         source = f'<pre style="line-height:1.35;margin:6px 0">{"".join(lines)}</pre>'
-        return card(html_escape(repr(self)[1:-1]), (), source + table(heads, rows, align="lllll"))
+        return card(html_escape(repr(self)[1:-1]), (), source + table(heads, rows, align="rllll"))
 
     def __str__(self) -> str:
         lines = [repr(self)]

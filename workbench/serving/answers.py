@@ -18,8 +18,9 @@ from typing import ClassVar, Final, TypeAlias, TypedDict
 
 from kernels_core import TokenizerInfo
 from workbench.generation.drawing import TokenLogprob
-from workbench.generation.row import Chunk, Row, held_back
+from workbench.generation.row import Chunk, Row
 from workbench.generation.sampling import Sampling
+from workbench.provenance.prefix import held_back
 from workbench.serving.body import Body
 from workbench.serving.calls import Arguments, Called, CallReader, Piece, Said, Thought
 from workbench.serving.constraint import Constraint

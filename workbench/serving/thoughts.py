@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.generation.row import held_back
+from workbench.provenance.prefix import held_back
 from workbench.serving.arguments import BLANKS
 from workbench.serving.calls import Piece, Said, Thought
 

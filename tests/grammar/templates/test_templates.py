@@ -19,6 +19,7 @@ from kernels_core.grammar.templates import (
     model_templates,
     normalize_tool_choice,
     register_model_structural_tag,
+    registry,
 )
 
 TOOLS: list[dict[str, Any]] = [
@@ -429,7 +430,9 @@ def test_names_are_written_as_json() -> None:
     check("qwen_3", [qwen(r"a\"b", "{}")], [qwen('a"b', "{}")], tools=[{"name": 'a"b'}])
 
 
-def test_user_templates() -> None:
+def test_user_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_TEMPLATES", dict(registry._TEMPLATES))
+
     @register_model_structural_tag("shouting")
     def shouting(request: Request) -> dict[str, Any]:
         return {"type": "const_string", "value": "!".join(tool.name for tool in request.tools)}
