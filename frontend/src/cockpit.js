@@ -6,7 +6,7 @@ import { micros } from "./run";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
-const FORCED = 1, GIVEN = 2, REFUSED = 8, WISH = 16;
+const FORCED = 1, GIVEN = 2, REFUSED = 4, WISH = 8;
 const NOTED = [[FORCED, "", "the grammar left no choice"], [GIVEN, "given", "written by hand"], [WISH, "wish", "the model's favourite was refused"],
   [REFUSED, "refused", "the grammar refuses it"]]; // [flag, class, what is told]
 const CLOCK_TINTS = ["--ms-rejected", "--ms-accent", "--mask-2", "--ms-accepted", "--ms-uncertain"];

@@ -144,7 +144,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
       css && { from: turns.out(one.from ?? one.start), to: turns.out(one.to ?? one.end), css, title: one.label || one.message },
       line && { from: turns.out(one.start), to: turns.out(one.end), line }].filter(Boolean));
     marks = [...ranges(of("around"), "", "ms-line-around"), ...ranges(of("next"), "ms-lit-next"), ...ranges(of("here"), "ms-lit-here", "ms-line-here"), ...ranges(forbids(), "ms-lit-forbids"),
-      ...ranges(mistakes.filter((one) => one.warning), "ms-lit-warning"), ...ranges(mistakes.filter((one) => !one.warning), "ms-lit-mistake"), ...ranges(chosen ? [chosen] : [], "ms-lit-chosen")];
+      ...ranges(mistakes.filter((one) => one.warning), "ms-lit-warning"), ...ranges(mistakes.filter((one) => !one.warning), "ms-lit-mistake", "ms-line-mistake"), ...ranges(chosen ? [chosen] : [], "ms-lit-chosen")];
     say();
     const picked = chosen ? `${chosen.start} ${chosen.end}` : "";
     if (picked && picked !== revealed) follow(chosen);

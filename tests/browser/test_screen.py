@@ -457,6 +457,22 @@ def test_a_word_that_names_no_file_is_read_as_a_pattern_by_a_click(page: Page) -
     expect(page.get_by_test_id("screen-message")).not_to_contain_text("no file")
 
 
+def test_a_mistake_is_said_below_the_line_that_it_is_about(page: Page) -> None:
+    editor = page.locator(".ms-first").get_by_test_id("grammar-editor")
+    editor.click()
+    editor.press("Control+End")
+    page.keyboard.type("(")
+    marked = page.locator(".ms-first .ms-line-mistake")
+    expect(marked).to_have_text("celsius(")
+    line, said = marked.bounding_box(), page.locator(".ms-first").get_by_test_id("grammar-status").bounding_box()
+    assert line
+    assert said
+    assert 0 <= said["y"] - line["y"] - line["height"] < 40
+    page.screenshot(path=SHOTS / "screen-mistake-short.png")
+    editor.press("Backspace")
+    expect(marked).to_have_count(0)
+
+
 def test_an_example_is_told_from_a_schema_and_the_sheet_opens_empty(page: Page) -> None:
     for number in range(2):
         page.get_by_test_id("paste").click()

@@ -128,6 +128,8 @@ def test_where_no_model_wrote_meanings_come_next() -> None:
     session.step('{"unit":')
     here, forbids = here_state(session, ())
     assert {row.shown for row in here.next} >= {'"celsius"', '"fahrenheit"'}
+    count = session.inspect.allowed_array().size
+    assert here.end.endswith(f"each of these begins with one of {count} tokens")  # of which there may be more, or fewer
     assert all(row.before is None for row in here.next)
     assert here.wanted == forbids == ()
 

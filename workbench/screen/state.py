@@ -270,7 +270,8 @@ def here_state(
     note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
     steps = len(session.steps)
     where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
-    return Here(index, where, rows, wanted, _end(session), more, died, note), forbids
+    by_meaning = bool(rows) and rows[0].before is None
+    return Here(index, where, rows, wanted, _end(session, by_meaning=by_meaning), more, died, note), forbids
 
 
 def _judged(session: Session, token: Token) -> Token:
@@ -334,8 +335,9 @@ def _outlook(session: Session) -> tuple[tuple[Row, ...], str]:
     return rows, (f"and {left:,} more" if left else "") or ("" if found.complete else "and perhaps more")
 
 
-def _end(session: Session) -> str:
-    """What is still required, whether the text may end, and how many tokens may come."""
+def _end(session: Session, *, by_meaning: bool) -> str:
+    """What is still required, whether the text may end, and how many tokens may come; `by_meaning`: what is listed is
+    not tokens but texts, and each token may begin several."""
     if session.inspect.is_terminated:
         return "the text has ended"
     if session.edits.draft is not None and session.edits.draft.in_use == NOTHING:  # else one would look in the text
@@ -348,4 +350,7 @@ def _end(session: Session) -> str:
     missing = [name for one in opened for name in one.missing]
     required = f"still required: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''} · " if missing else ""
     end = "may end here" if session.is_completed else "may not end yet"
+    if by_meaning:
+        begin = "the one token that may come" if allowed == 1 else f"one of {allowed:,} tokens"
+        return f"{required}{end} · each of these begins with {begin}"
     return f"{required}{end} · {allowed:,} token{'' if allowed == 1 else 's'} may come"
