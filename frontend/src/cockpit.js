@@ -61,7 +61,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
       h("span", { class: "name", title: run.about }, run.name, run.verdict && ` (${run.verdict})`), run.from > 0 && h("span", { class: "ms-muted" }, `… ${number(run.from)} before `),
       run.text.map((_, k) => [run.parts === run.from + k && fork(), token(run, k, r === 0)]))));
     chips = [...strips.querySelectorAll(".strip:first-child button")];
-    if (!runs.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, call ? ["No model has written here.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : "No generation is shown."));
+    if (!runs.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, call ? ["No model has run here yet.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : "No generation is shown."));
   }
 
   function stepPage() {

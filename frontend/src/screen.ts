@@ -120,11 +120,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));
   const next = h("div", { class: "ms-rows", "data-testid": "next-rows" });
   const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
-  const end = h("div", { class: "ms-end", "data-testid": "end" });
+  const end = h("span", { class: "ms-end", "data-testid": "end" });
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
   const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
   const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
-  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
+  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
   // What was done here, until something else is; what Python has to say comes first.
   let shown: Node | string = "";
   const show = (node: Node | string) => { shown = node; tell(); };
