@@ -135,7 +135,7 @@ def test_where_no_model_wrote_meanings_come_next() -> None:
     here, forbids = here_state(session, ())
     assert {row.shown for row in here.next} >= {'"celsius"', '"fahrenheit"'}
     count = session.inspect.allowed_array().size
-    assert here.end.endswith(f"{count} tokens may come: what is listed begins with one of them")
+    assert here.end.endswith(f"{count} tokens may come, which begin what is listed")
     assert all(row.before is None for row in here.next)
     assert here.wanted == forbids == ()
 

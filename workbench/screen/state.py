@@ -357,5 +357,5 @@ def _end(session: Session, *, by_meaning: bool) -> str:
     missing = [name for one in opened for name in one.missing]
     required = f"still required: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''} · " if missing else ""
     end = "may end here" if session.is_completed else "may not end yet"
-    begins = f": what is listed begins with {'it' if allowed == 1 else 'one of them'}" if by_meaning else ""
-    return f"{required}{end} · {allowed:,} token{'' if allowed == 1 else 's'} may come{begins}"
+    begin = f", which begin{'s' if allowed == 1 else ''} what is listed" if by_meaning else ""
+    return f"{required}{end} · {allowed:,} token{'' if allowed == 1 else 's'} may come{begin}"
