@@ -184,9 +184,12 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   function say() {
     const mistakes = model.get("mistakes") || [], offer = model.get("offer"), status = model.get("status");
     said.hidden = !mistakes.length && !status;
-    const failed = mistakes.some((one) => !one.warning);
-    // On the first screen an error comes into sight; a desk has a height of its own and is seen whole.
-    if (failed && !view.root.classList.contains("ms-failed") && view.root.closest(".ms-first")) requestAnimationFrame(() => said.scrollIntoView({ block: "nearest" }));
+    const wrong = mistakes.find((one) => !one.warning), failed = Boolean(wrong);
+    // An error comes into sight, and its line, where nobody writes.
+    if (failed && !view.root.classList.contains("ms-failed")) {
+      follow(wrong);
+      if (view.root.closest(".ms-first")) requestAnimationFrame(() => said.scrollIntoView({ block: "nearest" }));
+    }
     view.root.classList.toggle("ms-failed", failed);
     said.classList.toggle("ms-warns", !failed);
     said.classList.toggle("ms-quiet", !mistakes.length);

@@ -376,6 +376,7 @@ def test_a_source_with_a_mistake_is_not_run_and_stays_as_it_was_typed(page: Page
     expect(page.get_by_test_id("screen-message")).to_contain_text("the source has a mistake, so nothing was run: line")
     expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_contain_text("line")
     assert page.locator(".ms-first .cm-content").inner_text().rstrip().endswith("}x")
+    expect(page.locator(".ms-first .ms-line-mistake")).to_be_in_viewport()
     page.screenshot(path=SHOTS / "screen-mistake.png")
     editor.click()
     editor.press("Control+End")
