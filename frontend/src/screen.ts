@@ -240,7 +240,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length || here().next[0]?.before != null ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
   };
 
   // What Python last said of a field.  What a person has typed since stays until Python says something else of it, and also
