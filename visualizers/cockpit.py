@@ -164,7 +164,7 @@ class CockpitView(LiveView[CockpitShot]):
 def _run(run: CockpitRun, first: CockpitRun) -> Traits:
     """A run in columns; `parts` is the index of the first token that differs from the first run's."""
     shown = run.steps[-MAX_STRIP:]
-    flags = [step.forced | step.given << 1 | step.stop << 2 | step.refused << 3 | _wish(step) << 4 for step in shown]
+    flags = [step.forced | step.given << 1 | step.refused << 2 | _wish(step) << 3 for step in shown]
     return picked(run, "name", "constrained", "verdict", "about") | {
         "from": len(run.steps) - len(shown),
         "parts": None if run is first else _parting(first, run),

@@ -37,6 +37,8 @@ MISSING: Final = "no `dot` program on PATH (Debian: apt-get install graphviz)"
 MAX_DOTS: Final = 8
 MAX_TIP: Final = 600
 TITLE: Final = 40
+STANDS: Final = {".text": "the whole text", ".first": "where the text begins"}
+"""Where a rule stands, by the end of its name: with `%ignore` the engine makes two more of one of Lark's."""
 Written = Callable[[str], str]
 
 
@@ -241,10 +243,10 @@ def _value(key: str, text: str) -> str:
 
 def panel_title(panel: Panel, written: Written = str) -> tuple[str, str, str]:
     """A rule's name, its iterations or lengths, and how much of it is drawn, if that is not all."""
-    name, iterations = rule_title(panel.folded.rule)
+    name, iterations = rule_title(panel.folded.rule, written)
     drawn = sum(f"s{state.id}" in panel.graph.nodes for state in panel.folded.states)
     part = f"{drawn:,} of {len(panel.folded.states):,} states" if drawn < len(panel.folded.states) else ""
-    return clip(written(name), TITLE), iterations, part
+    return clip(name, TITLE), iterations, part
 
 
 def repeat_label(repeat: tuple[int, int | None] | None) -> str:
@@ -263,9 +265,12 @@ def lengths_label(lengths: tuple[int, int] | None) -> str:
     return f"{most:,} characters" if least == most else f"{least:,} to {most:,} characters"
 
 
-def rule_title(rule: RuleAutomaton) -> tuple[str, str]:
-    """A rule's name, and its iterations or lengths; a name that ends in the iterations already (`digit{2,5}`) says them
-    once.
+def rule_title(rule: RuleAutomaton, written: Written = str) -> tuple[str, str]:
+    """A rule's name in the source, and what tells it from others of that name: where it stands, its iterations or
+    lengths; a name that ends in the iterations already (`digit{2,5}`) says them once.
     """
     iterations = repeat_label(rule.repeat)
-    return (rule.rule.removesuffix(iterations) or rule.rule), iterations or lengths_label(rule.lengths)
+    name = rule.rule.removesuffix(iterations) or rule.rule
+    said = written(name)
+    stands = STANDS.get(name.removeprefix(said), "")
+    return said, " ".join(filter(None, (stands, iterations or lengths_label(rule.lengths))))

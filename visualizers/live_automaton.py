@@ -360,11 +360,10 @@ class AutomatonView(LiveView[Frontier]):
         out = [(full_text(edge), edge.target) for edge in folded.edges if edge.source == state]
         into = [(full_text(edge), edge.source) for edge in folded.edges if edge.target == state]
         inside = [folded.edges[place.edge] for place in folded.places.get(state, ())]
-        name, iterations = rule_title(rule)
         return {
             "id": state,
             "rule": rule.rule,
-            "title": f"{self.written(name)} {iterations}".rstrip(),
+            "title": " ".join(rule_title(rule, self.written)).rstrip(),
             "flags": [*([f"reads {self.places[rule.rule]}"] if rule.rule in self.places else []), *_flags(found, rule)],
             "dots": [
                 split_dot(dot) or (dot,) for dot in (clip(self.written(one), DOT_WIDTH) for one in _some(found.dots))

@@ -100,11 +100,11 @@ class TreeView(LiveView[Derivation]):
         first = int(snapshot.complete)
         count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"
         if state == "unfinished":
-            facts.append(f"tree {snapshot.tree - first + 1} of {count}")
+            facts.append(f"partial tree {snapshot.tree - first + 1} of {count}")
             if not snapshot.complete:
                 facts.append("no complete reading yet")
         elif snapshot.trees > first:
-            facts.append(f"if it goes on: {count} unfinished")
+            facts.append(f"if it goes on: {count} partial tree{'' if snapshot.trees - first == 1 else 's'}")
         if len(snapshot.nodes) > STATIC_NODES:
             facts.append(f"the first {STATIC_NODES} of {len(snapshot.nodes)} nodes")
         return card("Derivation", facts, table(["rule", "text", "bytes", ""], rows, align="llrl", mono=(0, 1, 2)))

@@ -1,4 +1,7 @@
-"""`python -m workbench`, installed also as `maskscope`: the command line.  The commands are in `workbench.cli`."""
+"""`python -m workbench` or `python -m maskscope`, installed also as `maskscope`: the command line.
+
+The commands are in `workbench.cli`.
+"""
 
 import sys
 from importlib import metadata
@@ -25,7 +28,8 @@ def main() -> None:
             raise
         without_a_command_line(sys.argv[1:], error.name)
     else:
-        app(prog_name=NAME if Path(sys.argv[0]).name == NAME else f"python -m {__package__}")
+        called = Path(sys.argv[0])
+        app(prog_name=NAME if called.name == NAME else f"python -m {called.parent.name}")
 
 
 def without_a_command_line(words: list[str], missing: str) -> None:

@@ -6,7 +6,7 @@ import { micros } from "./run";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
-const FORCED = 1, GIVEN = 2, REFUSED = 8, WISH = 16;
+const FORCED = 1, GIVEN = 2, REFUSED = 4, WISH = 8;
 const NOTED = [[FORCED, "", "the grammar left no choice"], [GIVEN, "given", "written by hand"], [WISH, "wish", "the model's favourite was refused"],
   [REFUSED, "refused", "the grammar refuses it"]]; // [flag, class, what is told]
 const CLOCK_TINTS = ["--ms-rejected", "--ms-accent", "--mask-2", "--ms-accepted", "--ms-uncertain"];
@@ -61,7 +61,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
       h("span", { class: "name", title: run.about }, run.name, run.verdict && ` (${run.verdict})`), run.from > 0 && h("span", { class: "ms-muted" }, `… ${number(run.from)} before `),
       run.text.map((_, k) => [run.parts === run.from + k && fork(), token(run, k, r === 0)]))));
     chips = [...strips.querySelectorAll(".strip:first-child button")];
-    if (!runs.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, call ? ["No model has written here.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : "No generation is shown."));
+    if (!runs.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, call ? ["No model has run here yet.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : "No generation is shown."));
   }
 
   function stepPage() {

@@ -140,6 +140,9 @@ export const keys = (find) => (event) => {
   event.stopPropagation();
 };
 
+// What Enter does to a row of a table that has the keyboard: what a click does.
+export const press = ({ target }) => () => target.matches("tr") && target.click();
+
 // A view by its name (`ms-name` is its class), what tests call it, and what builds it.  `render` may run many times for one
 // model and returns a function that undoes everything that was attached.
 export const defineView = (name, testid, build) => ({

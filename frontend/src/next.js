@@ -1,7 +1,7 @@
 // What may come next, by meaning: groups of chips that type themselves, the members of the object that is being written,
 // and the refused and uncertain tokens by reason.
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
-import { channel, code, h, link, many, measured, morph, defineView, number, tab as tabOf, table } from "./common.js";
+import { channel, code, h, link, many, measured, morph, defineView, number, press, tab as tabOf, table } from "./common.js";
 
 const TABS = [["next", "may come next"], ["members", "object"], ["refused", "refused", "tokens that the mask does not let through, by what refuses them"],
   ["uncertain", "uncertain", "tokens that run over the end of a rule, by what is left for its callers"]];
@@ -211,9 +211,9 @@ export default defineView("next", "next-view", ({ view, model }) => {
     return others.length ? boxes.indexOf(others[0]) : here;
   };
   view.listen(body, "focusin", ({ target }) => { at = target.closest(".chip")?.dataset.at ?? at; });
-  view.keys(body, ({ shiftKey, target }) => ({
-    Enter: () => target.matches("tr") && target.click(),
-    ...(shiftKey ? {} : { ArrowRight: walk((here) => here + 1), ArrowLeft: walk((here) => here - 1), ArrowDown: walk(beside(true)), ArrowUp: walk(beside(false)), Home: walk(() => 0), End: walk((_, chips) => chips.length) }),
+  view.keys(body, (event) => ({
+    Enter: press(event),
+    ...(event.shiftKey ? {} : { ArrowRight: walk((here) => here + 1), ArrowLeft: walk((here) => here - 1), ArrowDown: walk(beside(true)), ArrowUp: walk(beside(false)), Home: walk(() => 0), End: walk((_, chips) => chips.length) }),
   }));
 
   view.on("change:outlook", () => { open = found = endAt = null; python.forget(); });

@@ -12,7 +12,7 @@
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
-import { button, clip, code, h, keep, key, measured, morph, defineView, number, offer, put, soon } from "./common.js";
+import { FIELD, button, clip, code, h, keep, key, measured, morph, defineView, number, offer, put, soon } from "./common.js";
 import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
@@ -120,11 +120,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));
   const next = h("div", { class: "ms-rows", "data-testid": "next-rows" });
   const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
-  const end = h("div", { class: "ms-end", "data-testid": "end" });
+  const end = h("span", { class: "ms-end", "data-testid": "end" });
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
   const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
   const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
-  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next"), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason, end);
+  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
   // What was done here, until something else is; what Python has to say comes first.
   let shown: Node | string = "";
   const show = (node: Node | string) => { shown = node; tell(); };
@@ -240,7 +240,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length || here().next[0]?.before != null ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
   };
 
   // What Python last said of a field.  What a person has typed since stays until Python says something else of it, and also
@@ -321,16 +321,15 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   };
   for (const track of [modes, bars]) for (const kind of ["pointerdown", "pointermove"]) track.addEventListener(kind, scrub(track) as EventListener);
   view.listen(view.root, "click", (event: Event) => { if ((event.target as HTMLElement).closest("[data-testid=ablate-run]")) hold(); });
-  const fieldOf = (target: any) => target.closest("textarea, input, [contenteditable=true]");
-  const inDialog = (target: any) => target.closest("dialog"); // an open dialog has its own keys: Escape closes it
-  view.listen(view.root, "keydown", (event: KeyboardEvent) => { if (!fieldOf(event.target) && !inDialog(event.target)) takeBack(event); });
+  // A list has no edits of its own, so Ctrl+Z is the screen's there.  An open dialog has its own keys: Escape closes it.
+  view.listen(view.root, "keydown", (event: any) => { if (!event.target.closest(`:is(${FIELD}):not(select), dialog`)) takeBack(event); });
   view.keys(view.root, ({ target, shiftKey }: any) => {
-    const field = fieldOf(target), by = shiftKey ? "byte" : "token", move = (to: any) => () => { hold(); model.send({ kind: "move", ...to }); };
-    if (inDialog(target)) return {};
+    const field = target.closest(FIELD), by = shiftKey ? "byte" : "token", move = (to: any) => () => { hold(); model.send({ kind: "move", ...to }); };
+    if (target.closest("dialog")) return {};
     return {
       ...(field || !sheet.hidden ? { Escape: () => { sheet.hidden = true; view.root.focus({ preventScroll: true }); } } : {}),
-      ...(field || target.closest("select") ? {} : { ArrowLeft: move({ to: "back", by }), ArrowRight: move({ to: "forward", by }), Home: move({ to: "first" }), End: move({ to: "last" }),
-        " ": () => (target.tagName === "BUTTON" ? false : playing ? hold() : start()) }),
+      ...(field ? {} : { ArrowLeft: move({ to: "back", by }), ArrowRight: move({ to: "forward", by }), Home: move({ to: "first" }), End: move({ to: "last" }),
+        " ": () => (target.matches("button, input") ? false : playing ? hold() : start()) }),
     };
   });
   view.on("msg:custom", (sent: any) => {

@@ -2,10 +2,10 @@
 // Texts are set as text, never as markup.  Read on: workbench/serving/watching.py (what comes), frontier.js.
 import frontier from "./frontier.js";
 import { ask } from "./ask";
-import { bytes, h, many, morph, number, table } from "./common.js";
+import { bytes, h, keys, many, morph, number, press, table } from "./common.js";
 import { plain } from "./still";
 
-const list = h("tbody", {});
+const list = h("tbody", { onkeydown: keys((event) => ({ Enter: press(event) })) });
 const facts = h("div", { class: "ms-bar", "data-testid": "service-facts" });
 const told = h("div", {}), items = h("div", {});
 document.getElementById("service").append(
@@ -54,9 +54,8 @@ const state = (request, props = {}) => h("span", { class: `ms-badge ${TINTS[requ
 const TINTS = { running: "active", waiting: "uncertain", reading: "uncertain", error: "rejected", gone: "rejected", length: "uncertain" };
 
 function line(request) {
-  const pick = () => { follows = false; choose(request.number); };
   return h("tr", { "aria-selected": String(request.number === chosen), tabindex: "0", class: request.running ? "" : "over", "data-testid": "request",
-    onclick: pick, onkeydown: (event) => { if (event.key === "Enter") pick(); } },
+    onclick: () => { follows = false; choose(request.number); } },
   td(number(request.number), "ms-num"), td(request.title || "…", "what"), td(request.kind.replaceAll("_", " ")), td(number(request.tokens), "ms-num"), td(state(request)));
 }
 

@@ -144,7 +144,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
       css && { from: turns.out(one.from ?? one.start), to: turns.out(one.to ?? one.end), css, title: one.label || one.message },
       line && { from: turns.out(one.start), to: turns.out(one.end), line }].filter(Boolean));
     marks = [...ranges(of("around"), "", "ms-line-around"), ...ranges(of("next"), "ms-lit-next"), ...ranges(of("here"), "ms-lit-here", "ms-line-here"), ...ranges(forbids(), "ms-lit-forbids"),
-      ...ranges(mistakes.filter((one) => one.warning), "ms-lit-warning"), ...ranges(mistakes.filter((one) => !one.warning), "ms-lit-mistake"), ...ranges(chosen ? [chosen] : [], "ms-lit-chosen")];
+      ...ranges(mistakes.filter((one) => one.warning), "ms-lit-warning"), ...ranges(mistakes.filter((one) => !one.warning), "ms-lit-mistake", "ms-line-mistake"), ...ranges(chosen ? [chosen] : [], "ms-lit-chosen")];
     say();
     const picked = chosen ? `${chosen.start} ${chosen.end}` : "";
     if (picked && picked !== revealed) follow(chosen);
@@ -184,9 +184,12 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   function say() {
     const mistakes = model.get("mistakes") || [], offer = model.get("offer"), status = model.get("status");
     said.hidden = !mistakes.length && !status;
-    const failed = mistakes.some((one) => !one.warning);
-    // On the first screen an error comes into sight; a desk has a height of its own and is seen whole.
-    if (failed && !view.root.classList.contains("ms-failed") && view.root.closest(".ms-first")) requestAnimationFrame(() => said.scrollIntoView({ block: "nearest" }));
+    const wrong = mistakes.find((one) => !one.warning), failed = Boolean(wrong);
+    // An error comes into sight, and its line, where nobody writes.
+    if (failed && !view.root.classList.contains("ms-failed")) {
+      follow(wrong);
+      if (view.root.closest(".ms-first")) requestAnimationFrame(() => said.scrollIntoView({ block: "nearest" }));
+    }
     view.root.classList.toggle("ms-failed", failed);
     said.classList.toggle("ms-warns", !failed);
     said.classList.toggle("ms-quiet", !mistakes.length);

@@ -1,7 +1,7 @@
 // The call stack: crumbs from the root to what waits, and a row for each level with what it has read.
 // Stacks share what they have in common; the one that is lit can be changed.
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
-import { chosen, click, dotted, h, many, measured, morph, defineView, number, table, turner } from "./common.js";
+import { chosen, click, dotted, h, many, measured, morph, defineView, number, press, table, turner } from "./common.js";
 
 const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
 const INDENT = 84; // px of the innermost level: texts begin where one sees them, however deep the stack is
@@ -99,7 +99,6 @@ export default defineView("stack", "stack-view", ({ view, model }) => {
       h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted([before, behind]), level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }
 
-  const enter = ({ target }) => () => target.matches("tr") && target.click();
-  view.keys(body, (event) => ({ Enter: enter(event), " ": enter(event) }));
+  view.keys(body, (event) => ({ Enter: press(event), " ": press(event) }));
   view.draws(["about", "levels", "stacks", "stack", "selection"], draw);
 });

@@ -83,10 +83,10 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
       h("span", { class: "ms-grow" }),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
-      state === "complete" ? `if it goes on: ${openCount} unfinished` : "complete") : null,
+      state === "complete" ? `if it goes on: ${openCount} partial tree${open === 1 ? "" : "s"}` : "complete") : null,
       state === "unfinished" && !first ? h("span", { class: "ms-muted", "data-testid": "tree-none" }, "no complete parse yet") : null,
       state === "unfinished" && open > 1 && turner(["tree-back", "tree-on"], ["the tree before", "the next tree"], turn, offline,
-        h("span", { class: "ms-muted", title: "one tree for each way in which rules can be open at the end of the text" }, `tree ${about.tree - first + 1} of ${openCount}`)));
+        h("span", { class: "ms-muted", title: "trees of a text that is not finished: one for each way in which rules can be open at its end" }, `partial tree ${about.tree - first + 1} of ${openCount}`)));
     way.hidden = offline;
     way.setAttribute("aria-pressed", String(pictured));
     const is = lit();

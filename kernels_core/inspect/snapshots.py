@@ -158,7 +158,7 @@ class EarleyItem:
         return f"[{self.origin}, {self.dot}{counter}]"
 
 
-NAMING: Final = ("rule", "dot", "cause")
+NAMING: Final = ("rule", "dot", "cause", "source_rules")
 """Columns that name rules of the engine."""
 
 
@@ -186,8 +186,14 @@ class Table:
         frame = pd.DataFrame(self.rows())
         if self.written is not str:
             for name in frame.columns.intersection(NAMING):
-                frame[name] = [self.written(one) if isinstance(one, str) else one for one in frame[name]]
+                frame[name] = [self._called(one) for one in frame[name]]
         return frame
+
+    def _called(self, cell: object) -> object:
+        """A cell of such a column, a text or `SourceRule`s as dicts, with its rules called as `written` does."""
+        if isinstance(cell, str):
+            return self.written(cell)
+        return tuple({**one, "name": self.written(one["name"])} for one in cell) if isinstance(cell, tuple) else cell
 
 
 @dataclass(frozen=True, repr=False)

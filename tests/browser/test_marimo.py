@@ -20,7 +20,11 @@ from tests.visualizers.bridge import until
 
 pytestmark = pytest.mark.browser
 
-APP = """import marimo
+APP = """# /// script
+# [tool.marimo.display]
+# theme = "dark"
+# ///
+import marimo
 app = marimo.App()
 
 @app.cell
@@ -78,6 +82,10 @@ def test_an_explorer_in_marimo(browser: Browser, address: str) -> None:
     page.goto(address)
     rows = page.get_by_test_id("token-rows").locator(".ms-row")
     rows.nth(3).wait_for(timeout=60_000)
+    # Within marimo's shadow root: its theme is the screen's, and the editor's own sheet overrules nothing of ours.
+    assert page.get_by_test_id("screen").evaluate("node => getComputedStyle(node).colorScheme") == "dark"
+    gutters = page.locator(".cm-gutters").first
+    assert gutters.evaluate("node => getComputedStyle(node).display") == "none"
     page.get_by_test_id("pane-automaton").click()
     page.locator(".ms-stage > svg .state.active").first.wait_for()
     page.get_by_test_id("pane-tokens").click()

@@ -376,6 +376,7 @@ def test_a_source_with_a_mistake_is_not_run_and_stays_as_it_was_typed(page: Page
     expect(page.get_by_test_id("screen-message")).to_contain_text("the source has a mistake, so nothing was run: line")
     expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_contain_text("line")
     assert page.locator(".ms-first .cm-content").inner_text().rstrip().endswith("}x")
+    expect(page.locator(".ms-first .ms-line-mistake")).to_be_in_viewport()
     page.screenshot(path=SHOTS / "screen-mistake.png")
     editor.click()
     editor.press("Control+End")
@@ -455,6 +456,22 @@ def test_a_word_that_names_no_file_is_read_as_a_pattern_by_a_click(page: Page) -
     page.get_by_test_id("offer").click()
     expect(page.locator(".ms-first .cm-content")).to_have_text("celsius")
     expect(page.get_by_test_id("screen-message")).not_to_contain_text("no file")
+
+
+def test_a_mistake_is_said_below_the_line_that_it_is_about(page: Page) -> None:
+    editor = page.locator(".ms-first").get_by_test_id("grammar-editor")
+    editor.click()
+    editor.press("Control+End")
+    page.keyboard.type("(")
+    marked = page.locator(".ms-first .ms-line-mistake")
+    expect(marked).to_have_text("celsius(")
+    line, said = marked.bounding_box(), page.locator(".ms-first").get_by_test_id("grammar-status").bounding_box()
+    assert line
+    assert said
+    assert 0 <= said["y"] - line["y"] - line["height"] < 40
+    page.screenshot(path=SHOTS / "screen-mistake-short.png")
+    editor.press("Backspace")
+    expect(marked).to_have_count(0)
 
 
 def test_an_example_is_told_from_a_schema_and_the_sheet_opens_empty(page: Page) -> None:

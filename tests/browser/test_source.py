@@ -106,6 +106,7 @@ def test_a_mistake_is_marked_while_one_types_and_mended(opened: OpenDesk) -> Non
     mistake = opened.desk.locator(".ms-source-mistake").first
     expect(mistake).to_contain_text('"integr" is no type')
     expect(opened.desk.locator(".ms-lit-mistake").first).to_contain_text("integr")
+    expect(opened.desk.locator(".ms-line-mistake")).to_contain_text("integr")
     opened.shoot("source-mistake.png")
     mistake.click()
     expect(editor).to_be_focused()
@@ -163,6 +164,10 @@ def test_languages_and_options(opened: OpenDesk) -> None:
     opened.find("source-options").click()
     opened.desk.locator(".ms-source-options select").first.select_option("hermes")
     opened.shoot("source-tools.png")
+    opened.find("pane-place").click()  # where the source has no bar, it has no options either
+    expect(opened.desk.locator(".ms-source-options")).to_be_hidden()
+    opened.find("pane-automaton").click()
+    expect(opened.desk.locator(".ms-source-options")).to_be_visible()
     opened.find("source-options").click()
     opened.find("language-json_schema").click()
     expect_source(opened.find("grammar-editor"), TEXT)

@@ -15,15 +15,17 @@ from workbench.cli import doctor
 from workbench.cli.doctor import Check, examine, find_chromium, print_report
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
+def command(*words: str, package: str = "workbench") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "workbench", *words], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", package, *words], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
 
 
-def test_help_lists_the_commands() -> None:
-    done = command("--help")
+@pytest.mark.parametrize("package", ["workbench", "maskscope"])
+def test_help_lists_the_commands(package: str) -> None:
+    done = command("--help", package=package)
     assert done.returncode == 0
+    assert f"python -m {package} " in done.stdout
     assert "doctor" in done.stdout
     assert "version" in done.stdout
 

@@ -46,7 +46,7 @@ class TestTraits:
         assert first["mass"] == [0.9, 0.2, 1.0]
         assert first["us"][0] == [1000.0, 12.5, 3.0, 40.0, 5.0]
         assert (first["parts"], second["parts"]) == (None, 1)
-        assert [flags >> 4 & 1 for flags in first["flags"]] == [0, 1, 0]
+        assert [flags >> 3 & 1 for flags in first["flags"]] == [0, 1, 0]
         assert view.detail["step"] == 1
         assert [option[2:5] for option in view.detail["options"]] == [[0.8, 0.0, False], [0.1, 0.5, True]]
 

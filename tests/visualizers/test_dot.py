@@ -219,3 +219,10 @@ class TestDot:
         rule = replace(fixtures.automaton().rules[0], rule="code", repeat=None)
         titles = [rule_title(replace(rule, lengths=lengths)) for lengths in (None, (0, 1_000), (4, 4))]
         assert titles == [("code", ""), ("code", "0 to 1,000 characters"), ("code", "4 characters")]
+
+    def test_rules_of_one_name_say_where_they_stand(self) -> None:
+        """With `%ignore` the engine makes three rules of one of Lark's."""
+        rule = replace(fixtures.automaton().rules[0], repeat=None)
+        names = ("start.text", "start.first", "start")
+        titles = [rule_title(replace(rule, rule=name), lambda name: name.partition(".")[0]) for name in names]
+        assert titles == [("start", "the whole text"), ("start", "where the text begins"), ("start", "")]

@@ -144,7 +144,7 @@ def test_a_second_strip_shows_the_run_under_another_source(desk: Dashboard, mode
 def test_a_free_run_is_marked_where_the_grammar_refuses_it(desk: Dashboard, model: LanguageModel) -> None:
     trace = desk.session.run(model, PROMPT, seed=2, constrained=False)
     assert trace.refused_from is not None
-    refused = [flags >> 3 & 1 for flags in panel_of(desk).view.runs[0]["flags"]]
+    refused = [flags >> 2 & 1 for flags in panel_of(desk).view.runs[0]["flags"]]
     assert refused == [0] * trace.refused_from + [1] * (len(trace) - trace.refused_from)
 
 

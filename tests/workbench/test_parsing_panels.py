@@ -235,7 +235,7 @@ def test_without_a_front_end_rules_are_called_as_in_the_source(tokenizer: Tokeni
         inspect = explorer.session.inspect
         assert any(made.search(level.rule) for level in inspect.call_stack().levels)
         for found in (inspect.frontier(), inspect.call_stack(), inspect.operations(), inspect.derivation()):
-            frame = found.to_frame().drop(columns=["key", "source_rules"], errors="ignore")
+            frame = found.to_frame().drop(columns="key", errors="ignore")
             assert not made.search(frame.to_csv())
             assert not made.search(found._repr_html_() or "")
         assert not made.search(re.sub(r"data:[^\"]*", "", explorer.static_html()))

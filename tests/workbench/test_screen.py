@@ -123,11 +123,19 @@ def test_the_place_says_what_was_wanted_and_which_keyword_refused_it() -> None:
     assert "may not end yet" in here.end
 
 
+def test_line_ends_are_named_as_the_text_shows_them() -> None:
+    session = wb.Session('root ::= "\\n" "a"', BYTES)
+    assert [row.shown for row in here_state(session, [token(b"\n", Option(b"\n", 0.9, 1.0, True))])[0].next] == ["↵"]
+    assert "↵a" in [row.shown for row in here_state(session, ())[0].next]
+
+
 def test_where_no_model_wrote_meanings_come_next() -> None:
     session = wb.Session(SCHEMA, BYTES)
     session.step('{"unit":')
     here, forbids = here_state(session, ())
     assert {row.shown for row in here.next} >= {'"celsius"', '"fahrenheit"'}
+    count = session.inspect.allowed_array().size
+    assert here.end.endswith(f"{count} tokens may come, which begin what is listed")
     assert all(row.before is None for row in here.next)
     assert here.wanted == forbids == ()
 

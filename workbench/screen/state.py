@@ -143,7 +143,9 @@ def text_state(
         fill = fills[number] if number < len(fills) else None
         mask, us = ("", 0.0) if fill is None else (NAMES[fill.kind][0], round(fill.nanoseconds / 1e3, 1))
         if number < same and not tokens[number].given and not judged and how(tokens[number]) != "free":
-            told = f"step {number + 1}: {glyph(step.data)}, probability {_percent(tokens[number].p)}; {UNJUDGED}"
+            told = (
+                f"step {number + 1}: {_signed(glyph(step.data))}, probability {_percent(tokens[number].p)}; {UNJUDGED}"
+            )
             shown.append(Shown(written, "typed", mask, us, told))
             continue
         if number < same and not tokens[number].given:
@@ -156,7 +158,7 @@ def text_state(
                 told += f"; {name} is {_percent(sure)} sure"
             shown.append(Shown(written, kind, token.mask, token.us, told, sure))
             continue
-        shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {glyph(step.data)}, typed"))
+        shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {_signed(glyph(step.data))}, typed"))
     rest = tokens[same:] if same == len(steps) and refused else ()
     shown += [Shown(box_text(token.data), "refused", told="the grammar refuses it") for token in rest]
     return Text(tuple(shown), tuple(parts), "" if rest else box_text(refused))
@@ -207,7 +209,7 @@ def _texts(pieces: Sequence[bytes]) -> list[str]:
 
 
 def _told(number: int, token: Token) -> str:
-    shown = STOP_TOKEN if token.stop else glyph(token.data)
+    shown = STOP_TOKEN if token.stop else _signed(glyph(token.data))
     told = f"step {number + 1}: {shown}, probability {_percent(token.p)}; "
     if how(token) == "free":
         return f"{told}written without the grammar"
@@ -222,7 +224,12 @@ def _percent(share: float) -> str:
 
 
 def _named(option: Option) -> str:
-    return glyph(option.data) if option.data else STOP_TOKEN
+    return _signed(glyph(option.data)) if option.data else STOP_TOKEN
+
+
+def _signed(shown: str) -> str:
+    """A line of glyphs with the signs of line ends and tabs that the text beside it has."""
+    return shown.replace("⟨0x0A⟩", "↵").replace("⟨0x09⟩", "→")
 
 
 def here_state(
@@ -270,7 +277,8 @@ def here_state(
     note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
     steps = len(session.steps)
     where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
-    return Here(index, where, rows, wanted, _end(session), more, died, note), forbids
+    by_meaning = bool(rows) and rows[0].before is None
+    return Here(index, where, rows, wanted, _end(session, by_meaning=by_meaning), more, died, note), forbids
 
 
 def _judged(session: Session, token: Token) -> Token:
@@ -329,13 +337,14 @@ def _outlook(session: Session) -> tuple[tuple[Row, ...], str]:
     first = [chip for chip in chips if not chip.lead]
     led = [chip for chip in chips if chip.lead]
     shown = first[:CHIPS] + led[: max(0, FEW - len(first))]
-    rows = tuple(Row(clip(chip.lead + chip.label, 28), box_text(chip.text)) for chip in shown)
+    rows = tuple(Row(clip(_signed(chip.lead + chip.label), 28), box_text(chip.text)) for chip in shown)
     left = len(first) - len(first[:CHIPS]) + sum(group.more for group in found)
     return rows, (f"and {left:,} more" if left else "") or ("" if found.complete else "and perhaps more")
 
 
-def _end(session: Session) -> str:
-    """What is still required, whether the text may end, and how many tokens may come."""
+def _end(session: Session, *, by_meaning: bool) -> str:
+    """What is still required, whether the text may end, and how many tokens may come; `by_meaning`: what is listed is
+    not tokens but texts, and each token may begin several."""
     if session.inspect.is_terminated:
         return "the text has ended"
     if session.edits.draft is not None and session.edits.draft.in_use == NOTHING:  # else one would look in the text
@@ -348,4 +357,5 @@ def _end(session: Session) -> str:
     missing = [name for one in opened for name in one.missing]
     required = f"still required: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''} · " if missing else ""
     end = "may end here" if session.is_completed else "may not end yet"
-    return f"{required}{end} · {allowed:,} token{'' if allowed == 1 else 's'} may come"
+    begin = f", which begin{'s' if allowed == 1 else ''} what is listed" if by_meaning else ""
+    return f"{required}{end} · {allowed:,} token{'' if allowed == 1 else 's'} may come{begin}"
