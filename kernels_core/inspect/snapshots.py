@@ -186,10 +186,10 @@ class Table:
         frame = pd.DataFrame(self.rows())
         if self.written is not str:
             for name in frame.columns.intersection(NAMING):
-                frame[name] = [self._called(one) for one in frame[name]]
+                frame[name] = [self._as_written(one) for one in frame[name]]
         return frame
 
-    def _called(self, cell: object) -> object:
+    def _as_written(self, cell: object) -> object:
         """A cell of such a column, a text or `SourceRule`s as dicts, with its rules called as `written` does."""
         if isinstance(cell, str):
             return self.written(cell)
