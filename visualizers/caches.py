@@ -21,9 +21,9 @@ from kernels_core.inspect.fills import CacheRecord, Visit
 from kernels_core.inspect.sharing import SharedSet, Sharing, Use
 from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.inspect.trace import FillEvent, FillKind
-from visualizers.glyphs import clip, glyph, html_escape, size, written_name
+from visualizers.glyphs import clip, glyph, html_escape, many, size, written_name
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.tables import card, details, many, table
+from visualizers.tables import card, details, table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

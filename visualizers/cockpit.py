@@ -16,9 +16,9 @@ from typing import Final
 
 import traitlets as t
 
-from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape
+from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape, many
 from visualizers.live_base import LiveView, Traits, picked, synced
-from visualizers.tables import card, chip, details, many, table
+from visualizers.tables import card, chip, details, table
 
 MAX_STRIP: Final = 2_000  # tokens on a strip: the last ones of a longer run
 MAX_TEXT: Final = 40

@@ -15,11 +15,11 @@ from kernels_core.inspect.dispatch import Modes
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.caches import COUNTERS, NAMES, said
-from visualizers.glyphs import clip, glyph, html_escape, size
+from visualizers.glyphs import clip, glyph, html_escape, many, size
 from visualizers.live import FrontierView, LiveView, OperationView, TokenTable
 from visualizers.stack import StackView
 from visualizers.svg import automaton_html
-from visualizers.tables import badge, card, chip, many, more, table
+from visualizers.tables import badge, card, chip, more, table
 from visualizers.tree import TreeView
 from visualizers.triggers import TriggerView
 

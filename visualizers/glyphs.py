@@ -215,6 +215,11 @@ def clip(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
+def many(count: int, what: str) -> str:
+    """`3 tokens`, `1 token`."""
+    return f"{count:,} {what}" + "s" * (count != 1)
+
+
 def size(count: float) -> str:
     """A number of bytes for a person, in binary units (1 KiB is 1,024 bytes); as `bytes` in `common.js`."""
     if count < 1024:

@@ -17,12 +17,12 @@ from typing import Final
 import traitlets as t
 
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
-from visualizers.glyphs import clip, html_escape, split_dot, split_rules
+from visualizers.glyphs import clip, html_escape, many, split_dot, split_rules
 from visualizers.live_automaton import AutomatonView
 from visualizers.live_base import LiveView, StepBar, Traits, picked, synced, to_page
 from visualizers.live_tokens import MaskMap, TokenTable
 from visualizers.operations import OperationView
-from visualizers.tables import badge, card, dotted_rules, many, more, table
+from visualizers.tables import badge, card, dotted_rules, more, table
 
 __all__ = ["AutomatonView", "FrontierView", "LiveView", "MaskMap", "OperationView", "StepBar", "TokenTable", "to_page"]
 

@@ -18,11 +18,11 @@ import numpy.typing as npt
 import traitlets as t
 
 from kernels_core.inspect.snapshots import TokenSets
-from visualizers.glyphs import clip, html_escape, size
+from visualizers.glyphs import clip, html_escape, many, size
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.png import data_uri, mask_width
 from visualizers.standalone import Part
-from visualizers.tables import LINE, badge, card, chip, details, dotted_rules, many, more, table
+from visualizers.tables import LINE, badge, card, chip, details, dotted_rules, more, table
 from visualizers.tokens import TABS, Ids, Tab, TokenIndex, as_tab, token_index
 
 Members = Callable[[], npt.NDArray[np.bool_]]

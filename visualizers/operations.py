@@ -12,10 +12,10 @@ import traitlets as t
 from kernels_core.inspect.derivation import Chain, ChainStep
 from kernels_core.inspect.snapshots import EarleyItem
 from kernels_core.inspect.trace import Operations
-from visualizers.glyphs import clip, html_escape, split_rules
+from visualizers.glyphs import clip, html_escape, many, split_rules
 from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.stack import dots, tail
-from visualizers.tables import badge, card, dotted_rules, many, more, table
+from visualizers.tables import badge, card, dotted_rules, more, table
 
 TEXT: Final = 36
 MAX_ROWS: Final = 500

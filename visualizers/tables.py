@@ -108,11 +108,6 @@ def more(count: int, what: str) -> str:
     return dim(f"{count:,} more {what}") if count > 0 else ""
 
 
-def many(count: int, what: str) -> str:
-    """`3 tokens`, `1 token`."""
-    return f"{count:,} {what}" + "s" * (count != 1)
-
-
 def dotted_rules(dot: str, width: int | None = None) -> str:
     """The first dotted rules of a state or an item, one a line, each with its dot marked and cut to `width`."""
     rules = split_rules(dot)[:MAX_DOTS]

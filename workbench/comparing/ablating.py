@@ -26,8 +26,8 @@ import numpy as np
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.snapshots import Table
-from visualizers.glyphs import clip, html_escape
-from visualizers.tables import card, dim, many, pre, table
+from visualizers.glyphs import clip, html_escape, many
+from visualizers.tables import card, dim, pre, table
 from workbench.comparing.factorial import Times, contrasts, subsets
 from workbench.languages import Source
 from workbench.progress import Line

@@ -13,8 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kernels_core.inspect.snapshots import Table
-from visualizers.glyphs import glyph
-from visualizers.tables import many
+from visualizers.glyphs import glyph, many
 from workbench.comparing.tables import legend
 from workbench.reports.record import Printed
 

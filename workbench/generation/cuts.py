@@ -26,7 +26,6 @@ import torch
 
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import clip, html_escape
-from visualizers.tables import card, table
 from workbench.generation.model import LanguageModel
 from workbench.next.lexicon import lexicon
 
@@ -98,11 +97,9 @@ class Cuts(Table):
         ]
 
     def _repr_html_(self) -> str:
-        rows = [
-            [html_escape(f"{one:.4g}" if isinstance(one, float) else str(one)) for one in row.values()]
-            for row in self.rows()
-        ]
-        return card(html_escape(repr(self)[1:-1]), (), table(list(self.rows()[0]), rows, align="lrrrll"))
+        table: str = self.to_frame().to_html(index=False, float_format="%.4g", border=0)
+        table = table.replace(' class="dataframe"', "", 1)
+        return f"<p>{html_escape(repr(self))}</p>{table}"
 
     def __repr__(self) -> str:
         shown = clip(self.text.decode(errors="replace"), 60)

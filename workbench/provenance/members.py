@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Table
-from visualizers.tables import many
+from visualizers.glyphs import many
 from workbench.languages.positions import child
 from workbench.provenance.elements import STYLES
 from workbench.provenance.prefix import path_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from kernels_core.grammar.json_schema import TAG_OPTIONS, SchemaArguments
 from kernels_core.grammar.structural_tag import load_structural_tag
-from visualizers.tables import many
+from visualizers.glyphs import many
 from workbench.json_values import Json
 from workbench.languages import Source
 from workbench.languages.positions import child, value_at

@@ -16,8 +16,7 @@ from weakref import WeakKeyDictionary
 from kernels_core import CompiledGrammar
 from kernels_core.automata.lower import AFTER
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, RuleRef, children, walk
-from visualizers.glyphs import clip
-from visualizers.tables import many
+from visualizers.glyphs import clip, many
 from workbench.provenance.places import SourcePlace
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from visualizers.glyphs import glyph
-from visualizers.tables import many
+from visualizers.glyphs import glyph, many
 from workbench.languages.positions import child
 from workbench.provenance.formats import Standing
 from workbench.provenance.prefix import held_back

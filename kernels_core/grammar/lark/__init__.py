@@ -15,7 +15,8 @@ What a grammar means here:
   `%llguidance {"allow_initial_skip": true}` says so), and behind the last only with `trailing_skip`.  It says nothing
   about the inside of terminals, so two names side by side may touch.
 - Regular expressions are those of `regular/reader.py` (`\d` and `\w` are ASCII), matched as a whole, with flags i, m
-  and s.  Assertions see the whole terminal and nothing around it.  `~` is the complement among all texts of characters, line ends included.
+  and s.  Assertions see the whole terminal and nothing around it.  `~` is the complement among all texts of characters,
+  line ends included.
 - `<[12]>`, `<[1-5,9]>`, `<[^7]>`, `<[*]>` are tokens by id, `<name>` and `<|name|>` any token with that text
   (where some of several are control tokens, one of those).  Free text in front of one, or beside it, does not hold
   that token's text (`triggers.py`).
