@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from kernels_core import Grammar
 from kernels_core.clock import TimeLimit
@@ -111,7 +111,8 @@ def _keys(schema: Json, options: SchemaArguments, whole: _Whole | None) -> RuleK
 
 def _schema_of(grammar: Grammar) -> _Whole:
     """The text, the options and the other documents that a grammar was made of."""
-    return cast(_Whole, grammar.__reduce__()[1])
+    _, text, given = grammar.__reduce__()[1]
+    return text, given["options"], given["resources"]
 
 
 _KNOWN: weakref.WeakKeyDictionary[Context, SchemaRules] = weakref.WeakKeyDictionary()
