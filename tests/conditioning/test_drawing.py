@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from workbench.conditioning.distinct import keep_by_weight
-from workbench.conditioning.drawing import draw_token, places_of, systematic, without_replacement
+from workbench.conditioning.drawing import WithoutReplacement, draw_token, places_of, systematic
 
 
 @pytest.mark.parametrize("room", [0.3, 1.0, 2.5, 5.0, 7.9])
@@ -45,8 +45,10 @@ def test_nothing_is_drawn_twice() -> None:
     weights = np.array([1e-9, 5.0, 0.0, 1.0, 1e-3])
     firsts = np.zeros(5)
     for _ in range(2000):
-        order = list(without_replacement(weights, random))
-        assert sorted(order) == [0, 1, 3, 4]
+        pool = WithoutReplacement(weights, random)
+        order = [pool.take() for _ in range(5)]
+        assert order[-1] is None
+        assert sorted(order[:4]) == [0, 1, 3, 4]  # type: ignore[type-var]
         firsts[order[0]] += 1
     assert abs(firsts[1] / 2000 - 5 / 6.001) < 0.03
 

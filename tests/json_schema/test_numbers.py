@@ -18,11 +18,14 @@ from hypothesis import strategies as st
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import GrammarIR, Node, Rule
-from kernels_core.grammar.json_schema.number_text import naturals, number_text
+from kernels_core.grammar.json_schema.digits import decimals as decimals_between
+from kernels_core.grammar.json_schema.digits import naturals, places
+from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, number_text
 from kernels_core.grammar.json_schema.numbers import (
     ALL_NUMBERS,
     NO_NUMBERS,
     Numbers,
+    Piece,
     interval,
     multiples,
     points,
@@ -32,6 +35,7 @@ from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.options import Options
 from tests.engine.driver import minimal
 from tests.json_schema.driver import Texts, texts, texts_of_node
+from tests.strategies import examples
 
 Membership = Callable[[Fraction], bool]
 decimals = st.builds(
@@ -209,6 +213,37 @@ def _byte_steps(node: Node) -> tuple[dict[tuple[int, int], int], list[bool]]:
     assert not nfa.called()
     edges, accepting = minimal(lowering, nfa)
     return {(at, byte): to for at, low, high, to in edges for byte in range(low, high + 1)}, accepting
+
+
+bounds = st.one_of(
+    decimals.map(abs), st.builds(Fraction, st.integers(0, 10**7), st.integers(0, 7).map(lambda n: 10**n))
+)
+
+
+# Signs, digits and bounds have to meet.
+@examples(5)
+@given(bounds, st.none() | bounds, st.booleans(), st.booleans())
+def test_decimals_between_bounds_are_those_that_an_automaton_compares(
+    low: Fraction, high: Fraction | None, low_open: bool, high_open: bool
+) -> None:
+    """Digit by digit as nodes, or as an automaton that compares what it reads with both bounds: the same texts."""
+    assume(high is None or low < high)
+    low_open = low_open or not low  # 0 has spellings of its own
+    piece = Piece(low, high, low_open=low_open, high_open=high_open and high is not None)
+    node = decimals_between(
+        places(low), None if high is None else places(high), low_open=piece.low_open, high_open=piece.high_open
+    )
+    steps, accepting = _byte_steps(node)
+    table = _plain_dfa(piece, _Form(canonical=False, whole=True, pointed=True))
+    seen, work = {(0, 0)}, [(0, 0)]
+    while work:
+        left, right = work.pop()
+        assert (left >= 0 and accepting[left]) == (right >= 0 and table.accepting[right])
+        for letter, byte in enumerate(b"0123456789."):
+            pair = (steps.get((left, byte), -1), table.table[right][letter] if right >= 0 else -1)
+            if pair not in seen:
+                seen.add(pair)
+                work.append(pair)
 
 
 @given(st.integers(1, 3000), st.integers(0, 3000), st.integers(1, 4000))

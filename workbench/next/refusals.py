@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from kernels_core.inspect.snapshots import Table, TokenSets
+from kernels_core.inspect.snapshots import Ids, Table, TokenSets
 from visualizers.glyphs import clip, glyph, written_name
 from workbench.next.lexicon import lexicon
 from workbench.next.probes import waiting_rules
@@ -60,8 +60,12 @@ class Refusals(Printed, Table):
 
     def ids(self, number: int, limit: int | None = None) -> list[int]:
         """Ids of the tokens in a group, by their bytes."""
-        places = np.concatenate([np.arange(*run) for run in self.groups[number].places])
-        found: list[int] = self.walk.lexicon.ids[places[:limit]].tolist()
+        words = self.walk.lexicon
+        found: list[int] = []
+        for first, last in self.groups[number].places:
+            found += words.ids[first:last].tolist()
+            if limit is not None and len(found) >= limit:
+                return found[:limit]
         return found
 
     def rows(self) -> list[dict[str, Any]]:
@@ -208,6 +212,7 @@ class Callers(Table):
 
 def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Callers:
     """The uncertain tokens of `sets` in groups; with `who` (`Inspector.rest_callers`) each says who decides."""
+    firsts = _first_bytes(sets.vocab)
     found: list[tuple[Called, list[int]]] = []
     total = 0
     for number, entry in enumerate(sets.states):
@@ -215,9 +220,7 @@ def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Caller
         total += len(ids)
         if not len(ids):
             continue
-        rest = np.array(
-            [_byte_at(sets.vocab[token], at) for token, at in zip(ids.tolist(), escapes.tolist(), strict=True)]
-        )
+        rest = firsts.at(ids, escapes)
         values = np.unique(rest)
         taken = np.array([int(allowed[rest == value].sum()) for value in values])
         # Rests that nobody takes are one row.
@@ -256,12 +259,34 @@ END: Final = "the end of the text"
 """What a rule returns to that nothing called."""
 
 
-def _byte_at(token: bytes, place: int) -> int:
-    """The byte of a token with which its rest begins; -1 where it has none."""
-    return token[place] if place < len(token) else -1
-
-
 def _rest(values: list[int]) -> str:
     """The first bytes of rests; -1 is a rest of nothing."""
     parts = [content(bytes(value for value in values if value >= 0))] if max(values) >= 0 else []
     return ", ".join(["nothing", *parts] if -1 in values else parts)
+
+
+def _first_bytes(vocab: tuple[bytes, ...]) -> _Firsts:
+    """The vocabulary as one array of bytes, kept for the last one asked."""
+    global _kept
+    if _kept is None or _kept.vocab is not vocab:
+        _kept = _Firsts(vocab)
+    return _kept
+
+
+class _Firsts:
+    """Looks up one byte of many tokens at once."""
+
+    def __init__(self, vocab: tuple[bytes, ...]) -> None:
+        self.vocab = vocab
+        lengths = np.fromiter(map(len, vocab), dtype=np.int64, count=len(vocab))
+        self._starts = np.cumsum(lengths) - lengths
+        self._lengths = lengths
+        self._bytes = np.frombuffer(b"".join(vocab) + b"\0", dtype=np.uint8)
+
+    def at(self, ids: Ids, places: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """The byte at `places[i]` of token `ids[i]`, -1 past its end."""
+        inside = places < self._lengths[ids]
+        return np.where(inside, self._bytes[np.where(inside, self._starts[ids] + places, 0)], -1).astype(np.int64)
+
+
+_kept: _Firsts | None = None

@@ -155,12 +155,22 @@ cdef class DeferrableSchemas:
             return False
         if self.scalar(<dict>schema):
             return True
-        through = self.through(<dict>schema)
-        if through is not None:
-            # Says what another schema says, and has an instance when that has: not remembered by itself.
-            return through is not UNSET and depth <= DEEPEST and self._check(through, needed, depth + 1, level)
         key = id(schema)
         known = self.state.get(key)
+        through = self.through(<dict>schema) if known is None or known < OPEN else None
+        if through is not None:
+            # Says what another schema says, and has an instance when that has.
+            if known is not None:
+                return known == DEFERRABLE
+            if through is UNSET or depth > DEEPEST:
+                self.state[key] = NOT_DEFERRABLE
+                return False
+            answer = self._check(through, needed, depth + 1, level)
+            # Each link of a chain is walked once.  What is only assumed, or asked of one place alone, is not kept.
+            verdict = self.state.get(id(through))
+            if verdict is not None and verdict < OPEN:
+                self.state[key] = verdict
+            return answer
         if known is not None:
             state = known
             if state < OPEN:

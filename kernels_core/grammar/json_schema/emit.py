@@ -83,7 +83,8 @@ class Emitter:
             self.book.define(name, build())
             # Not before: where this was cut short, others call the rule already, and it has to be made before them.
             del self._work[at]
-        self._parts.update(self._new)
+        if not len(self.problems):  # what was not understood is in nobody else's rules
+            self._parts.update(self._new)
         self._new.clear()
 
     def top(self, term: Term) -> Node:

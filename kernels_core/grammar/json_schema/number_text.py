@@ -32,6 +32,7 @@ from ..regular.dfa import Dfa, TooManyStates, minimal
 from ..regular.graph import Graph
 from ..regular.memo import memo
 from ..rulebook import RuleBook
+from .digits import ANY_FRACTION, DIGIT, DIGITS, NATURAL, NONZERO, ZERO_FRACTION, decimals, maybe, naturals, places
 from .numbers import EVERY, FEW_DIGITS, MOST_BEFORE, MOST_BEHIND, Numbers, Piece
 
 MAX_NUMBER_STATES = 20_000
@@ -39,23 +40,13 @@ MAX_NUMBER_STATES = 20_000
 _MAX_VALUES = 256
 # Bounds of integers below this are written out digit by digit, larger ones compared by an automaton.
 _FEW_DIGITS = 10**16
+# The same for bounds of decimals, in digits.
+_FEW_PLACES = 60
 
-DIGIT = CharSet(((0x30, 0x39),))
-NONZERO = CharSet(((0x31, 0x39),))
-DIGITS = repeat(DIGIT, 1, None)
-NATURAL = seq((NONZERO, repeat(DIGIT, 0, None)))
-ANY_FRACTION = seq((Literal(b"."), DIGITS))
-ZERO_FRACTION = seq((Literal(b"."), repeat(Literal(b"0"), 1, None)))
 _MINUS = Literal(b"-")
 _E = CharSet(((0x45, 0x45), (0x65, 0x65)))
 _ANY_EXPONENT = seq((_E, repeat(choice((Literal(b"+"), _MINUS)), 0, 1), DIGITS))
 _GROWING_EXPONENT = seq((_E, repeat(Literal(b"+"), 0, 1), DIGITS))
-
-
-def maybe(node: Node) -> Node:
-    """`node` or nothing."""
-    return repeat(node, 0, 1)
-
 
 # Positive numbers, any spelling: a digit other than 0 somewhere before the exponent.
 _POSITIVE_PLAIN = choice(
@@ -74,7 +65,13 @@ def number_text(numbers: Numbers, book: RuleBook, *, canonical: bool) -> Node:
     if numbers.whole == numbers.pointed:
         return _value_text(numbers.whole, book, canonical=canonical, whole=True, pointed=True)
     whole = _value_text(numbers.whole, book, canonical=canonical, whole=True, pointed=False)
-    return choice((whole, _value_text(numbers.pointed, book, canonical=canonical, whole=False, pointed=True)))
+    if canonical:
+        return whole if not numbers.pointed else choice((whole, _fractions_only(numbers.pointed, book)))
+    return choice((whole, _value_text(numbers.pointed, book, canonical=False, whole=False, pointed=True)))
+
+
+def _fractions_only(pieces: tuple[Piece, ...], book: RuleBook) -> Node:
+    return _value_text(pieces, book, canonical=True, whole=False, pointed=True)
 
 
 def _value_text(pieces: tuple[Piece, ...], book: RuleBook, *, canonical: bool, whole: bool, pointed: bool) -> Node:
@@ -101,6 +98,11 @@ class _Form:
     canonical: bool
     whole: bool
     pointed: bool
+
+    @property
+    def free(self) -> bool:
+        """Whether every spelling is wanted."""
+        return self.whole and self.pointed and not self.canonical
 
     def zero(self) -> Node:
         """The spellings of 0."""
@@ -183,55 +185,6 @@ def _between(piece: Piece) -> Node | None:
     return choice([Literal(str(number).encode()) for number in range(-(-low // step) * step, high + 1, step)])
 
 
-def naturals(low: int, high: int | None) -> Node:
-    """Integers from `low`, at least 1, without leading zeros, digit by digit."""
-    if high is None:
-        if low == 1:
-            return NATURAL
-        width = len(str(low))
-        longer = seq((NONZERO, repeat(DIGIT, width, width), repeat(DIGIT, 0, None)))
-        return choice((naturals(low, 10**width - 1), longer))
-    if low > high:
-        return Never()
-    options = []
-    shortest, longest = len(str(low)), len(str(high))
-    if shortest == longest:
-        return _same_width(str(low), str(high))
-    if low > 10 ** (shortest - 1):
-        options.append(_same_width(str(low), "9" * shortest))
-        shortest += 1
-    if high < 10**longest - 1:
-        options.append(_same_width(str(10 ** (longest - 1)), str(high)))
-        longest -= 1
-    if shortest <= longest:
-        options.append(seq((NONZERO, repeat(DIGIT, shortest - 1, longest - 1))))
-    return choice(options)
-
-
-def _same_width(low: str, high: str) -> Node:
-    """Digits between two bounds of as many digits: as long as a numeral follows a bound, the next digit decides."""
-    if not low:
-        return Empty()
-    if low[0] == high[0]:
-        return seq((_digit(int(low[0]), int(low[0])), _same_width(low[1:], high[1:])))
-    options = []
-    first, last, left = int(low[0]), int(high[0]), len(low) - 1
-    if set(low[1:]) - {"0"}:
-        options.append(seq((_digit(first, first), _same_width(low[1:], "9" * left))))
-        first += 1
-    if set(high[1:]) - {"9"}:
-        options.append(seq((_digit(last, last), _same_width("0" * left, high[1:]))))
-        last -= 1
-    if first <= last:
-        options.append(seq((_digit(first, last), repeat(DIGIT, left, left))))
-    return choice(options)
-
-
-def _digit(first: int, last: int) -> Node:
-    """One of the digits between two."""
-    return Literal(b"%d" % first) if first == last else CharSet(((0x30 + first, 0x30 + last),))
-
-
 def _as_integers(digits: Node, form: _Form) -> Node:
     """What may stand behind the digits of an integer: a point and zeros, if anything."""
     if form.canonical or not form.pointed:
@@ -249,6 +202,11 @@ def _integers(form: _Form) -> Node:
 def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
     if piece.point is not None:
         return Never() if piece.low_open or piece.high_open else _digits_of(piece.point, form)
+    if form.free and not piece.step and not piece.gaps:
+        assert piece.low is not None
+        low, high = places(piece.low), None if piece.high is None else places(piece.high)
+        if max(len(str(whole)) + len(behind) for whole, behind in (low, high or low)) <= _FEW_PLACES:
+            return decimals(low, high, low_open=piece.low_open, high_open=piece.high_open)
     try:
         dfa = _plain_dfa(piece, form)
     except TooManyStates:
@@ -261,14 +219,13 @@ def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
 
 def _digits_of(value: Fraction, form: _Form) -> Node:
     """One number above 0, a decimal: its digits, and any number of zeros behind the point."""
-    bound = _Bound(value)
-    digits = "".join(map(str, bound.whole)).encode()
-    if not bound.fraction:
-        return _as_integers(Literal(digits), form)
+    whole, behind = places(value)
+    if not behind:
+        return _as_integers(Literal(str(whole).encode()), form)
     if not form.pointed:
         return Never()
     zeros = Empty() if form.canonical else repeat(Literal(b"0"), 0, None)
-    return seq((Literal(b"%b.%b" % (digits, "".join(map(str, bound.fraction)).encode())), zeros))
+    return seq((Literal(f"{whole}.{behind}".encode()), zeros))
 
 
 def _spelt(dfa: Dfa, book: RuleBook) -> Node:
@@ -333,12 +290,15 @@ class _Bound:
     """
 
     def __init__(self, value: Fraction) -> None:
-        whole, rest = divmod(value.numerator, value.denominator)
-        self.whole = [int(digit) for digit in str(whole)]
-        self.fraction: list[int] = []
+        whole = value.numerator // value.denominator
+        rest = value - whole
+        digits = []
         while rest:
-            digit, rest = divmod(10 * rest, value.denominator)
-            self.fraction.append(digit)
+            rest *= 10
+            digits.append(int(rest))
+            rest -= int(rest)
+        self.whole = [int(digit) for digit in str(whole)]
+        self.fraction = digits
 
     def before_point(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
         count, order = state

@@ -3,7 +3,8 @@ r"""Assertions of a terminal that ask for the text around it.
 A terminal is the texts that its pattern matches as a whole, with nothing in front of them and nothing behind.  So
 `a(?=b)`, which a lexer lets match in front of a `b`, matches nothing here.  That is refused, for texts would be lost
 without a word.  `a(?!b)` and `\ba\b` match, but what they forbid around the terminal is not asked: that is told.  As a
-part of a larger terminal each sees what stands beside it there.
+part of a larger terminal each sees what stands beside it there.  Of `a(?=[bc])c?` the text `a` is not matched, though a
+lexer would match it in front of a `b`: what may be empty behind an assertion counts as text that it sees.
 
 Read on: `terminals.py` (who asks), `../regular/tree.py`.
 """
@@ -28,8 +29,10 @@ def asked_beyond(tree: Tree, *, front: bool = True, back: bool = True) -> Iterat
         case Behind(_, negative):
             if front:
                 yield not negative
-        case Counted(item):
-            yield from asked_beyond(item, front=front, back=back)
+        case Counted(item, _, most):
+            # What is asked for may come in the next round, or have come in the last one.
+            again = most != 1 and not _is_assertion(item)
+            yield from (asked for asked in asked_beyond(item, front=front, back=back) if not (asked and again))
         case Alternatives(items) if all(map(_is_assertion, items)):  # the edge of a word, which holds at either end
             if front or back:
                 yield False
@@ -50,6 +53,8 @@ def _is_assertion(tree: Tree) -> bool:
             return True
         case InOrder(items) | Alternatives(items):
             return all(map(_is_assertion, items))
+        case Counted(item):
+            return _is_assertion(item)
     return False
 
 

@@ -5,6 +5,7 @@ Read on: `lower.py` (who asks), `..regular.languages`.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import NoReturn
 
@@ -65,6 +66,7 @@ from .syntax import (
 )
 
 _FLAGS = frozenset("imsu")
+_LOOKS = re.compile(r"\(\?<?[=!]|\\[bB]")  # in the text of a pattern that may look around
 _SHOWN = 40  # characters of a pattern in a remark
 
 
@@ -264,11 +266,13 @@ class Terminals:
     def look_beyond(self) -> None:
         """Refuse assertions that ask for text around a terminal, and remark on those that forbid some there."""
         rules = [one.body for name, one in self.scope.definitions.items() if name not in self.defined]
-        lexed = [part for body in (*rules, *self.scope.ignored) for part in parts(body)]
+        lexed = [part for body in rules for part in parts(body)]
         whole = {part.name for part in lexed if isinstance(part, Name)}
         called = {call.name for name in self.defined for call in self._calls(name)}
-        bodies = [one.body for name, one in self.defined.items() if name in whole or name not in called]
         apart = [part for one in self.defined.values() for part in parts(one.body) if isinstance(part, Both | Others)]
+        whole |= {part.name for one in apart for part in parts(one) if isinstance(part, Name)}
+        bodies = [one.body for name, one in self.defined.items() if name in whole or name not in called]
+        bodies += self.scope.ignored
         alone = (part for part in (*lexed, *(inner for one in apart for inner in parts(one))))
         for expression in (*bodies, *(part for part in alone if isinstance(part, Pattern))):
             if self._looks(expression):
@@ -281,7 +285,7 @@ class Terminals:
         if True in asked:
             reason = (
                 "a terminal sees its own text alone, so what this pattern asks of the text around it never holds; "
-                "leave out the assertion at its end, and let the rule say what comes there"
+                "leave out that assertion, and let the rule say what comes there"
             )
             found = self._read(first)
             self._refuse(reason, first.span.start + 1 + ((found.assertion if found else None) or 0))
@@ -296,7 +300,7 @@ class Terminals:
     def _first_look(self, expression: Expression) -> Pattern | None:
         for part in parts(expression):
             match part:
-                case Pattern(source) if "(?" in source or "\\b" in source:
+                case Pattern(source) if _LOOKS.search(source):
                     found = self._read(part)
                     if found is not None and any(True for _ in asked_beyond(found.tree)):
                         return part

@@ -314,6 +314,9 @@ def test_notes_and_spans_stay() -> None:
         ('A: "a" /b(?=c)/ _C+\n_C: /c|d/', "ab(?=c)[cd]+", ["abc", "abd", "abcd", "ab"]),
         ('A: (/x\\b/ | "y")~1..3 "-x"', r"(?:x\b|y){1,3}-x", ["x-x", "xy-x", "yx-x", "yyy-x"]),
         ("A: _B _B\n_B: /a(?!a)|aa/", "(?:a(?!a)|aa){2}", ["aa", "aaa", "aaaa", "aaaaa"]),
+        ("A: /(?:a(?=b)|b)+/", "(?:a(?=b)|b)+", ["b", "ab", "bab", "a", "aab", "ba"]),
+        ("A: /[a-z](?:[a-z]|-(?=[a-z]))*/", "[a-z](?:[a-z]|-(?=[a-z]))*", ["a", "a-b", "ab-c", "a-", "a--b", "-a"]),
+        ('A: /a\\B/ "b"', r"a\Bb", ["ab", "a"]),
     ],
 )
 def test_assertions_see_what_stands_beside_them_in_a_terminal(terminals: str, pattern: str, texts: list[str]) -> None:

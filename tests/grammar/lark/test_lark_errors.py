@@ -229,6 +229,7 @@ def test_anything_is_a_grammar_or_a_located_error(soup: str) -> None:
         "start: /»(?<=a)b/ /c/",
         "start: /c/ (/a»(?=b)+?/ & ~/x/)",
         "start: A B\nA: Y X\nX: /a»(?=b)/\nY: /y/\nB: /b/",
+        "start: A B\nA: _X & ~/x/\n_X: /a»(?=b)|c/\nB: /b/",
     ],
 )
 def test_a_terminal_asks_for_no_text_around_it(marked: str) -> None:
