@@ -49,8 +49,9 @@ def open_engine(name: str, vocabulary: str) -> Engine:
 
 
 def warm_up(engine: Engine) -> None:
-    """Compile each of `WARM_UPS` that the engine reads, and fill its first mask."""
+    """Compile each of `WARM_UPS` that the engine reads, fill its first mask, and forget what was learnt of them."""
     for language, text in WARM_UPS:
         with suppress(NotRunError, RefusedError):
             warm = engine.compile_source(language, text)
             warm.fill()  # `warm` must outlive it: it may know no more of the row than its address
+    engine.forget()

@@ -75,8 +75,8 @@ def rotate(engines: Sequence[T], number: int) -> list[T]:
 
 
 def in_turns(key: str, names: Sequence[str], cases: Sequence[Params], shared: Params, turn: int = 1) -> list[Params]:
-    """A trial for each case and each of `names`, which is its parameter `key`: one takes `turn` cases, then the next
-    the same ones, in an order that rotates."""
+    """A trial for each case and each of `names`, which is its parameter `key`.  One name takes `turn` cases, then the
+    next name takes the same cases; which name is first rotates."""
     return [
         {key: name, **case, **shared}
         for number, start in enumerate(range(0, len(cases), turn))

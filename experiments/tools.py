@@ -40,7 +40,7 @@ from workbench.peers.base import Constraint
 from workbench.peers.toolsets import Tool, ToolSet
 
 SIZES: Final = (5, 20, 50, 100, 500)
-MOST_MADE: Final = 20
+MOST_MADE: Final = 100
 FORMS: Final = ("tag", "harmony", "schema")
 HARMONY: Final = {
     "trigger": "<|channel|>commentary to=functions.",
@@ -66,7 +66,7 @@ def grid(
 ) -> list[Params]:
     """Quick: one set of 5 and one of 20 tools.  Full: ten sets of each size up to 500.  Of each data set, in all forms.
 
-    Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 20 of them for 15 seconds.
+    Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 500 of them for two minutes.
     """
     sizes, most = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:2], 1), "full": (SIZES, 10)}[preset]
     few = [size for size in sizes if size <= MOST_MADE]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from experiments.columns import Column, Table
 from experiments.datasets import open_tokenizer
+from experiments.engines import warm_up
 from experiments.measurement import VERDICTS, measure_case, verdicts
 from experiments.trial import Params
 from kernels_core import Options
@@ -41,8 +42,7 @@ def verdicts_of(key: str) -> Table:
 def _engine(vocabulary: str, options: Options) -> Ours:
     """One engine for each variant in a process: what it caches across grammars is part of what is measured."""
     engine = Ours(open_tokenizer(vocabulary), options)
-    warm = engine.compile_ebnf('root ::= "warm up"')
-    warm.fill()
+    warm_up(engine)
     gc.collect()
     gc.freeze()
     return engine
