@@ -27,7 +27,7 @@ _ESCAPE: Final = re.compile("⟨(?:0x([0-9A-F]{2})|U\\+([0-9A-F]{4,6}))⟩")
 _LATIN_END: Final = 0x250
 _SHORT: Final = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
 _BOUNDS: Final = re.compile(r"\{\d*,\d*\}'*$")
-_NEXT_RULE: Final = re.compile(r"(?:\s*\n|\s{2,})(?=[A-Za-z_][^\s\"']* ::= )")
+_NEXT_RULE: Final = re.compile(r"(?:\s*\n|\s{2,})(?=[\w.-][^\s\"']* ::= )")
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 

@@ -29,7 +29,7 @@ def main() -> None:
         without_a_command_line(sys.argv[1:], error.name)
     else:
         called = Path(sys.argv[0])
-        app(prog_name=NAME if called.name == NAME else f"python -m {called.parent.name}")
+        app(prog_name=NAME if called.name == NAME else f"python -m {called.parent.name or __package__}")
 
 
 def without_a_command_line(words: list[str], missing: str) -> None:

@@ -359,7 +359,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     if (which === 0) drag = { from: [x - clientX, y - clientY], at: [clientX, clientY], moved: false, target };
   });
   view.listen(stage, "pointermove", ({ clientX, clientY, pointerId, target }) => {
-    if (!drag) return (target.closest(TOLD) ?? null) === hovered ? undefined : hover(target); // Python is asked once a node
+    if (!drag) return target.closest(TOLD) === hovered ? undefined : hover(target); // Python is asked once a node
     if (!drag.moved && Math.hypot(clientX - drag.at[0], clientY - drag.at[1]) < 4) return;
     if (!drag.moved) stage.setPointerCapture(pointerId);
     drag.moved = true;

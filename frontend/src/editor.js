@@ -13,7 +13,7 @@ import { tags } from "@lezer/highlight";
 // What begins at the reader's place, in a few kinds of tokens: [pattern, kind].  The first that fits is taken.
 const TOKENS = {
   ebnf: [[/#.*/, "comment"], [/b?"(?:[^"\\]|\\.)*"?/, "string"], [/b?'(?:[^'\\]|\\.)*'?/, "string"], [/b?\[\^?\]?(?:[^\]\\]|\\.)*\]?/, "string-2"],
-    [/[A-Za-z_][\w.-]*(?=\s*(?:\[[^\]]*\])?\s*::=)/, "def"], [/::=|[|*+?]|\{[\d,\s-]*\}/, "operator"], [/[A-Za-z_][\w.-]*/, "variable"]],
+    [/(?!\d+\b)[\w.-]+(?=\s*(?:\[[^\]]*\])?\s*::=)/, "def"], [/::=|[|*+?]|\{[\d,\s-]*\}/, "operator"], [/(?!\d+\b)[\w.-]+/, "variable"]],
   lark: [[/\/\/.*|#.*/, "comment"], [/"(?:[^"\\]|\\.)*"i?/, "string"], [/\/(?:[^/\\]|\\.)+\/[a-z]*/, "string-2"], [/%\w+/, "keyword"],
     [/[?!]?[A-Za-z_]\w*(?=(?:\.-?\d+)?\s*(?:\[[^\]]*\])?\s*:)/, "def"], [/->|[|*+?~:]/, "operator"], [/[A-Za-z_]\w*/, "variable"]],
   regex: [[/\[\^?\]?(?:[^\]\\]|\\.)*\]?/, "string-2"], [/\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|.)/, "atom"], [/\(\?[:=!<a-zA-Z]*>?|[()|]/, "keyword"],

@@ -498,6 +498,7 @@ def test_a_choice_is_read_as_each_api_writes_it(request_: Any, meant: dict[str, 
             "#/2",
             "of type 'web_search_1' is one of its",
         ),
+        ([{"paramters": {"type": "object"}}], "#/0/paramters", "did you mean parameters?"),
         ({"tools": [{"googleSearch": {}}]}, "#/tools/0", "the tool 'googleSearch' is one of its provider's own"),
     ],
 )

@@ -60,7 +60,7 @@ def check(
         rules = len(session.inspect.grammar.lazy_ir.rules)  # of a schema those that a text has needed: all may be many
         data = {
             "ok": all(result["ok"] for result in results),
-            "grammar": {"language": session.document.language, "rules": rules},
+            "grammar": {"language": session.document.language, "rules": None if session.document.is_json else rules},
             "warnings": [mistake_data(one) for one in warned],
             "texts": results,
         }

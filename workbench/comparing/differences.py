@@ -14,7 +14,7 @@ Read on: `workbench/comparing/comparison.py`.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -151,20 +151,22 @@ class Judge:
     def paths(self, tokens: Sequence[bytes]) -> list[list[int]]:
         """The parser states that each token goes through from here: one more than bytes read."""
         assert self.matcher is not None
-        start = int(self.matcher.set_number)
-        standing, after = {start: self.matcher.fork()}, dict[tuple[int, int], int | None]()
+        start = self.matcher.state_key
+        # By all that decides what may come: a predicate may judge other texts in the same set of items.
+        standing: dict[Hashable, GrammarMatcher] = {start: self.matcher.fork()}
+        after: dict[tuple[Hashable, int], Hashable] = {}
+        at: Hashable
         found = []
         for data in tokens:
-            path = [start]
+            at, path = start, [int(self.matcher.set_number)]
             for step in data:
-                key = path[-1], step
-                if key not in after:
-                    probe = standing[path[-1]].fork()
-                    after[key] = int(probe.set_number) if probe.accept_string(bytes((step,))) else None
-                    standing.setdefault(int(probe.set_number), probe)
-                if (state := after[key]) is None:
+                if (at, step) not in after:
+                    probe = standing[at].fork()
+                    after[at, step] = probe.state_key if probe.accept_string(bytes((step,))) else None
+                    standing.setdefault(probe.state_key, probe)
+                if (at := after[at, step]) is None:
                     break
-                path.append(state)
+                path.append(int(standing[at].set_number))
             found.append(path)
         return found
 

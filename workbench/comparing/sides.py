@@ -229,8 +229,8 @@ def ask(side: Side, common: Common) -> Answer:
     try:
         constraint = guarded(compile_for, side.engine, side.grammar)
         spent["compile_s"] = clock() - start
-        stage, start = "text", clock()
         vocabulary = side.engine.tokenizer.info.decoded_vocab
+        stage, start = "text", clock()
         for token in side.engine.tokenizer.encode(side.text):
             piece = bytes(vocabulary[token])
             if not guarded(constraint.accept, token):

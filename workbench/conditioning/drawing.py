@@ -11,7 +11,7 @@ that is right on average, so the weight is proper.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -56,17 +56,34 @@ def systematic(count: int, random: np.random.Generator) -> FloatArray:
     return numbers
 
 
-def without_replacement(weights: FloatArray, random: np.random.Generator) -> Iterator[int]:
-    """Places drawn one after another by their weights, none of them twice and none of weight 0.
+class WithoutReplacement:
+    """Places drawn one after another by their weights, none of them twice."""
 
-    Each place waits for a time that is exponential with its weight as rate: which of those that are left comes first
-    is a draw by weight.
-    """
-    waits = random.standard_exponential(len(weights))
-    times = np.divide(waits, weights, out=np.full(len(weights), np.inf), where=weights > 0)
-    while times[place := int(times.argmin())] < np.inf:
-        yield place
-        times[place] = np.inf
+    def __init__(self, weights: FloatArray, random: np.random.Generator) -> None:
+        self._weights = weights
+        self._random = random
+        self._cumulative = np.cumsum(weights)
+        self._taken: set[int] = set()
+        self._lost = 0.0  # weight of those taken since the sums were made
+
+    def take(self) -> int | None:
+        """The next place; None when all of weight above 0 were taken."""
+        total = float(self._cumulative[-1])
+        if self._lost > total / 2:
+            # A place that was taken is drawn again; before that takes long the sums are made anew.
+            self._weights = self._weights.copy()
+            self._weights[list(self._taken)] = 0.0
+            self._cumulative, self._lost = np.cumsum(self._weights), 0.0
+            total = float(self._cumulative[-1])
+        if total <= 0:
+            return None
+        place = -1
+        while place < 0 or place in self._taken or self._weights[place] == 0:  # at least half of the sum is left
+            place = int(np.searchsorted(self._cumulative, self._random.random() * total, side="right"))
+            place = min(place, len(self._weights) - 1)
+        self._taken.add(place)
+        self._lost += float(self._weights[place])
+        return place
 
 
 def draw_token(
@@ -76,16 +93,18 @@ def draw_token(
 
     None and -inf where it holds for no token of positive probability.
     """
-    tokens = without_replacement(probabilities, random)
+    pool = WithoutReplacement(probabilities, random)
     left, checks = float(probabilities.sum()), 0
-    for token in tokens:
+    while (token := pool.take()) is not None:
         checks += 1
         if takes(token):
             break
         left -= float(probabilities[token])
-    else:
+    if token is None:
         return None, -math.inf, checks
-    own, following = float(probabilities[token]), next(tokens, None)
+    own = float(probabilities[token])
+    following = pool.take()
     if following is None:
         return token, math.log(own), checks
-    return token, math.log(max(own, left) if takes(following) else own), checks + 1
+    estimate = max(own, left) if takes(following) else own
+    return token, math.log(estimate), checks + 1

@@ -30,7 +30,7 @@ def texts_figure(distributions: Mapping[str, Mapping[str, float]], head: str, *,
     import pandas as pd
     import plotly.express as px
 
-    frame = pd.DataFrame(distributions).fillna(0.0)
+    frame = pd.DataFrame({name: dict(one) for name, one in distributions.items()}).fillna(0.0)
     frame = frame.loc[frame.max(axis="columns").sort_values(ascending=False, kind="stable").index[:most]]
     drawn = px.bar(
         frame.rename(index=lambda text: clip(repr(text), MOST_TEXT)),

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 WithMasks: TypeAlias = Callable[
-    [Sequence[GrammarMatcher | None], Callable[[], torch.Tensor]], tuple[torch.Tensor, MaskRows]
+    [Sequence[GrammarMatcher | None], Callable[[], torch.Tensor]], tuple[torch.Tensor, MaskRows, int]
 ]
-"""Has a model read, and finds masks beside it (`Engine`)."""
+"""Has a model read, and finds masks beside it (`engine.pass_and_masks`)."""
 CATCH_UP: Final = 8  # tokens of a text that the smaller model reads in a pass with all other texts
 
 
@@ -232,7 +232,7 @@ class ModelDrafter:
         try:
             while any(end is not None for end in ends):
                 here = [None if end is None else tree.matchers[end] for tree, end in zip(trees, ends, strict=True)]
-                states, masks = self._with_masks(here, read_on)
+                states, masks, _ = self._with_masks(here, read_on)
                 self._draw(rows, trees, ends, states, masks, ahead)
                 ahead += 1
                 ends = [None if ahead == depth else end for end, depth in zip(ends, depths, strict=True)]

@@ -32,6 +32,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from operator import index
 from random import Random
@@ -205,7 +206,7 @@ class Engine:
             self.device_masks,
             sparse=self.sparse,
             device=self._device,
-            with_masks=self._with_masks,
+            with_masks=partial(pass_and_masks, self._batch, self._blocks),
         )
 
     # -- the three verbs --------------------------------------------------------------------------------------------
@@ -330,23 +331,7 @@ class Engine:
     def _with_masks(
         self, matchers: Sequence[GrammarMatcher | None], read: Callable[[], torch.Tensor]
     ) -> tuple[torch.Tensor, MaskRows]:
-        """What a model's pass gives, and the masks that are found beside it.
-
-        On a CPU the pass is over when `read` returns, so masks are begun in threads before.  On a GPU it is only
-        started then and runs by itself: masks are found behind that, or their threads would hold up the start (by
-        0.9 ms of an 11 ms step, at 16 rows that were not met before).
-        """
-        if self._blocks:
-            pending = self._batch.start_masks(matchers)
-            try:
-                states = read()
-            finally:
-                began = time.perf_counter_ns()
-                masks = pending.result()
-        else:
-            states, began = read(), time.perf_counter_ns()
-            masks = self._batch.read_masks(matchers)
-        self._masks_ns = time.perf_counter_ns() - began
+        states, masks, self._masks_ns = pass_and_masks(self._batch, self._blocks, matchers, read)
         return states, masks
 
     def __iter__(self) -> Iterator[list[Chunk]]:
@@ -706,3 +691,28 @@ def _penalties(nodes: Sequence[tuple[Row, Sequence[int]]]) -> dict[int, Penalty]
 def _wanted(rows: Sequence[Row]) -> dict[int, int]:
     """How many of the likeliest are told of each row, if any."""
     return {number: row.likeliest for number, row in enumerate(rows) if row.likeliest is not None}
+
+
+def pass_and_masks(
+    batch: BatchGrammarMatcher,
+    blocks: bool,
+    matchers: Sequence[GrammarMatcher | None],
+    read: Callable[[], torch.Tensor],
+) -> tuple[torch.Tensor, MaskRows, int]:
+    """What a model's pass gives, the masks that are found beside it, and the nanoseconds that these were waited for.
+
+    On a CPU (`blocks`) the pass is over when `read` returns, so masks are begun in threads before.  On a GPU it is only
+    started then and runs by itself: masks are found behind that, or their threads would hold up the start (by 0.9 ms of
+    an 11 ms step, at 16 rows that were not met before).
+    """
+    if blocks:
+        pending = batch.start_masks(matchers)
+        try:
+            states = read()
+        finally:
+            began = time.perf_counter_ns()
+            masks = pending.result()
+    else:
+        states, began = read(), time.perf_counter_ns()
+        masks = batch.read_masks(matchers)
+    return states, masks, time.perf_counter_ns() - began

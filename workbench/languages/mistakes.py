@@ -78,9 +78,8 @@ def mistake_at(text: str, start: int, end: int, message: str, cure: str = "", po
 def mistake_in(text: str, places: JsonText, pointer: str, message: str, cure: str = "") -> Mistake:
     """A mistake of the value at `pointer`, or of what is around it where that is missing; places: those of `text`."""
     pointer, entry = places.nearest(pointer)
-    line = text.find("\n", entry.start, entry.end)
     # What is marked of a value: its key, or else its first line.
-    start, end = entry.key or (entry.start, entry.end if line < 0 else line)
+    start, end = entry.key or (entry.start, entry.start + len(text[entry.start : entry.end].partition("\n")[0]))
     return mistake_at(text, start, end, message, cure, pointer)
 
 

@@ -245,11 +245,12 @@ def _found(tool: Json, place: str) -> _Found:
     if not isinstance(tool, Mapping):
         return _Found(tool, place, place, place)
     kind = tool.get("type", "function")
-    if (isinstance(kind, str) and kind not in ("function", "custom")) or _is_provided(tool):
+    has_schema = any(isinstance(body_of(tool).get(key), Mapping) for key in SCHEMA_KEYS)
+    if (isinstance(kind, str) and kind not in ("function", "custom") and not has_schema) or _is_provided(tool):
         named = f"of type {kind!r}" if "type" in tool else repr(next(iter(tool)))
         cure = "leave it out, or write it as a function"
         raise ToolsError(f"the tool {named} is one of its provider's own, with no schema here: {cure}", place)
-    if kind == "custom" and not any(isinstance(tool.get(key), Mapping) for key in SCHEMA_KEYS):
+    if kind == "custom" and not has_schema:
         cure = "take the text in its format.definition, which is Lark or a regular expression, or leave the tool out"
         raise ToolsError(f"a custom tool is called with a text, and no function: {cure}", place)
     around = next((key for key in _BODIES if key in tool), None)
@@ -267,8 +268,10 @@ def _found(tool: Json, place: str) -> _Found:
 
 
 def _is_provided(tool: JsonObject) -> bool:
-    """Whether it is one of Gemini's, such as `{"googleSearch": {}}`."""
-    return len(tool) == 1 and all(isinstance(one, Mapping) for one in tool.values()) and not set(tool) & {*_BODIES}
+    """Whether it is one of Gemini's, such as `{"googleSearch": {}}`, and no function that lacks its name."""
+    if len(tool) != 1 or set(tool) & {*_BODIES} or get_close_matches(next(iter(tool)), _KEYS):
+        return False
+    return all(isinstance(one, Mapping) for one in tool.values())
 
 
 def _arguments_alone(tools: Sequence[object], request: Mapping[str, object]) -> dict[str, Json]:

@@ -14,6 +14,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
@@ -105,12 +106,12 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         places = source.json
     except JsonSyntaxError:
         return ()
-    found = [
+    found = (
         mistake_in(source.text, places, at, *said_of(name, meant))
         for pointer, name, meant in unknown
         if (at := child(pointer, name)) in places.entries
-    ]
-    return tuple(sorted(found[:MAX_MISTAKES], key=lambda one: one.start))
+    )
+    return tuple(sorted(islice(found, MAX_MISTAKES), key=lambda one: one.start))
 
 
 def open_objects(source: Source) -> tuple[str, ...]:
