@@ -65,7 +65,7 @@ def status_of(row: Row) -> str:
         said = str(row["error"]).partition("\n")[0]
         return LIMIT if said.startswith("TrialTimeoutError") else f"failed: {said[:REASON_CHARACTERS]}"
     if row["compiled"] is not True:
-        return f"refused: {' '.join(str(row['refusal']).split())[:REASON_CHARACTERS]}"
+        return f"refused: {' '.join(str(row.get('refusal', '')).split())[:REASON_CHARACTERS]}"
     found = judged(cast(Measured, row))
     wrong = [ACCEPTANCE] if (False, True) in found else []
     wrong += [REJECTION] if (True, False) in found else []

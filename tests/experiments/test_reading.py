@@ -61,7 +61,7 @@ ROWS = pd.DataFrame(
         row("ours", 1, [one_walk([10, 20, 30], fresh="101"), one_walk([40, 50])], [True, False]),
         row("peer", 1, [one_walk([11, 21], accepted=False), one_walk([41, 51, 61], accepted=False)], [True, False]),
         row("ours", 2, [one_walk([70])], [True]),
-        {"engine": "peer", "index": 2, "status": "ok", "compiled": False, "compile_ns": 5, "refusal": "x"},
+        {"engine": "peer", "index": 2, "status": "ok", "compiled": False, "compile_ns": 5},
         {"engine": "peer", "index": 3, "status": "error", "error": "WorkerDiedError: x"},
         row("ours", 3, [one_walk([80], failure="dead"), one_walk([90], cut=True)], [True, True]),
         {"engine": "absent", "index": 1, "status": "not run", "error": "not installed"},
