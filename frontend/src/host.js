@@ -76,7 +76,7 @@ function hub(model, parts) {
     }
     for (const part of parts) for (const trait of part.follows) changes.push([wire(part.name, trait), kept.place.index]);
     const shown = self.inSight();
-    partial = parts.some((part) => shown.has(part.name) && !kept[part.name]);
+    partial = parts.some((part) => part.placed.length && shown.has(part.name) && !kept[part.name]);
     const before = changes.map(([full]) => get(full));
     for (const [full, value] of changes) overlay.set(full, value);
     changes.forEach(([full, value], at) => { if (before[at] !== value) emit(`change:${full}`); });

@@ -71,6 +71,19 @@ def opened(page: Page, session: Session) -> Iterator[Opened]:
     desk.close()
 
 
+def test_a_place_seen_before_is_painted_before_the_kernel_answers(opened: Opened) -> None:
+    host = opened.page.locator(".ms-host")
+    opened.find("screen").focus()
+    opened.page.keyboard.press("ArrowLeft")
+    opened.at_byte(4)
+    before = host.get_attribute("data-place")
+    opened.bridge.mute = True
+    opened.page.keyboard.press("ArrowRight")
+    expect(host).not_to_have_attribute("data-place", before or "")
+    expect(host).to_have_attribute("data-pending", "1")
+    expect(opened.find("place")).to_contain_text("byte 6 ")
+
+
 class TestUndo:
     """Undo and redo of the text."""
 
