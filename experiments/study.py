@@ -74,7 +74,7 @@ PARTS: Final = (
         gpu=True,
     ),
     Part("masks", "masks", "the whole field on 400 schemas, XGrammar twice", 20, ("limit=400", FIELD), own=True),
-    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 36, own=True, timeout_s=300),
+    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 5, ("data=bfcl",), own=True, timeout_s=300),
     Part("grammars", "grammars", "XGrammar's figure 1: grammars that are no schemas", 11),
     Part(
         "masks whole folder",
@@ -103,6 +103,15 @@ PARTS: Final = (
         ),
     ),
     Part("service", "service", "a server under load", 12),
+    Part(
+        "made tools",
+        "tools",
+        "tools with bounds on lengths, and without",
+        33,
+        ("data=made,bare",),
+        own=True,
+        timeout_s=300,
+    ),
 )
 """In the order of what they are worth."""
 

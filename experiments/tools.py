@@ -61,19 +61,25 @@ def grid(
     *,
     sets: int | None = None,
     engines: Sequence[str] = ("ours", "xgrammar", "llguidance"),
+    data: Sequence[str] = (),
     vocabulary: str = "",
     seed: int = 0,
 ) -> list[Params]:
     """Quick: one set of 5 and one of 20 tools.  Full: ten sets of each size up to 500.  Of each data set, in all forms.
 
-    Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 500 of them for two minutes.
+    data: these data sets alone.  Beside BFCL's, made tools come in sets of `MOST_MADE` at most: XGrammar compiles 500
+    of them for two minutes.
     """
     sizes, most = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:2], 1), "full": (SIZES, 10)}[preset]
     few = [size for size in sizes if size <= MOST_MADE]
     by_data = {BFCL: sizes, MADE: few, BARE: few} if datasets.has_tools() else {MADE: sizes, BARE: few}
+    unknown = [name for name in data if name not in by_data]
+    if unknown:
+        raise datasets.DataError(f"no tools called {', '.join(unknown)}; there are: {', '.join(by_data)}")
     cases = [
-        {"data": data, "form": form, "tools": size, "set": which}
-        for data, drawn in by_data.items()
+        {"data": name, "form": form, "tools": size, "set": which}
+        for name, drawn in by_data.items()
+        if not data or name in data
         for size, which, form in product(drawn, range(sets or most), FORMS)
     ]
     shared = {"vocabulary": vocabulary or datasets.defaults(preset)[1], "seed": seed}

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import traitlets as t
 
 from kernels_core.inspect.derivation import CallStack, StackLevel
-from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
+from visualizers.glyphs import clip, glyph, html_escape, many, split_dot, split_rules
 from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.tables import card, table
 
@@ -86,7 +86,7 @@ class StackView(LiveView[CallStack]):
                     *([rule] if some else []),
                 ]
             )
-        count = f"{'' if snapshot.exact else 'at least '}{snapshot.total:,} stack{'' if snapshot.total == 1 else 's'}"
+        count = f"{'' if snapshot.exact else 'at least '}{many(snapshot.total, 'stack')}"
         facts = [f"after {snapshot.position:,} bytes", count, f"{len(snapshot.stacks)} listed"]
         crumbs = f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(self._crumbs(snapshot))}</div>'
         heads = ["level", "began at", "read", "waits at", *(["rule"] if some else [])]

@@ -27,6 +27,8 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 from typer.models import ArgumentInfo
 
+from visualizers.glyphs import many
+
 if TYPE_CHECKING:
     from workbench.languages import Source
     from workbench.languages.mistakes import Mistake
@@ -65,6 +67,7 @@ ModelOption = Annotated[
     str, typer.Option("--model", "-m", help="demo, smollm2, a folder, a cached name, or random:...")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Keep the line end at the end of a file.")]
 
 
 # -- what commands are given ------------------------------------------------------------------------------------------
@@ -126,7 +129,7 @@ class OnTexts(OnSource):
         list[str] | None,
         typer.Option("--text-file", "-f", help="A text from a file, without its last line end. Again for each."),
     ] = None
-    exact: Annotated[bool, typer.Option("--exact", help="Keep the line end at the end of a file.")] = False
+    exact: Exact = False
     tokenizer: TokenizerOption = "tekken"
 
     def read(self) -> list[tuple[str, bytes]]:
@@ -145,7 +148,7 @@ class OnText(OnSource):
         str | None,
         typer.Option("--text-file", "-f", help="The text from a file, without its last line end.", show_default=False),
     ] = None
-    exact: Annotated[bool, typer.Option("--exact", help="Keep the line end at the end of a file.")] = False
+    exact: Exact = False
     start: Start = None
 
     def read(self) -> bytes | None:
@@ -298,7 +301,7 @@ def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, star
     """SOURCE, in which there are no mistakes; they end the command with all their places."""
     source = open_source(where, language, start=start)
     if mistakes := source.check(tokenizer.info):
-        lines = [f"{source.title} {source.name or 'source'} has {_count(len(mistakes), 'mistake')}:"]
+        lines = [f"{source.title} {source.name or 'source'} has {many(len(mistakes), 'mistake')}:"]
         mistakes = tuple(map(_as_commands_have_it, mistakes))
         lines += [f"  {mistake}" for mistake in mistakes[:20]]
         if len(mistakes) > 20:
@@ -357,7 +360,3 @@ def is_file(name: str) -> bool:
         return Path(name).is_file()
     except (OSError, ValueError):
         return False
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

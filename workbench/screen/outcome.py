@@ -13,6 +13,7 @@ import numpy as np
 
 from kernels_core import GrammarMatcher, allocate_token_bitmask
 from kernels_core.errors import BudgetExceededError
+from visualizers.glyphs import many
 from workbench.session.masks import ids_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def outcome(generation: Generation, *, early: int | None = None, trouble: str = 
     stepped: it was one step of a person's.
     """
     count = sum(not step.is_stop for step in generation.steps)
-    tokens = f"{count:,} token{'' if count == 1 else 's'}"
+    tokens = many(count, "token")
     if generation.complete and generation.finish_reason != "interrupted":
         limit = generation.settings["max_tokens"]
         forced = "" if early is None else f"; from token {early + 1:,} on the limit of {limit:,} made it come to an end"

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 from kernels_core.errors import BudgetExceededError
 from visualizers.caches import NAMES
-from visualizers.glyphs import STOP_TOKEN, box_text, clip, glyph
+from visualizers.glyphs import STOP_TOKEN, box_text, clip, glyph, many
 from workbench.conditioning.leaves import leaves_within
 from workbench.languages import NOTHING
 from workbench.provenance import SourcePlace, forbidding, sentence
@@ -358,4 +358,4 @@ def _end(session: Session, *, by_meaning: bool) -> str:
     required = f"still required: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''} · " if missing else ""
     end = "may end here" if session.is_completed else "may not end yet"
     begin = f", which begin{'s' if allowed == 1 else ''} what is listed" if by_meaning else ""
-    return f"{required}{end} · {allowed:,} token{'' if allowed == 1 else 's'} may come{begin}"
+    return f"{required}{end} · {many(allowed, 'token')} may come{begin}"
