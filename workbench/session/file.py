@@ -76,7 +76,8 @@ def _document(source: Source) -> dict[str, Any]:
         json.dumps(options)
     except TypeError as error:
         raise KeptError(f"the grammar's options cannot be kept: {error}") from None
-    return {"language": source.language, "text": source.text, "options": options}
+    named = {"name": source.name} if source.name else {}
+    return {"language": source.language, "text": source.text, "options": options, **named}
 
 
 def _kept(step: Step) -> dict[str, Json]:
@@ -149,7 +150,8 @@ def _read(path: Path) -> Any:
 def _source(kept: Mapping[str, object]) -> Source:
     language, text = _part(kept, "language", str), _part(kept, "text", str)
     try:
-        return Source(language, text, dict(_part(kept, "options", Mapping)))  # type: ignore[arg-type]
+        options, name = dict(_part(kept, "options", Mapping)), _part({"name": "", **kept}, "name", str)
+        return Source(language, text, options, name)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         raise KeptError(f"the grammar of this session cannot be read: {error}") from None
 
