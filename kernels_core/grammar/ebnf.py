@@ -50,6 +50,7 @@ _ATTRIBUTE = re.compile(
 )
 _ATTRIBUTES = ("lazy", "max_chars", *NOTES)
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
+_TAKEN = Rule("taken", Never())
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -84,7 +85,7 @@ class _Parser(Tokens):
             self.text(head) for i, kind in enumerate(self.kinds) if kind == "define" and (head := self._head(i)) >= 0
         }
         self.book = RuleBook()  # the names of all rules, and the rules that macros add
-        self.book.rules = {name: Rule(name, Never()) for name in self.defined}
+        self.book.rules = dict.fromkeys(self.defined, _TAKEN)
 
     def _head(self, define: int) -> int:
         """Index of the rule name that belongs to the `::=` at `define`, or -1."""

@@ -56,7 +56,6 @@ class Guards:
     def __init__(
         self, scope: Scope, terminals: Terminals, start: str, spelt: Callable[[Expression], list[str] | None]
     ) -> None:
-        self._scope = scope
         self._terminals = terminals
         self._spelt = spelt
         self._places: Places | None = None
@@ -80,7 +79,7 @@ class Guards:
             for left, right in pairs:
                 name = places.all[left].lazy
                 if name is not None and left != right and places.all[right].lazy != name:
-                    self._end_at_lazy(name, places.all[left], right, places)
+                    self._end_at_lazy(name, right, places)
             self._end_at_tokens(places, pairs)
         except TooManyStates as error:
             refuse(f"to tell what {named} ends takes {error}", terminals.source, first)
@@ -106,7 +105,7 @@ class Guards:
 
     # -- lazy rules -----------------------------------------------------------------------------------------------
 
-    def _end_at_lazy(self, name: str, lazy: Place, number: int, places: Places) -> None:
+    def _end_at_lazy(self, name: str, number: int, places: Places) -> None:
         """Take from the terminal at a place what the lazy rule `name`, which may begin there, ends."""
         place, ending = places.all[number], self._terminals.named_language(name)
         taken = concat(ending, ALL) if place.lazy is None else concat(ending, ANY_CHARACTER, ALL)

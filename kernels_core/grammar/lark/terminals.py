@@ -133,7 +133,8 @@ class Terminals:
                 return nodes.choice([self.node(item) for item in items], span)
             case Substring(chunks):
                 return embedded(substring_grammar([chunk.encode() for chunk in chunks]), self.book, "substring", span)
-        if isinstance(expression, Both | Others) or self._looks(expression):
+        looks = isinstance(expression, Pattern | Sequence | Times) and self._looks(expression)
+        if looks or isinstance(expression, Both | Others):
             return self._node_of(self.language(expression), span, "text")
         if isinstance(expression, Pattern):
             written = self._read(expression)

@@ -86,7 +86,8 @@ def is_plain(tree: Tree) -> TypeGuard[Node]:
 
 
 def _all_languages(items: Sequence[Tree]) -> TypeGuard[Sequence[Language]]:
-    return len(items) > 0 and all(isinstance(item, Language) for item in items)
+    # The first of them nearly always tells.
+    return len(items) > 0 and isinstance(items[0], Language) and all(isinstance(item, Language) for item in items)
 
 
 # Each of these raises `TooLarge` where languages become too large.
