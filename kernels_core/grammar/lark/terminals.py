@@ -112,7 +112,7 @@ class Terminals:
         for name in self._order:
             definition = self.defined[name]
             if definition.is_empty:
-                body = Empty(span=definition.span)
+                body: Node = Empty(span=definition.span)
             elif is_shaped(definition):
                 body = self._node_of(self._language_of(name), definition.span, self.names[name])
             else:
@@ -128,7 +128,8 @@ class Terminals:
             case Name(name):
                 return RuleRef(self._resolved(name, span), span=span)
             case Common(name):
-                return nodes.fold(parse_regex(COMMON[name]).rules["root"].body, partial(_standing, span))
+                body: Node = nodes.fold(parse_regex(COMMON[name]).rules["root"].body, partial(_standing, span))
+                return body
             case Alternatives(items):
                 return nodes.choice([self.node(item) for item in items], span)
             case Substring(chunks):
