@@ -39,16 +39,18 @@ from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING, members_are_last
 from .attributes import NOTES, Attribute, Note, shaped
-from .ir import GrammarIR, Node, Rule, RuleRef, Span, walk
+from .ir import GrammarIR, Never, Node, Rule, RuleRef, Span, walk
 from .lexer import Tokens
-from .macros import Dispatch, Members, call
+from .macros import Call
 from .names import MACROS, undefined
+from .rulebook import RuleBook
 
 _ATTRIBUTE = re.compile(
     r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
 )
 _ATTRIBUTES = ("lazy", "max_chars", *NOTES)
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
+_TAKEN = Rule("taken", Never())
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -66,11 +68,11 @@ def parse_ebnf(source: str, root: str = "root", marks: Mapping[str, tuple[Note, 
 class _Group:
     """An open group: the alternatives that are finished, the items of the current one, and where it began."""
 
-    __slots__ = ("alternatives", "dispatch", "is_lookahead", "items", "start")
+    __slots__ = ("alternatives", "call", "is_lookahead", "items", "start")
 
-    def __init__(self, start: int, dispatch: Dispatch | Members | None = None, *, is_lookahead: bool = False) -> None:
+    def __init__(self, start: int, call: Call | None = None, *, is_lookahead: bool = False) -> None:
         self.start = start
-        self.dispatch = dispatch  # the call whose content this is
+        self.call = call  # the call that this stands in
         self.is_lookahead = is_lookahead
         self.alternatives: list[Node] = []
         self.items: list[Node] = []
@@ -82,8 +84,8 @@ class _Parser(Tokens):
         self.defined = {
             self.text(head) for i, kind in enumerate(self.kinds) if kind == "define" and (head := self._head(i)) >= 0
         }
-        self.added: list[tuple[str, Node]] = []  # rules that macros made
-        self.taken = set(self.defined)
+        self.book = RuleBook()  # the names of all rules, and the rules that macros add
+        self.book.rules = dict.fromkeys(self.defined, _TAKEN)
 
     def _head(self, define: int) -> int:
         """Index of the rule name that belongs to the `::=` at `define`, or -1."""
@@ -116,8 +118,7 @@ class _Parser(Tokens):
             if not members_are_last(body):
                 self.fail("Unordered is the last thing of its rule, and the only one there", start)
             rules[name] = Rule(name, body, span=Span(start, self.ends[i - 1]))
-        for name, body in self.added:
-            rules[name] = Rule(name, body)
+        rules.update((name, rule) for name, rule in self.book.rules.items() if name not in self.defined)
         if not rules:
             self.fail(f'a grammar needs at least one rule, such as: {root} ::= "text"', 0)
         if root not in rules:
@@ -210,14 +211,9 @@ class _Parser(Tokens):
             start = starts[i]
             if kind == "name" and not self._is_head(i):
                 if self.kinds[i + 1] == "(" and self.text(i) in MACROS and self.text(i) not in self.defined:
-                    if self.text(i) in ("TagDispatch", "TokenTagDispatch", "Unordered"):
-                        dispatch = Members(self, i) if self.text(i) == "Unordered" else Dispatch(self, i)
-                        i, more = dispatch.first(i + 2)
-                        group = self._resume(dispatch, group, outer, i, more)
-                    else:
-                        node, i, added = call(self, i, self.taken)
-                        group.items.append(node)
-                        self.added += added
+                    call = Call(self, i)
+                    i, more = call.first(i + 2)
+                    group = self._resume(call, group, outer, i, more)
                     quantified = False
                     continue
                 group.items.append(self._reference(i))
@@ -237,7 +233,7 @@ class _Parser(Tokens):
                 if not outer:
                     self.fail('")" without its "("', start)
                 group, closed = outer.pop(), group
-                if closed.dispatch is not None:
+                if closed.call is not None:
                     group, i = self._close_content(closed, group, outer, i, rule)
                     quantified = False
                     continue
@@ -257,9 +253,9 @@ class _Parser(Tokens):
                     self.fail("a lookahead (= ...) is the last thing of its rule, in no group", start)
                 outer.append(group)
                 group = _Group(start, is_lookahead=True)
-            elif kind == "," and group.dispatch is not None and kinds[i + 1] == ")":
+            elif kind == "," and group.call is not None and kinds[i + 1] == ")":
                 pass  # the closing parenthesis follows
-            elif kind == "," and group.dispatch is not None and group.dispatch.splits():
+            elif kind == "," and group.call is not None and group.call.splits():
                 group, closed = outer.pop(), group
                 group, i = self._close_content(closed, group, outer, i, rule)
                 quantified = False
@@ -277,7 +273,7 @@ class _Parser(Tokens):
                 group.items.append(self._raw(i))
             elif kind == "end" or self._is_head(i):
                 if outer:
-                    self.fail('"(" is never closed', group.dispatch.start if group.dispatch else group.start)
+                    self.fail('"(" is never closed', group.call.start if group.call else group.start)
                 self._close_alternative(group, i, rule)
                 return nodes.choice(group.alternatives, Span(group.start, ends[i - 1])), i
             else:
@@ -299,24 +295,24 @@ class _Parser(Tokens):
         group.alternatives.append(nodes.seq(items, span))
         group.items = []
 
-    def _resume(self, dispatch: Dispatch | Members, group: _Group, outer: list[_Group], i: int, more: bool) -> _Group:
-        """The group to go on with at token `i`: a content of `dispatch`, or the one the finished call stands in."""
+    def _resume(self, call: Call, group: _Group, outer: list[_Group], i: int, more: bool) -> _Group:
+        """The group to go on with at token `i`: an expression in `call`, or the one the finished call stands in."""
         if not more:
-            group.items.append(dispatch.node(self.ends[i - 1]))
+            group.items.append(call.node(self.ends[i - 1], self.book))
             return group
         if len(outer) == MAX_NESTING:
             self.fail(f"groups are nested deeper than {MAX_NESTING:,}", self.starts[i])
         outer.append(group)
-        return _Group(self.starts[i], dispatch)
+        return _Group(self.starts[i], call)
 
     def _close_content(
         self, closed: _Group, group: _Group, outer: list[_Group], i: int, rule: str
     ) -> tuple[_Group, int]:
-        assert closed.dispatch is not None
+        assert closed.call is not None
         self._close_alternative(closed, i, rule)
         content = nodes.choice(closed.alternatives, Span(closed.start, self.ends[i - 1]))
-        i, more = closed.dispatch.content(content, i)
-        return self._resume(closed.dispatch, group, outer, i, more), i
+        i, more = closed.call.content(content, i)
+        return self._resume(closed.call, group, outer, i, more), i
 
     def _reference(self, i: int) -> Node:
         name, start, end = self.text(i), self.starts[i], self.ends[i]

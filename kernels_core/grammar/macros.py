@@ -22,183 +22,129 @@ Read on: `ebnf.py` (who calls this), `substring.py`.
 
 from __future__ import annotations
 
+from typing import Any, NoReturn
+
 from ..errors import GrammarError
 from . import charset, nodes
-from .ir import Empty, Node, RuleRef, Span, Unordered
+from .embedding import embedded
+from .ir import Empty, Node, Span, Unordered
 from .lexer import Tokens
-from .names import fresh
 from .needs import MAX_NEEDS, complaint
 from .regex import parse_regex
-from .substring import substring_rules
+from .rulebook import RuleBook
+from .substring import substring_grammar
 
 _MAX_TOKEN = 2**31 - 1
-_OF_MEMBERS = ("others", "separator", "closing", "least", "most", "needs")
 _IN_JSON = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
+# What the arguments of each macro are: those without a name, and those with one.
+_ARGUMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "TagDispatch": ('("tag", content)', {"loop_after_dispatch": "flag", "excludes": "texts", "stops": "texts"}),
+    "TokenTagDispatch": ("(id, content)", {"loop_after_dispatch": "flag", "excludes": "ids"}),
+    "Unordered": (
+        "(key, value)",
+        {"others": "members", "separator": "expression", "closing": "expression"}
+        | {"least": "number", "most": "number", "needs": "number"},
+    ),
+    "Token": ("id", {}),
+    "ExcludeToken": ("id", {}),
+    "Regex": ("text", {"flags": "text", "json_string": "flag"}),
+    "Substring": ("text", {}),
+}
 
 
-class Dispatch:
-    """A call of `TagDispatch` or `TokenTagDispatch` that is being read; contents are read by the parser between."""
+class Call:
+    """The call of the macro whose name is token `i`, while it is read; the parser reads the expressions in it.
 
-    def __init__(self, tokens: Tokens, name: int) -> None:
+    `first` and `content` read on up to the next expression, and return its first token and True, or the token behind
+    the call and False.
+    """
+
+    def __init__(self, tokens: Tokens, i: int) -> None:
+        self.start = tokens.starts[i]
         self._tokens = tokens
-        self._by_token = tokens.text(name) == "TokenTagDispatch"
-        self.start = tokens.starts[name]
-        self._tags: list[tuple[bytes | int, int]] = []  # with their offsets
-        self._contents: list[Node] = []
-        self._named: dict[str, bool | list[tuple[bytes | int, int]]] = {}
-
-    def splits(self) -> bool:
-        """Whether a content may end at a comma."""
-        return False
+        self._name = tokens.text(i)
+        self._form, self._known = _ARGUMENTS[self._name]
+        self._given: list[tuple[Any, ...]] = []  # without a name: a value and its offset, or what stands in parentheses
+        self._named: dict[str, Any] = {}
+        self._parts: list[Any] = []  # what was read of the parentheses that are read
+        self._at = ""  # the named argument that is read
 
     def first(self, i: int) -> tuple[int, bool]:
-        """From the token after the call's parenthesis to the first content or the end; see `arguments`."""
-        return (i + 1, False) if self._tokens.kinds[i] == ")" else self.arguments(i)
+        """Read on from the token behind the opening parenthesis."""
+        return (i + 1, False) if self._tokens.kinds[i] == ")" else self._argument(i)
+
+    def splits(self) -> bool:
+        """Whether the expression that is read may end at a comma."""
+        return self._form == "(key, value)" and self._at in ("", "others")
 
     def content(self, node: Node, i: int) -> tuple[int, bool]:
-        """Take a content, whose tuple is closed by the parenthesis at `i`, and read on; see `arguments`."""
-        self._contents.append(node)
+        """Take an expression that ended at token `i`, and read on."""
+        if self._at in ("separator", "closing"):
+            self._named[self._at], self._at = node, ""
+            return self._next(i + 1)
+        self._parts.append(node)
+        if self._form == "(key, value)":
+            if len(self._parts) == 1:
+                if self._tokens.kinds[i] != ",":
+                    self._fail("a value is missing here: (key, value)", i)
+                return i + 1, True
+            i = self._marks(i)
+        (self._named[self._at] if self._at else self._given).append(tuple(self._parts))
         return self._next(i + 1)
 
-    def arguments(self, i: int) -> tuple[int, bool]:
-        """Read arguments from token `i` to the next content (its first token, True) or behind the call (False)."""
-        tokens = self._tokens
-        if tokens.kinds[i] == "(":
-            if self._named:
-                tokens.fail("tags stand in front of named arguments", tokens.starts[i])
-            self._tags.append(self._key(i + 1, "tag"))
-            if tokens.kinds[i + 2] != ",":
-                tokens.fail('a "," and the tag\'s content are missing here', tokens.starts[i + 2])
-            return i + 3, True
-        if tokens.kinds[i] == "name" and tokens.kinds[i + 1] == "=":
-            return self._next(self._named_argument(i))
-        tag = "id" if self._by_token else '"tag"'
-        tokens.fail(f"expected ({tag}, content) or a named argument, as in excludes=(...)", tokens.starts[i])
+    # -- arguments ------------------------------------------------------------------------------------------------
+
+    def _fail(self, reason: str, i: int) -> NoReturn:
+        self._tokens.fail(reason, self._tokens.starts[i])
+
+    def _argument(self, i: int) -> tuple[int, bool]:
+        kinds = self._tokens.kinds
+        if kinds[i] == "name" and kinds[i + 1] == "=":
+            return self._named_argument(i)
+        if self._form.startswith("("):
+            return self._pair(i)
+        self._check_place(i)
+        self._given.append((self._value(i), self._tokens.starts[i]))
+        return self._next(i + 1)
+
+    def _check_place(self, i: int) -> None:
+        if self._named:
+            self._fail("arguments without a name stand in front of named ones", i)
 
     def _next(self, i: int) -> tuple[int, bool]:
-        match self._tokens.kinds[i]:
-            case ",":
-                return self.arguments(i + 1)
-            case ")":
-                return i + 1, False
-        self._tokens.fail('expected "," or ")" here', self._tokens.starts[i])
+        kinds = self._tokens.kinds
+        if self._at:  # in the list of other members
+            if kinds[i] == "," and kinds[i + 1] != ")":
+                return self._pair(i + 1)
+            i += kinds[i] == ","
+            if kinds[i] == ")":
+                self._at = ""
+                i += 1
+        if kinds[i] == "," and not self._at:
+            return self._argument(i + 1)
+        if kinds[i] != ")":
+            self._fail('expected "," or ")" here', i)
+        return i + 1, False
 
-    def _named_argument(self, i: int) -> int:
+    def _pair(self, i: int) -> tuple[int, bool]:
+        """The parenthesis of a tag or a member."""
         tokens = self._tokens
-        name, at = tokens.text(i), i + 2
-        known = ("loop_after_dispatch", "excludes") if self._by_token else ("loop_after_dispatch", "excludes", "stops")
-        if name not in known:
-            macro = "TokenTagDispatch" if self._by_token else "TagDispatch"
-            tokens.fail(f"{macro} has no argument {name!r}; it has {', '.join(known)}", tokens.starts[i])
-        if name in self._named:
-            tokens.fail(f"the argument {name!r} is given twice", tokens.starts[i])
-        if name == "loop_after_dispatch":
-            if tokens.text(at) not in ("true", "false"):
-                tokens.fail(f"{name} is true or false", tokens.starts[at])
-            self._named[name] = tokens.text(at) == "true"
-            return at + 1
-        if tokens.kinds[at] != "(":
-            tokens.fail(f"{name} is a list in parentheses", tokens.starts[at])
-        found: list[tuple[bytes | int, int]] = []
-        at += 1
-        while tokens.kinds[at] != ")":
-            found.append(self._key(at, name))
-            at += 1
-            if tokens.kinds[at] == ",":
-                at += 1
-            elif tokens.kinds[at] != ")":
-                tokens.fail('expected "," or ")" here', tokens.starts[at])
-        self._named[name] = found
-        return at + 1
-
-    def _key(self, i: int, what: str) -> tuple[bytes | int, int]:
-        tokens, offset = self._tokens, self._tokens.starts[i]
-        if self._by_token:
-            return _token_id(tokens, i, "a trigger of TokenTagDispatch"), offset
-        if tokens.kinds[i] not in ("string", "bytes"):
-            tokens.fail("a string is expected here", offset)
-        value = tokens.string(i)
-        if not value:
-            tokens.fail(f"an empty string in {what}" if what != "tag" else "a tag is empty", offset)
-        return value, offset
-
-    def _keys(self, name: str) -> list[tuple[bytes | int, int]]:
-        found = self._named.get(name, [])
-        assert isinstance(found, list)
-        return found
-
-    def node(self, end: int) -> Node:
-        """The finished call; `end` is the offset behind it."""
-        span = Span(self.start, end)
-        loop = self._named.get("loop_after_dispatch", True) is True
-        if self._by_token:
-            return self._token_node(loop, span)
-
-        def strings(found: list[tuple[bytes | int, int]]) -> tuple[bytes, ...]:
-            return tuple(value for value, _ in found if isinstance(value, bytes))
-
-        return nodes.tag_dispatch(
-            strings(self._tags),
-            tuple(self._contents),
-            loop,
-            strings(self._keys("excludes")),
-            span,
-            stops=strings(self._keys("stops")),
-        )
-
-    def _token_node(self, loop: bool, span: Span) -> Node:
-        tags = {value for value, _ in self._tags}
-        for value, offset in self._keys("excludes"):
-            if value in tags:
-                raise GrammarError(f"the token {value!r} is a tag and excluded", self._tokens.source, offset)
-        switches = [
-            nodes.seq((nodes.token_set((value,)), content))
-            for (value, _), content in zip(self._tags, self._contents, strict=True)
-            if isinstance(value, int)
-        ]
-        return nodes.token_dispatch(
-            switches,
-            tuple(value for value, _ in (*self._tags, *self._keys("excludes")) if isinstance(value, int)),
-            loop,
-            span,
-        )
-
-
-class Members:
-    """A call of `Unordered` that is being read; expressions are read by the parser between."""
-
-    def __init__(self, tokens: Tokens, name: int) -> None:
-        self._tokens = tokens
-        self.start = tokens.starts[name]
-        self._members: list[tuple[Node, Node, bool, int]] = []
-        self._others: list[tuple[Node, Node, int]] = []
-        self._meets: list[int] = []
-        self._texts: dict[str, Node] = {}
-        self._bounds: dict[str, int] = {}
-        self._given: set[str] = set()
-        self._key: Node | None = None
-        self._at = ""  # what is read: "" a member, or the argument's name
-
-    def first(self, i: int) -> tuple[int, bool]:
-        """From the token after the call's parenthesis to the first expression or the end."""
-        return (i + 1, False) if self._tokens.kinds[i] == ")" else self._arguments(i)
-
-    def splits(self) -> bool:
-        """Whether the expression that is being read may end at a comma."""
-        return self._at in ("", "others")
-
-    def content(self, node: Node, i: int) -> tuple[int, bool]:
-        """Take an expression that ended at token `i`, and read on: (token, whether an expression begins there)."""
-        tokens = self._tokens
-        if self._at in ("separator", "closing"):
-            self._texts[self._at] = node
-            self._at = ""
-            return self._next(i + 1)
-        if self._key is None:
-            if tokens.kinds[i] != ",":
-                tokens.fail("a value is missing here: (key, value)", tokens.starts[i])
-            self._key = node
+        if tokens.kinds[i] != "(":
+            example = "excludes" if "excludes" in self._known else "separator"
+            self._fail(f"expected {self._form} or a named argument, as in {example}=(...)", i)
+        if not self._at:
+            self._check_place(i)
+        self._parts = []
+        if self._form == "(key, value)":
             return i + 1, True
+        self._parts = [self._watched(i + 1, "tag"), tokens.starts[i + 1]]
+        if tokens.kinds[i + 2] != ",":
+            self._fail('a "," and the tag\'s content are missing here', i + 2)
+        return i + 3, True
+
+    def _marks(self, i: int) -> int:
+        """What may stand behind the value of a member; returns the token behind that."""
+        tokens = self._tokens
         required, meets = False, 0
         if tokens.kinds[i] == "," and tokens.kinds[i + 1] == "number":
             meets = self._number(i + 1, (1 << MAX_NEEDS) - 1)
@@ -206,171 +152,142 @@ class Members:
         if tokens.kinds[i] == ",":
             required = not self._at and tokens.text(i + 1) == "required"
             if not required or tokens.kinds[i + 2] != ")":
-                tokens.fail('expected ")" or ", required)" here', tokens.starts[i])
+                self._fail('expected ")" or ", required)" here', i)
             i += 2
-        self._meets.append(meets)
-        if self._at:
-            self._others.append((self._key, node, meets))
+        self._parts += [meets] if self._at else [required, meets]
+        return i
+
+    def _named_argument(self, i: int) -> tuple[int, bool]:
+        tokens, name, at = self._tokens, self._tokens.text(i), i + 2
+        kind = self._known.get(name)
+        if kind is None and not self._form.startswith("("):
+            self._fail(f"{self._name} does not support the named argument {name}", i)
+        if kind is None:
+            self._fail(f"{self._name} has no argument {name!r}; it has {', '.join(self._known)}", i)
+        if name in self._named:
+            self._fail(f"the argument {name!r} is given twice", i)
+        self._named[name] = []
+        if kind in ("members", "expression"):
+            if tokens.kinds[at] != "(":
+                self._fail("parentheses are expected here", at)
+            self._at = name
+            return self._pair(at + 1) if kind == "members" else (at + 1, True)
+        if kind in ("texts", "ids"):
+            at = self._list(name, at)
+        elif kind == "flag":
+            if tokens.text(at) not in ("true", "false"):
+                self._fail(f"{name} must be a boolean: true or false", at)
+            self._named[name] = tokens.text(at) == "true"
+        elif kind == "number":
+            self._named[name] = self._number(at, MAX_NEEDS if name == "needs" else nodes.MAX_REPEAT)
         else:
-            self._members.append((self._key, node, required, meets))
-        self._key = None
-        return self._next(i + 1)
+            self._named[name] = self._text(at, f"{name} must be a string")
+        return self._next(at + 1)
 
-    def _next(self, i: int) -> tuple[int, bool]:
-        tokens = self._tokens
-        if self._at == "others":
-            if tokens.kinds[i] == "," and tokens.kinds[i + 1] != ")":
-                return self._pair(i + 1)
-            i += tokens.kinds[i] == ","
-            if tokens.kinds[i] != ")":
-                tokens.fail('expected "," or ")" here', tokens.starts[i])
-            self._at = ""
+    def _list(self, name: str, i: int) -> int:
+        """The list of what is watched for that begins at token `i`; returns its last token."""
+        kinds = self._tokens.kinds
+        if kinds[i] != "(":
+            self._fail(f"{name} is a list in parentheses", i)
+        i += 1
+        while kinds[i] != ")":
+            self._named[name].append((self._watched(i, name), self._tokens.starts[i]))
             i += 1
-        if tokens.kinds[i] == ",":
-            return self._arguments(i + 1)
-        if tokens.kinds[i] == ")":
-            return i + 1, False
-        tokens.fail('expected "," or ")" here', tokens.starts[i])
+            if kinds[i] == ",":
+                i += 1
+            elif kinds[i] != ")":
+                self._fail('expected "," or ")" here', i)
+        return i
 
-    def _pair(self, i: int) -> tuple[int, bool]:
-        if self._tokens.kinds[i] != "(":
-            self._tokens.fail("expected (key, value) here", self._tokens.starts[i])
-        return i + 1, True
+    def _watched(self, i: int, what: str) -> bytes | int:
+        """What free text or free tokens end at."""
+        if self._name == "TokenTagDispatch":
+            return _token_id(self._tokens, i, "a trigger of TokenTagDispatch")
+        value = self._text(i, "a string is expected here")
+        if not value:
+            self._fail("a tag is empty" if what == "tag" else f"an empty string in {what}", i)
+        return value
 
-    def _arguments(self, i: int) -> tuple[int, bool]:
-        tokens, name = self._tokens, self._tokens.text(i)
-        if tokens.kinds[i] == "(":
-            if self._given:
-                tokens.fail("members stand in front of named arguments", tokens.starts[i])
-            return self._pair(i)
-        if tokens.kinds[i] != "name" or tokens.kinds[i + 1] != "=":
-            tokens.fail("expected (key, value) or a named argument, as in separator=(...)", tokens.starts[i])
-        if name not in _OF_MEMBERS:
-            tokens.fail(f"there is no argument {name!r} here; there are {', '.join(_OF_MEMBERS)}", tokens.starts[i])
-        if name in self._given:
-            tokens.fail(f"the argument {name!r} is given twice", tokens.starts[i])
-        self._given.add(name)
-        if name in ("least", "most", "needs"):
-            self._bounds[name] = self._number(i + 2, MAX_NEEDS if name == "needs" else nodes.MAX_REPEAT)
-            return self._next(i + 3)
-        if tokens.kinds[i + 2] != "(":
-            tokens.fail("parentheses are expected here", tokens.starts[i + 2])
-        self._at = name
-        return self._pair(i + 3) if name == "others" else (i + 3, True)
+    def _value(self, i: int) -> bytes | int:
+        """An argument without a name and without parentheses."""
+        if self._form == "id":
+            return _token_id(self._tokens, i, f"an argument of {self._name}")
+        is_pattern = self._name == "Regex"
+        reason = "Regex pattern must be a string literal" if is_pattern else "an argument of Substring is a string"
+        return self._text(i, reason)
+
+    def _text(self, i: int, reason: str) -> bytes:
+        if self._tokens.kinds[i] not in ("string", "bytes"):
+            self._fail(reason, i)
+        return self._tokens.string(i)
 
     def _number(self, i: int, most: int) -> int:
-        tokens = self._tokens
-        digits = tokens.text(i)
-        if tokens.kinds[i] != "number" or len(digits) > 20 or int(digits) > most:
-            tokens.fail(f"a number of at most {most:,} is expected here", tokens.starts[i])
+        digits = self._tokens.text(i)
+        if self._tokens.kinds[i] != "number" or len(digits) > 20 or int(digits) > most:
+            self._fail(f"a number of at most {most:,} is expected here", i)
         return int(digits)
 
-    def node(self, end: int) -> Node:
-        """The finished call; `end` is the offset behind it."""
-        separator, closing = (self._texts.get(name, Empty()) for name in ("separator", "closing"))
-        least, most = self._bounds.get("least", 0), self._bounds.get("most")
+    # -- meaning --------------------------------------------------------------------------------------------------
+
+    def node(self, end: int, book: RuleBook) -> Node:
+        """The finished call, which ends at the offset `end`; rules that it takes are added to `book`."""
         span = Span(self.start, end)
-        needs = self._bounds.get("needs", 0)
-        if any(meets >> needs for meets in self._meets):
+        values = [given[0] for given in self._given]
+        match self._name:
+            case "Regex":
+                return self._regex(span, book)
+            case "Substring":
+                return embedded(substring_grammar(values), book, "Substring.rule", span)
+            case "Unordered":
+                return self._members(span)
+            case "TokenTagDispatch":
+                return self._token_dispatch(span)
+            case "TagDispatch":
+                contents = tuple(content for _, _, content in self._given)
+                excludes, stops = (tuple(text for text, _ in self._named.get(key, ())) for key in ("excludes", "stops"))
+                loop = self._named.get("loop_after_dispatch", True)
+                return nodes.tag_dispatch(tuple(values), contents, loop, excludes, span, stops=stops)
+        if self._name == "Token" and not values:
+            self._tokens.fail("Token needs at least one id", end - 1)
+        return nodes.token_set(values, self._name == "ExcludeToken", span)
+
+    def _token_dispatch(self, span: Span) -> Node:
+        tags = [tag for tag, _, _ in self._given]
+        excluded = self._named.get("excludes", ())
+        for value, offset in excluded:
+            if value in tags:
+                raise GrammarError(f"the token {value!r} is a tag and excluded", self._tokens.source, offset)
+        switches = [nodes.seq((nodes.token_set((tag,)), content)) for tag, _, content in self._given]
+        watched = (*tags, *(value for value, _ in excluded))
+        return nodes.token_dispatch(switches, watched, self._named.get("loop_after_dispatch", True), span)
+
+    def _members(self, span: Span) -> Node:
+        others, needs = self._named.get("others", ()), self._named.get("needs", 0)
+        if any(member[-1] >> needs for member in (*self._given, *others)):
             self._tokens.fail(f"a member meets a need beyond the {needs} that there are", self.start)
-        made = nodes.unordered(self._members, self._others, separator, closing, least, most, span, needs)
+        separator, closing = (self._named.get(name, Empty()) for name in ("separator", "closing"))
+        least, most = self._named.get("least", 0), self._named.get("most")
+        made = nodes.unordered(self._given, others, separator, closing, least, most, span, needs)
         if isinstance(made, Unordered) and (wrong := complaint(made)):
             self._tokens.fail(wrong, self.start)
         return made
 
-
-def call(tokens: Tokens, i: int, taken: set[str]) -> tuple[Node, int, list[tuple[str, Node]]]:
-    """The macro whose name is token `i`, none of the dispatches: its node, the token behind it, and rules it adds.
-
-    New names are added to `taken`.
-    """
-    name, at = tokens.text(i), i + 2
-    positional: list[int] = []
-    named: dict[str, int] = {}
-    while tokens.kinds[at] != ")" or positional or named:
-        if tokens.kinds[at] == "name" and tokens.kinds[at + 1] == "=":
-            key = tokens.text(at)
-            if key in named:
-                tokens.fail(f"the argument {key!r} is given twice", tokens.starts[at])
-            if name != "Regex" or key not in ("flags", "json_string"):
-                tokens.fail(f"{name} does not support the named argument {key}", tokens.starts[at])
-            named[key] = at + 2
-            at += 3
-        elif named:
-            tokens.fail("arguments without a name stand in front of named ones", tokens.starts[at])
-        else:
-            positional.append(at)
-            at += 1
-        if tokens.kinds[at] == ")":
-            break
-        if tokens.kinds[at] != ",":
-            tokens.fail('expected "," or ")" here', tokens.starts[at])
-        at += 1
-    span = Span(tokens.starts[i], tokens.ends[at])
-    rules: list[tuple[str, Node]] = []
-    match name:
-        case "Token" | "ExcludeToken":
-            ids = tuple(_token_id(tokens, argument, f"an argument of {name}") for argument in positional)
-            if name == "Token" and not ids:
-                tokens.fail("Token needs at least one id", tokens.ends[at - 1])
-            node: Node = nodes.token_set(ids, name == "ExcludeToken", span)
-        case "Regex":
-            node, rules = _regex(tokens, positional, named, span, taken)
-        case _:
-            prefix, number = f"Substring.{len(taken)}", 0
-            while any(other == prefix or other.startswith(prefix + ".") for other in taken):
-                number += 1
-                prefix = f"Substring.{len(taken) + number}"
-            rules = substring_rules(
-                [_string(tokens, argument, "an argument of Substring is a string") for argument in positional], prefix
-            )
-            taken.update(rule for rule, _ in rules)
-            node = RuleRef(prefix, span=span)
-    return node, at + 1, rules
-
-
-def _regex(
-    tokens: Tokens, positional: list[int], named: dict[str, int], span: Span, taken: set[str]
-) -> tuple[Node, list[tuple[str, Node]]]:
-    """The pattern's node, and the rules of its automaton where it has assertions."""
-    if len(positional) != 1:
-        tokens.fail(f"Regex expects exactly one string argument, the pattern; here are {len(positional)}", span.start)
-    pattern = _string(tokens, positional[0], "Regex pattern must be a string literal")
-    offset = tokens.starts[positional[0]]
-    flags = _string(tokens, named["flags"], "flags must be a string") if "flags" in named else b""
-    within = charset.ALL
-    if "json_string" in named:
-        place = named["json_string"]
-        if tokens.text(place) not in ("true", "false"):
-            tokens.fail("json_string must be a boolean: true or false", tokens.starts[place])
-        within = _IN_JSON if tokens.text(place) == "true" else charset.ALL
-    try:
-        ir = parse_regex(pattern.decode(), flags.decode(), within=within)
-    except UnicodeDecodeError:
-        tokens.fail("a pattern is text, not raw bytes", offset)
-    except GrammarError as error:
-        where = f" (column {error.column} of the pattern)" if error.column is not None else ""
-        raise type(error)(error.reason + where, tokens.source, offset) from None
-    names: dict[str, str] = {}
-    for name in ir.rules:
-        if name != ir.root:
-            names[name] = fresh(f"Regex.{name}", taken)
-            taken.add(names[name])
-
-    def moved(node: Node, below: list[Node]) -> Node:
-        if isinstance(node, RuleRef):
-            return RuleRef(names[node.name])
-        return nodes.rebuild(node.with_span(None), below)
-
-    bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
-    root = bodies.pop(ir.root).with_span(span)
-    return root, [(names[name], body) for name, body in bodies.items()]
-
-
-def _string(tokens: Tokens, i: int, reason: str = "a string is expected here") -> bytes:
-    if tokens.kinds[i] not in ("string", "bytes"):
-        tokens.fail(reason, tokens.starts[i])
-    return tokens.string(i)
+    def _regex(self, span: Span, book: RuleBook) -> Node:
+        """The pattern's node, and the rules of its automaton where it has assertions."""
+        tokens = self._tokens
+        if len(self._given) != 1:
+            reason = f"Regex expects exactly one string argument, the pattern; here are {len(self._given)}"
+            tokens.fail(reason, span.start)
+        pattern, offset = self._given[0]
+        within = _IN_JSON if self._named.get("json_string", False) else charset.ALL
+        try:
+            ir = parse_regex(pattern.decode(), self._named.get("flags", b"").decode(), within=within)
+        except UnicodeDecodeError:
+            tokens.fail("a pattern is text, not raw bytes", offset)
+        except GrammarError as error:
+            where = f" (column {error.column} of the pattern)" if error.column is not None else ""
+            raise type(error)(error.reason + where, tokens.source, offset) from None
+        return embedded(ir, book, "Regex.rule", span)
 
 
 def _token_id(tokens: Tokens, i: int, what: str) -> int:

@@ -3,7 +3,7 @@
 The automaton (Blumer et al. 1985) has at most two states and three edges a chunk, and reads each run in one way only.
 Each state becomes a rule: it may end here, or a chunk follows and the rule of the next state.
 
-Read on: `macros.py` (who calls this).
+Read on: `embedding.py` (what becomes of it), `macros.py`, `lark/terminals.py` (who call this).
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import nodes
-from .ir import Node, RuleRef
+from .ir import GrammarIR, Rule, RuleRef
 
 
-def substring_rules(chunks: Sequence[bytes], prefix: str) -> list[tuple[str, Node]]:
-    """Rules `prefix`, `prefix.1`, ..., the first of which matches any run of `chunks`, the empty one too."""
-    edges = _suffix_automaton([chunk for chunk in chunks if chunk])
-    names = [prefix if state == 0 else f"{prefix}.{state}" for state in range(len(edges))]
-    rules = []
-    for state, moves in enumerate(edges):
-        ways = (nodes.seq((nodes.literal(chunk), RuleRef(names[target]))) for chunk, target in moves.items())
-        rules.append((names[state], nodes.choice((nodes.seq(()), *ways))))
-    return rules
+def substring_grammar(chunks: Sequence[bytes]) -> GrammarIR:
+    """The grammar of any run of `chunks`, the empty one too: a rule for each state, which is called by its number."""
+    rules = {}
+    for state, moves in enumerate(_suffix_automaton([chunk for chunk in chunks if chunk])):
+        ways = (nodes.seq((nodes.literal(chunk), RuleRef(str(target)))) for chunk, target in moves.items())
+        rules[str(state)] = Rule(str(state), nodes.choice((nodes.seq(()), *ways)))
+    return GrammarIR(rules, "0")
 
 
 def _suffix_automaton(symbols: Sequence[bytes]) -> list[dict[bytes, int]]:

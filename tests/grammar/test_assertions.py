@@ -193,10 +193,11 @@ PLAIN = st.recursive(
 )
 
 
-@given(PLAIN, st.booleans(), st.booleans(), st.booleans())
-def test_anchors_at_the_ends_are_not_different(body: str, begins: bool, ends: bool, anywhere: bool) -> None:
+@given(PLAIN, st.sampled_from(["{}", "^{}", "{}$", "^{}$", "^{}|a", "a$|^{}|b"]), st.booleans())
+def test_anchors_at_the_ends_are_not_different(body: str, anchored: str, anywhere: bool) -> None:
     """Patterns with `^` in front and `$` at the end are read in a short way, which is what the long way comes to."""
-    pattern = read(("^" if begins else "") + f"(?:{body})" + ("$" if ends else ""))
+    pattern = read(anchored.format(f"(?:{body})"))
+    assert patterns.unanchored(pattern.tree, anywhere=anywhere) is not None
     quick = patterns.language_of(pattern, anywhere=anywhere)
     tree = with_languages(pattern.tree)
     slow = rest((ALL, tree), ALL, START) if anywhere else rest((tree,), EPSILON, START)
@@ -206,9 +207,9 @@ def test_anchors_at_the_ends_are_not_different(body: str, begins: bool, ends: bo
 
 
 def test_anchors_elsewhere_take_the_long_way() -> None:
-    for text in ("a^b", "a$b", "^a|b", "(?:^a)b", "^a|b$", "(?m:^a$)"):
+    for text in ("a^b", "a$b", "(?:^a)b", "(?m:^a$)"):
         tree = read(text).tree
-        assert patterns._between(tree, anywhere=True) is None
+        assert patterns.unanchored(tree, anywhere=True) is None
 
 
 @pytest.mark.parametrize("marked", ["»(?<=a)b", "a»(?=b)c", r"a»\B", "»(?!)b"])

@@ -19,7 +19,7 @@ What a grammar means here:
   line ends included.
 - `<[12]>`, `<[1-5,9]>`, `<[^7]>`, `<[*]>` are tokens by id, `<name>` and `<|name|>` any token with that text
   (where some of several are control tokens, one of those).  Free text in front of one, or beside it, does not hold
-  that token's text (`triggers.py`).
+  that token's text (`competing.py`).
 
 Also: `| ( ) [ ] ? * + {m,n} ~n ~m..n`, `-> alias` (which says nothing about texts), `"text"i`, `"a".."z"`,
 `%import common.X`, `%json {schema}`, `%regex {"substring_words": "..."}` (or `_chars`, `_chunks`), `%lark { ... }` with
@@ -37,8 +37,8 @@ Refused by name: declared names that are not supplied, and other options of `%ll
 `%grammar_options`).
 
 In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `modules`, `templates` and `parametric`
-(many texts to one tree), `lower` with `terminals`, `beyond`, `priorities`, `places`, `competing`, `triggers`, `common`
-and `skipping` (tree to IR).
+(many texts to one tree), `lower` with `terminals`, `beyond`, `priorities`, `places`, `competing`, `common` and
+`skipping` (tree to IR).
 """
 
 from .lower import parse_lark

@@ -10,7 +10,8 @@ import re
 from typing import Any, NoReturn
 
 from ...clock import look
-from ...errors import GrammarSyntaxError, UnsupportedFeatureError
+from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from ..ir import Span
 
 LANGUAGE = "Lark"
 
@@ -34,6 +35,21 @@ _TOKEN = re.compile(
 # These are followed by a JSON object, which is one token with its value.
 _WITH_JSON = ("%json", "%regex", "%llguidance", "%grammar_options")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u[0-9A-Fa-f]{4}|[\"\\/bfnrt]|(.?))", re.DOTALL)
+
+
+def fail(reason: str, source: str, at: Span | int) -> NoReturn:
+    """Raise `GrammarSyntaxError`, for what is not written as Lark is."""
+    raise GrammarSyntaxError(reason, source, at if isinstance(at, int) else at.start, language=LANGUAGE)
+
+
+def reject(reason: str, source: str, at: Span | int) -> NoReturn:
+    """Raise `GrammarError`, for what is written well and cannot be meant: a name that nothing has, say."""
+    raise GrammarError(reason, source, at if isinstance(at, int) else at.start, language=LANGUAGE)
+
+
+def refuse(reason: str, source: str, at: Span | int) -> NoReturn:
+    """Raise `UnsupportedFeatureError`, for what is known and not built."""
+    raise UnsupportedFeatureError(reason, source, at if isinstance(at, int) else at.start, language=LANGUAGE)
 
 
 class Tokens:
@@ -105,11 +121,11 @@ class Tokens:
 
     def fail(self, reason: str, offset: int) -> NoReturn:
         """Raise `GrammarSyntaxError` at `offset`."""
-        raise GrammarSyntaxError(reason, self.source, offset, language=LANGUAGE)
+        fail(reason, self.source, offset)
 
     def refuse(self, reason: str, offset: int) -> NoReturn:
         """Raise `UnsupportedFeatureError` at `offset`."""
-        raise UnsupportedFeatureError(reason, self.source, offset, language=LANGUAGE)
+        refuse(reason, self.source, offset)
 
 
 def text_value(tokens: Tokens, i: int) -> tuple[str, bool]:

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
 from ..attributes import NOTES, Note, named
+from ..embedding import embedded
 from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
 from ..names import undefined
 from ..regular.languages import Language
 from ..rulebook import RuleBook
 from .competing import Guards
-from .embedding import embedded
-from .lexer import LANGUAGE
+from .lexer import LANGUAGE, refuse, reject
 from .modules import Library
 from .priorities import check_priorities
 from .skipping import with_skips
@@ -86,7 +86,7 @@ def parse_lark(
             raise
         raise moved from None
     rules = {
-        name: Rule(name, rule.body, lowering.notes.get(name, ()), span=lowering.spans.get(name))
+        name: Rule(name, rule.body, lowering.notes.get(name, rule.notes), span=lowering.spans.get(name))
         for name, rule in lowering.book.rules.items()
     }
     if library.used:
@@ -134,22 +134,17 @@ class _Lowering:
                 raise GrammarError(undefined(name, scope.definitions, role="rule for a predicate"), language=LANGUAGE)
             definition = scope.definitions[name]
             if scope.ignored and not definition.is_terminal and any(note == "judged" for note, _ in notes):
-                self.refuse(
-                    f"with %ignore, texts of the rule {name!r} hold what is ignored: let a terminal be judged",
-                    definition.span,
-                )
+                reason = f"with %ignore, texts of the rule {name!r} hold what is ignored: let a terminal be judged"
+                refuse(reason, self.source, definition.span)
             for other in scope.definitions.values():
                 within = (part for one in other.expressions() for part in parts(one) if isinstance(part, Name))
                 if (other.is_terminal or is_shaped(other)) and any(part.name == name for part in within):
-                    self.refuse(
+                    reason = (
                         f"{name!r} is part of {other.name!r}, which is one piece: nobody knows where it ended, so it "
-                        f"cannot be judged",
-                        other.span,
+                        f"cannot be judged"
                     )
+                    refuse(reason, self.source, other.span)
             self.marks[name] = notes
-
-    def refuse(self, reason: str, span: Span) -> NoReturn:
-        raise UnsupportedFeatureError(reason, self.source, span.start, language=LANGUAGE)
 
     def scope(self, scope: Scope, start: str, span: Span, *, is_nested: bool = False) -> str:
         """Write the rules of `scope`; returns the name of the one that stands for `start`."""
@@ -165,8 +160,8 @@ class _Lowering:
                 )
             if is_nested:
                 reason = f"failed to compile nested Lark grammar: {reason}"
-            raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
-        names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
+            reject(reason, self.source, span)
+        names = {name: self.book.reserve(name) for name in scope.definitions}
         terminals = Terminals(scope, names, self.book, self.source)
         terminals.look_beyond()
         terminals.define_all()
@@ -219,11 +214,7 @@ class _Lowering:
         try:
             return tuple(tokens_spelt(special.text, "", self.vocabulary))
         except InvalidStructuralTagError as error:
-            self.fail(f"unknown special token {special.text}: {error.reason}", special.span)
-
-    def fail(self, reason: str, span: Span) -> NoReturn:
-        """Raise an error of the grammar, at `span`."""
-        raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
+            reject(f"unknown special token {special.text}: {error.reason}", self.source, special.span)
 
     def _skipping(
         self, scope: Scope, terminals: Terminals, bodies: dict[str, Node], root: str
@@ -267,7 +258,7 @@ class _Rules:
             case Name(name):
                 if name not in self.terminals.names:
                     reason = f"unknown name {name!r}: {undefined(name, self.terminals.names)}"
-                    raise GrammarError(reason, self.lowering.source, span.start, language=LANGUAGE)
+                    reject(reason, self.lowering.source, span)
                 return RuleRef(self.terminals.names[name], span=span)
             case TokenIds(ids, negated):
                 return self._terminal(nodes.token_set(ids, negated, span))
@@ -319,13 +310,13 @@ class _Rules:
             raise UnsupportedFeatureError(
                 reason, self.lowering.source, expression.span.start, language=LANGUAGE
             ) from error
-        return embedded(ir, self.lowering.book, "json", expression.span, notes=self.lowering.notes)
+        return embedded(ir, self.lowering.book, "json", expression.span)
 
     def _external(self, name: str, span: Span) -> Node:
         if name not in self.lowering.grammars:
             reason = undefined(name, self.lowering.grammars, role="grammar")
-            self.lowering.fail(f"unknown named grammar '@{name}': {reason}", span)
-        return embedded(self.lowering.grammars[name], self.lowering.book, name, span, notes=self.lowering.notes)
+            reject(f"unknown named grammar '@{name}': {reason}", self.lowering.source, span)
+        return embedded(self.lowering.grammars[name], self.lowering.book, name, span)
 
 
 def _is_text(data: bytes) -> bool:
@@ -355,11 +346,6 @@ def _notes(definition: Definition, scope: Scope, source: str) -> tuple[Note, ...
         if not isinstance(suffix, Text) or suffix.ignore_case:
             if not any(name in ("capture", "stop_capture") for name, _ in found):
                 return tuple(note for note in found if note[0] != "hidden")  # of no known length: it stays
-            raise UnsupportedFeatureError(
-                "a capture is cut at a suffix that is one text, and not at a pattern",
-                source,
-                definition.span.start,
-                language=LANGUAGE,
-            )
+            refuse("a capture is cut at a suffix that is one text, and not at a pattern", source, definition.span)
         found.append(("trailing", suffix.value))
     return tuple(found)

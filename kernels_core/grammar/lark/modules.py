@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
-from ...errors import GrammarError, UnsupportedFeatureError
+from ...errors import GrammarError
 from ..ir import Span
 from ..length import check_length
 from ..names import undefined
-from .lexer import LANGUAGE
+from .lexer import LANGUAGE, refuse, reject
 from .parametric import write_out_parametric
 from .parser import parse
 from .syntax import (
@@ -120,8 +120,8 @@ class Library:
         for kind, changed in scope.changes:
             self._change(scope, kind, changed)
         for name, span in scope.declared.items():
-            if name in scope.definitions or name in scope.templates or name in scope.imports:
-                self._fail(f"{name!r} is declared, and defined, too", span)
+            if name in scope.definitions or name in scope.templates:
+                reject(f"{name!r} is declared, and defined, too", self.text, span)
         scope.modules.clear()
         scope.changes.clear()
 
@@ -129,20 +129,18 @@ class Library:
         name = changed.name
         known = scope.templates if changed.parameters else scope.definitions
         before = known.get(name)
-        if before is None and kind == "%override" and name in scope.imports:
-            del scope.imports[name]
-            known[name] = changed
-            return
         if before is None:
             role = "template" if changed.parameters else "rule or terminal"
-            self._fail(f"{kind}: {undefined(name, known, role=role)}", changed.span)
+            reject(f"{kind}: {undefined(name, known, role=role)}", self.text, changed.span)
         if kind == "%override":
             known[name] = changed
             return
         if before.parameters != changed.parameters:
-            self._fail(f"%extend: the parameters of {name!r} are {', '.join(before.parameters)}", changed.span)
+            reject(f"%extend: the parameters of {name!r} are {', '.join(before.parameters)}", self.text, changed.span)
         if changed.attributes:
-            self._fail(f"%extend: {name!r} keeps its attributes; they are written where it is defined", changed.span)
+            reject(
+                f"%extend: {name!r} keeps its attributes; they are written where it is defined", self.text, changed.span
+            )
         known[name] = replace(before, body=Alternatives((before.body, changed.body), before.body.span))
 
     # -- imports --------------------------------------------------------------------------------------------------
@@ -152,10 +150,10 @@ class Library:
         known = self._modules.get(path)
         if known is not None:
             if known.scope is None:
-                self._fail(f"{path!r} imports itself", span)
+                reject(f"{path!r} imports itself", self.text, span)
             return known.scope
         if len(self._modules) == _MOST_MODULES:
-            self._refuse(f"more than {_MOST_MODULES} modules are imported", span)
+            refuse(f"more than {_MOST_MODULES} modules are imported", self.text, span)
         text = self._text_of(path, span)
         self.used[path] = text
         outermost, self._within = self._within, self._within or span
@@ -178,13 +176,13 @@ class Library:
             try:
                 return file.read_text(encoding="utf-8")
             except FileNotFoundError:
-                self._fail(f"there is no file {file.name} for {path!r} under the folder of imports", span)
+                reject(f"there is no file {file.name} for {path!r} under the folder of imports", self.text, span)
             except (OSError, UnicodeDecodeError) as error:
-                self._fail(f"the file of {path!r} cannot be read: {error}", span)
+                reject(f"the file of {path!r} cannot be read: {error}", self.text, span)
         if self._given is None:
             reason = f"pass imports={{{path!r}: text}}, or base_path, the folder of {path.replace('.', '/')}.lark"
-            self._refuse(f"{path!r} is another text than common: {reason}", span)
-        self._fail(undefined(path, self._given, role="text among imports"), span)
+            refuse(f"{path!r} is another text than common: {reason}", self.text, span)
+        reject(undefined(path, self._given, role="text among imports"), self.text, span)
 
     def _bring(self, scope: Scope, module: Scope, statements: list[Import]) -> None:
         """Add what `statements` import from `module` to `scope`, with all that it calls."""
@@ -193,9 +191,9 @@ class Library:
         more: list[tuple[str, str, Span]] = []
         for statement in statements:
             for name, alias in statement.names:
-                if name not in module.definitions and name not in module.templates and name not in module.imports:
-                    known = (*module.definitions, *module.templates, *module.imports)
-                    self._fail(f"{path!r} has no {name!r}: {undefined(name, known)}", statement.span)
+                if name not in module.definitions and name not in module.templates:
+                    known = (*module.definitions, *module.templates)
+                    reject(f"{path!r} has no {name!r}: {undefined(name, known)}", self.text, statement.span)
                 if aliases.setdefault(name, alias or name) != (alias or name):
                     more.append((alias or name, aliases[name], statement.span))
         renamed = partial(_renamed, aliases=aliases, path=path)
@@ -207,11 +205,8 @@ class Library:
             if name in module.declared:
                 scope.declared.setdefault(new if name in aliases else name, module.declared[name])
                 continue
-            if new in scope.definitions or new in scope.templates or new in scope.imports:
-                self._fail(f"duplicate rule or terminal {new!r}: it is already defined", span)
-            if name in module.imports:
-                scope.imports[new] = (module.imports[name][0], span)
-                continue
+            if new in scope.definitions or new in scope.templates:
+                reject(f"duplicate rule or terminal {new!r}: it is already defined", self.text, span)
             definition = module.definitions.get(name) or module.templates.get(name)
             if definition is None:
                 continue  # an unknown name, which is told where it is used
@@ -255,16 +250,8 @@ class Library:
                 f"{expression.name!r} is declared and not supplied: its texts are made outside of the grammar, as "
                 f"indentation is; pass grammars={{{expression.name!r}: ...}}, or another start rule"
             )
-            self._refuse(reason, expression.span)
+            refuse(reason, self.text, expression.span)
         return External(expression.name, expression.span)
-
-    # -- errors ---------------------------------------------------------------------------------------------------
-
-    def _fail(self, reason: str, span: Span) -> NoReturn:
-        raise GrammarError(reason, self.text, span.start, language=LANGUAGE)
-
-    def _refuse(self, reason: str, span: Span) -> NoReturn:
-        raise UnsupportedFeatureError(reason, self.text, span.start, language=LANGUAGE)
 
 
 def _renamed(name: str, *, aliases: Mapping[str, str], path: str) -> str:

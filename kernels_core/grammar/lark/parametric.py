@@ -13,28 +13,26 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final, NoReturn, TypeVar
 
 from ...clock import look
-from ...errors import GrammarError, UnsupportedFeatureError
 from ..ir import Span
 from ..names import undefined
-from .lexer import LANGUAGE, Tokens
+from .lexer import Tokens, refuse, reject
 from .syntax import (
     Alternatives,
     Argument,
-    Both,
     Condition,
     Definition,
     Expression,
     Given,
     Name,
     Scope,
-    Sequence,
     Text,
-    Times,
     With,
     parts,
+    rebuilt,
 )
 
 T = TypeVar("T")
@@ -187,7 +185,7 @@ class _Writer:
         scope = self._scope
         if start in self._families:
             reason = f"rule {start!r} is parametric, but no parameter provided: the rule of a whole text has none"
-            self._fail(reason, self._families[start].span)
+            reject(reason, self._source, self._families[start].span)
         self._check_terminal(*scope.ignored)
         for name, definition in list(scope.definitions.items()):
             if name in self._families:
@@ -195,8 +193,7 @@ class _Writer:
             elif definition.is_terminal:
                 self._check_terminal(*definition.expressions())
             else:
-                body = self._member(definition.body, name, None)
-                assert body is not None  # only a condition leaves nothing, and here it has no number
+                body = rebuilt(definition.body, partial(self._leaf, name, None))
                 scope.definitions[name] = replace(definition, body=body)
         while self._waiting:
             look(10)
@@ -208,7 +205,7 @@ class _Writer:
                 key: (Text(family.name, False, family.span) if value is None else value, offset)
                 for key, (value, offset) in family.attributes.items()
             }
-            body = self._member(family.body, family.name, number) or Name(name, family.span)  # itself alone: no texts
+            body = rebuilt(family.body, partial(self._leaf, family.name, number))
             scope.definitions[name] = replace(family, name=name, body=body, attributes=noted, is_parametric=False)
 
     def _check_terminal(self, *expressions: Expression) -> None:
@@ -216,38 +213,25 @@ class _Writer:
             for part in parts(expression):
                 if isinstance(part, With | Given):
                     what = "name::param cannot be used" if isinstance(part, With) else "'%if' is not supported"
-                    self._fail(f"{what} in terminals; use a rule (in lower case)", part.span)
+                    reject(f"{what} in terminals; use a rule (in lower case)", self._source, part.span)
 
-    def _member(self, item: Expression, rule: str, number: int | None) -> Expression | None:
-        """`item` in the member `number` of the family `rule`; None where it has no texts."""
-        # Always a copy: terminals are told apart by identity (`places.py`).
-        match item:
-            case Alternatives(items):
-                left = [one for one in (self._member(one, rule, number) for one in items) if one is not None]
-                return replace(item, items=tuple(left)) if left else None
-            case Sequence(items) | Both(items):
-                all_of = [self._member(one, rule, number) for one in items]
-                kept = tuple(one for one in all_of if one is not None)
-                return replace(item, items=kept) if len(kept) == len(all_of) else None
-            case Times(inner, least):
-                made = self._member(inner, rule, number)
-                if made is None:
-                    return Sequence((), item.span) if least == 0 else None
-                return replace(item, item=made)
-            case Given(inner, condition, span):
+    def _leaf(self, rule: str, number: int | None, expression: Expression) -> Expression:
+        """What `expression` is in the member `number` of the family `rule`."""
+        match expression:
+            case Given(item, condition, span):
                 holds = _holds(condition, self._own(number, rule, "'%if'", span))
-                return self._member(inner, rule, number) if holds else None
+                return item if holds else Alternatives((), span)  # no texts
             case With(name, argument, span):
                 return Name(self._called(name, argument, rule, number, span), span)
             case Name(name, span) if name in self._families:
-                self._fail(f"rule {name!r} is parametric, but no parameter provided: write {name}::0", span)
-        return replace(item)
+                reject(f"rule {name!r} is parametric, but no parameter provided: write {name}::0", self._source, span)
+        return replace(expression)  # always a copy: terminals are told apart by identity (`places.py`)
 
     def _called(self, name: str, argument: Argument, rule: str, number: int | None, span: Span) -> str:
         family = self._families.get(name)
         if family is None:
             known = name in self._scope.definitions
-            self._fail(f"rule {name!r} is not parametric" if known else undefined(name, self._families), span)
+            reject(f"rule {name!r} is not parametric" if known else undefined(name, self._families), self._source, span)
         own = 0 if argument.name == "const" else self._own(number, rule, "the parameter of a call", span)
         key = name, _changed(argument, own)
         if key not in self._names:
@@ -256,7 +240,7 @@ class _Writer:
                     f"parametric rules are written out for at most {_MOST:,} numbers, and these have more: let "
                     f"conditions bound what is counted, or count less in one rule"
                 )
-                raise UnsupportedFeatureError(reason, self._source, span.start, language=LANGUAGE)
+                refuse(reason, self._source, span)
             self._names[key] = f"{name}.{key[1]:#x}"
             self._waiting.append((family, key[1]))
         return self._names[key]
@@ -264,11 +248,8 @@ class _Writer:
     def _own(self, number: int | None, rule: str, what: str, span: Span) -> int:
         if number is None:
             reason = f"rule {rule!r} is not parametric, but its body requires parameters: {what} asks for its number"
-            self._fail(reason, span)
+            reject(reason, self._source, span)
         return number
-
-    def _fail(self, reason: str, span: Span) -> NoReturn:
-        raise GrammarError(reason, self._source, span.start, language=LANGUAGE)
 
 
 def _changed(argument: Argument, number: int) -> int:

@@ -19,6 +19,7 @@ from .parametric import ParameterReader
 from .syntax import (
     Alternatives,
     Both,
+    Common,
     Definition,
     Expression,
     External,
@@ -195,11 +196,9 @@ class _Parser:
             if alias is not None and is_terminal_name(alias) != is_terminal_name(name):
                 what = "terminal's name is in upper" if is_terminal_name(name) else "rule's name is in lower"
                 self.tokens.fail(f"a {what} case", self.tokens.starts[self.i - 1])
-            if is_common and ((alias or name) in scope.imports or (alias or name) in scope.definitions):
-                reason = f"duplicate rule or terminal {alias or name!r}: it is already defined"
-                self.tokens.fail(reason, span.start)
             if is_common:
-                scope.imports[alias or name] = (name, span)
+                new = alias or name
+                self._define(scope, Definition(new, Common(name, span), {}, span, is_terminal=True), span.start)
         if not is_common:
             aliased = tuple((name, alias) for name, _ in names)
             scope.modules.append(Import(".".join(path), aliased, self._span(start)))
@@ -272,9 +271,8 @@ class _Parser:
         known = scope.definitions.get(name) or scope.templates.get(name)
         if known is not None:
             line = self.tokens.source.count("\n", self.tokens.begin, known.span.start) + 1
-            self.tokens.fail(f"duplicate rule or terminal {name!r}: it is already defined on line {line}", name_at)
-        if name in scope.imports:
-            self.tokens.fail(f"duplicate rule or terminal {name!r}: it is already imported", name_at)
+            how = "imported" if isinstance(known.body, Common) else "defined"
+            self.tokens.fail(f"duplicate rule or terminal {name!r}: it is already {how} on line {line}", name_at)
         (scope.templates if made.parameters else scope.definitions)[name] = made
 
     def _attributes(self, depth: int) -> dict[str, tuple[float | Expression | None, int]]:

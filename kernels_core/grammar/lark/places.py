@@ -3,7 +3,7 @@
 Which terminal may follow which is told without regard to who called a rule, so a rule that is used in several places
 counts as standing in all of them.
 
-Read on: `competing.py` and `triggers.py` (who ask).
+Read on: `competing.py` (who asks).
 """
 
 from __future__ import annotations

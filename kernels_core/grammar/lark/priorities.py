@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import UnsupportedFeatureError
 from ..regular.dfa import is_empty
 from ..regular.languages import TooManyStates, intersection
-from .lexer import LANGUAGE
+from .lexer import refuse
 from .syntax import Definition, Expression, Name, Pattern, Range, Scope, Text, parts
 from .terminals import Terminals
 
@@ -43,8 +42,7 @@ def _lexed(scope: Scope, terminals: Terminals) -> Iterator[tuple[Expression, int
         for part in parts(body):
             if isinstance(part, Name) and part.name in terminals and part.name not in seen:
                 seen.add(part.name)
-                known = scope.definitions.get(part.name)
-                yield part, known.priority if known is not None else 0
+                yield part, scope.definitions[part.name].priority
             elif isinstance(part, Pattern | Range) or (isinstance(part, Text) and part.value):
                 yield part, 0
 
@@ -61,11 +59,10 @@ def _check(definition: Definition, others: list[tuple[Expression, int]], termina
                     f"write {last} & ~{first} for {last}, and no priority; or leave out the priority alone, and such "
                     "a text may be either"
                 )
-                _refuse(reason, definition, terminals)
+                refuse(reason, terminals.source, definition.span)
     except TooManyStates as error:
-        _refuse(
-            f"to tell whether this priority keeps texts out of other terminals takes {error}", definition, terminals
-        )
+        reason = f"to tell whether this priority keeps texts out of other terminals takes {error}"
+        refuse(reason, terminals.source, definition.span)
 
 
 def _shown(terminal: Expression) -> str:
@@ -77,7 +74,3 @@ def _shown(terminal: Expression) -> str:
         case Pattern(source):
             return f"/{source}/"
     return "the range of characters"
-
-
-def _refuse(reason: str, definition: Definition, terminals: Terminals) -> None:
-    raise UnsupportedFeatureError(reason, terminals.source, definition.span.start, language=LANGUAGE)

@@ -31,6 +31,14 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Common:
+    """What `%import common.name` defines; the span is that of the import."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Range:
     """`"a".."z"`"""
 
@@ -191,6 +199,7 @@ class Given:
 Expression = (
     Text
     | Pattern
+    | Common
     | Range
     | Name
     | Use
@@ -262,15 +271,14 @@ class Import:
 
 @dataclass(slots=True)
 class Scope:
-    """A grammar's statements: definitions and templates by name, names imported from `common` (under which, and where),
-    what is ignored, what is declared (and where); other imports, and changes (`%extend`, `%override`), as written."""
+    """A grammar's statements: definitions (with what is imported from `common`) and templates by name, what is ignored,
+    what is declared (and where); other imports, and changes (`%extend`, `%override`), as written."""
 
     definitions: dict[str, Definition] = field(default_factory=dict)
     templates: dict[str, Definition] = field(default_factory=dict)
     declared: dict[str, Span] = field(default_factory=dict)
     modules: list[Import] = field(default_factory=list)
     changes: list[tuple[str, Definition]] = field(default_factory=list)
-    imports: dict[str, tuple[str, Span]] = field(default_factory=dict)
     ignored: list[Expression] = field(default_factory=list)
     initial_skip: bool = False
 
@@ -291,12 +299,16 @@ def parts(expression: Expression) -> Iterator[Expression]:
 
 
 def rebuilt(expression: Expression, leaf: Callable[[Expression], Expression]) -> Expression:
-    """A copy in which `leaf` was done to what holds no other expressions, and to uses of templates."""
+    """A copy in which `leaf` was done to what holds no other expressions, to uses of templates, behind their arguments,
+    and to alternatives with a condition, in front of what they hold."""
     match expression:
         case Sequence(items) | Alternatives(items) | Both(items):
             return replace(expression, items=tuple(rebuilt(item, leaf) for item in items))
-        case Others(item) | Times(item) | Given(item):
+        case Others(item) | Times(item):
             return replace(expression, item=rebuilt(item, leaf))
+        case Given():
+            made = leaf(expression)
+            return replace(made, item=rebuilt(made.item, leaf)) if isinstance(made, Given) else rebuilt(made, leaf)
         case Use(arguments=arguments):
             return leaf(replace(expression, arguments=tuple(rebuilt(item, leaf) for item in arguments)))
     return leaf(expression)

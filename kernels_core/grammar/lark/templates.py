@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final
 
 from ...clock import look
-from ...errors import GrammarError, UnsupportedFeatureError
 from ..ir import Span
 from ..names import undefined
-from .lexer import LANGUAGE
+from .lexer import refuse, reject
 from .syntax import Definition, Expression, Name, Scope, Use, parts, rebuilt
 
 _MOST: Final = 5_000
@@ -56,7 +55,7 @@ class _Writer:
             case Name(name) if name in arguments:
                 return replace(arguments[name])
             case Name(name, span) if name in self._scope.templates and name not in self._scope.definitions:
-                self._fail(f"{name!r} is a template: it takes {self._shown(name)}", span)
+                reject(f"{name!r} is a template: it takes {self._shown(name)}", self._source, span)
             case Use():
                 return self._called(expression)
         return replace(expression)
@@ -64,16 +63,20 @@ class _Writer:
     def _called(self, use: Use) -> Name:
         template = self._scope.templates.get(use.name)
         if template is None:
-            self._fail(undefined(use.name, self._scope.templates, role="template"), use.span)
+            reject(undefined(use.name, self._scope.templates, role="template"), self._source, use.span)
         if len(template.parameters) != len(use.arguments):
-            self._fail(f"{use.name!r} takes {self._shown(use.name)}, and not {len(use.arguments)} arguments", use.span)
+            reject(
+                f"{use.name!r} takes {self._shown(use.name)}, and not {len(use.arguments)} arguments",
+                self._source,
+                use.span,
+            )
         key = use.name, tuple(replace(argument, span=_NOWHERE) for argument in use.arguments)
         if key not in self._names:
             if len(self._names) == _MOST:
                 reason = (
                     f"templates are written out at most {_MOST:,} times: does one call itself with longer arguments?"
                 )
-                raise UnsupportedFeatureError(reason, self._source, use.span.start, language=LANGUAGE)
+                refuse(reason, self._source, use.span)
             self._names[key] = f"{use.name}.{len(self._names) + 1}"
             given = dict(zip(template.parameters, use.arguments, strict=True))
             self._waiting.append((self._names[key], template, given))
@@ -81,6 +84,3 @@ class _Writer:
 
     def _shown(self, name: str) -> str:
         return f"{name}{{{', '.join(self._scope.templates[name].parameters)}}}"
-
-    def _fail(self, reason: str, span: Span) -> NoReturn:
-        raise GrammarError(reason, self._source, span.start, language=LANGUAGE)

@@ -6,46 +6,48 @@ Read on: `lower.py` (who asks), `..regular.languages`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
-from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from ...errors import GrammarError
 from .. import charset, nodes
 from ..attributes import at_most, shortest
 from ..components import strong_components
-from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
+from ..embedding import embedded
+from ..ir import Empty, Node, RuleRef, Span
 from ..names import undefined
-from ..regex import parse_regex
-from ..regular.from_rules import grammar_language
+from ..regex import parse_regex, pattern_rules
+from ..regular.assertions import START, rest
+from ..regular.from_rules import grammar_language, with_languages
 from ..regular.languages import (
     ALL,
     ANY_CHARACTER,
+    EPSILON,
     NOTHING,
     Language,
     TooManyStates,
     bounded,
-    character,
     complement,
     concat,
     intersection,
     loop,
     union,
-    words,
 )
-from ..regular.patterns import full_match, language_of
+from ..regular.patterns import full_match
 from ..regular.reader import Pattern as Read
 from ..regular.reader import read
 from ..regular.to_rules import language_node
-from ..regular.tree import Tree, alternatives, counted, in_order
+from ..regular.tree import Tree, alternatives, counted, in_order, is_plain
 from ..rulebook import RuleBook
-from ..substring import substring_rules
+from ..substring import substring_grammar
 from .beyond import asked_beyond
 from .common import COMMON
-from .embedding import embedded
-from .lexer import LANGUAGE
+from .lexer import LANGUAGE, fail, refuse, reject
 from .syntax import (
     Alternatives,
     Both,
+    Common,
     Definition,
     Expression,
     External,
@@ -97,22 +99,20 @@ class Terminals:
         self.remarks: dict[str, None] = {}  # in order, each once
         self._order = self._called_first()
         self._languages: dict[str, Language] = {}
+        self._patterns: dict[Pattern, Read] = {}
         self._looking: dict[str, Pattern | None] = {}
         for name in self._order:
             self._looking[name] = self._first_look(self.defined[name].body)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.defined or name in self.scope.imports
+        return name in self.defined
 
     def define_all(self) -> None:
         """Give every terminal's rule its body."""
-        for name, (common, span) in self.scope.imports.items():
-            body = parse_regex(COMMON[common]).rules["root"].body
-            self.book.define(self.names[name], nodes.fold(body, partial(_standing, span)))
         for name in self._order:
             definition = self.defined[name]
             if definition.is_empty:
-                body = Empty(span=definition.span)
+                body: Node = Empty(span=definition.span)
             elif is_shaped(definition):
                 body = self._node_of(self._language_of(name), definition.span, self.names[name])
             else:
@@ -125,44 +125,45 @@ class Terminals:
         """A terminal expression as it is written."""
         span = expression.span
         match expression:
-            case Text(value, ignore_case):
-                if not ignore_case:
-                    return nodes.literal(value.encode(), span)
-                return nodes.seq([nodes.char_set(_any_case(letter)) for letter in value], span)
-            case Range(first, last):
-                return nodes.char_set(((first, last),), span)
-            case Pattern() | Sequence() | Times() if self._looks(expression):
-                return self._node_of(self.language(expression), span, "text")
-            case Pattern(pattern, flags):
-                return self._pattern(pattern, flags, span)
             case Name(name):
                 return RuleRef(self._resolved(name, span), span=span)
-            case Sequence(items):
-                return nodes.seq([self.node(item) for item in items], span)
+            case Common(name):
+                body: Node = nodes.fold(parse_regex(COMMON[name]).rules["root"].body, partial(_standing, span))
+                return body
             case Alternatives(items):
                 return nodes.choice([self.node(item) for item in items], span)
-            case Times(item, least, most):
-                return nodes.repeat(self.node(item), least, most, span)
-            case Both() | Others():
-                return self._node_of(self.language(expression), span, "text")
             case Substring(chunks):
-                return embedded(_substring_grammar(chunks), self.book, "substring", span)
-        self._not_in_terminals(expression)
+                return embedded(substring_grammar([chunk.encode() for chunk in chunks]), self.book, "substring", span)
+        looks = isinstance(expression, Pattern | Sequence | Times) and self._looks(expression)
+        if looks or isinstance(expression, Both | Others):
+            return self._node_of(self.language(expression), span, "text")
+        if isinstance(expression, Pattern):
+            written = self._read(expression)
+            try:
+                ir = pattern_rules(written)
+            except GrammarError as error:
+                raise self._moved(error, span) from None
+            return embedded(ir, self.book, "regex", span, shift=span.start + 1)
+        found = self._tree(expression, self.node)
+        assert is_plain(found)
+        return found
 
-    def _pattern(self, pattern: str, flags: str, span: Span) -> Node:
-        letters = self._flags(flags, span)
-        try:
-            ir = parse_regex(pattern, letters)
-        except GrammarError as error:
-            raise self._moved(error, span) from None
-        return embedded(ir, self.book, "regex", span, shift=span.start + 1)
+    def _read(self, pattern: Pattern) -> Read:
+        found = self._patterns.get(pattern)
+        if found is None:
+            letters = self._flags(pattern)
+            try:
+                found = self._patterns[pattern] = read(pattern.source, letters)
+            except GrammarError as error:
+                raise self._moved(error, pattern.span) from None
+        return found
 
-    def _flags(self, flags: str, span: Span) -> str:
-        for i, flag in enumerate(flags):
+    def _flags(self, pattern: Pattern) -> str:
+        for i, flag in enumerate(pattern.flags):
             if flag not in _FLAGS:
-                offset = span.end - len(flags) + i
-                self._refuse(f"regular-expression flag {flag!r} is not supported: the flags are i, m and s", offset)
-        return flags.replace("u", "")  # everything is Unicode
+                reason = f"regular-expression flag {flag!r} is not supported: the flags are i, m and s"
+                refuse(reason, self.source, pattern.span.end - len(pattern.flags) + i)
+        return pattern.flags.replace("u", "")  # everything is Unicode
 
     def _moved(self, error: GrammarError, span: Span) -> GrammarError:
         """An error in a pattern, at its place in the whole."""
@@ -174,55 +175,64 @@ class Terminals:
         try:
             return language_node(language, self.book, hint)
         except TooManyStates as error:
-            self._refuse(f"this terminal needs {error}", span.start)
+            refuse(f"this terminal needs {error}", self.source, span)
 
     # -- as languages ---------------------------------------------------------------------------------------------
 
     def language(self, expression: Expression) -> Language:
         """The texts of a terminal expression."""
         try:
-            return bounded(self._language(expression))
+            return bounded(rest((with_languages(self._tree(expression, self._joined)),), EPSILON, START))
         except TooManyStates as error:
-            self._refuse(f"this terminal needs {error}", expression.span.start)
+            refuse(f"this terminal needs {error}", self.source, expression.span)
+        except RecursionError:
+            refuse("terminals with assertions are nested too deeply", self.source, expression.span)
 
-    def _language(self, expression: Expression) -> Language:
+    def _joined(self, expression: Expression) -> Tree:
+        """A terminal as one regular expression, whose assertions see what stands beside them in it."""
+        return self._tree(expression, self._joined) if self._looks(expression) else self.language(expression)
+
+    def _tree(self, expression: Expression, below: Callable[[Expression], Tree]) -> Tree:
+        """A terminal expression made of what `below` makes of its parts."""
+        span = expression.span
         match expression:
             case Text(value, ignore_case):
                 if not ignore_case:
-                    return words([value])
-                return concat(*(character(_any_case(letter)) for letter in value))
+                    return nodes.literal(value.encode(), span)
+                return nodes.seq([nodes.char_set(_any_case(letter)) for letter in value], span)
             case Range(first, last):
-                return character(((first, last),))
-            case Pattern(pattern, flags, span):
-                letters = self._flags(flags, span)
-                try:
-                    return full_match(pattern, letters)
-                except GrammarError as error:
-                    raise self._moved(error, span) from None
-            case Name(name, span):
+                return nodes.char_set(((first, last),), span)
+            case Common(name):
+                return full_match(COMMON[name])
+            case Pattern():
+                return self._read(expression).tree if self._looks(expression) else self._alone(expression)
+            case Name(name):
                 self._resolved(name, span)
-                if name in self.defined and "max_tokens" in self.defined[name].attributes:
+                definition = self.defined[name]
+                if "max_tokens" in definition.attributes:
                     reason = f"{name!r} counts tokens (max_tokens), so nothing can be done to its texts as a whole"
-                    self._refuse(reason, span.start)
-                return self._language_of(name)
-            case Sequence() | Times() if self._looks(expression):
-                try:
-                    return language_of(Read(self.source, self._joined(expression), None), anywhere=False)
-                except UnsupportedFeatureError as error:
-                    self._refuse(error.reason, expression.span.start)
+                    refuse(reason, self.source, span)
+                return below(definition.body) if self._looks(expression) else self._language_of(name)
             case Sequence(items):
-                return concat(*(self.language(item) for item in items))
+                return in_order([below(item) for item in items], span)
             case Alternatives(items):
-                return union(*(self.language(item) for item in items))
+                return alternatives([below(item) for item in items], span)
             case Times(item, least, most):
-                return loop(self.language(item), least, most)
+                return counted(below(item), least, most, span)
             case Both(items):
-                return intersection(*(self.language(item) for item in items))
+                return intersection(*map(self.language, items))
             case Others(item):
                 return complement(self.language(item))
             case Substring(chunks):
-                return grammar_language(_substring_grammar(chunks))
+                return grammar_language(substring_grammar([chunk.encode() for chunk in chunks]))
         self._not_in_terminals(expression)
+
+    def _alone(self, pattern: Pattern) -> Language:
+        """The texts of a pattern that looks at nothing but them."""
+        try:
+            return full_match(pattern.source, self._flags(pattern))
+        except GrammarError as error:
+            raise self._moved(error, pattern.span) from None
 
     def named_language(self, name: str) -> Language:
         """The texts of a terminal by its name."""
@@ -237,8 +247,6 @@ class Terminals:
         return self._node_of(bounded(language), span, hint)
 
     def _language_of(self, name: str) -> Language:
-        if name in self.scope.imports:
-            return full_match(COMMON[self.scope.imports[name][0]])
         # In the order of definition by use, so that this never goes deeper than one terminal.
         for earlier in self._order:
             if earlier not in self._languages:
@@ -253,7 +261,7 @@ class Terminals:
         if "suffix" in definition.attributes:
             suffix, offset = definition.attributes["suffix"]
             if suffix is None or isinstance(suffix, float):
-                self._fail("the suffix is missing", offset)
+                fail("the suffix is missing", self.source, offset)
             if isinstance(count, float):
                 return _closed_by(language, self.language(suffix), int(count))
             language = bounded(concat(language, self.language(suffix)))
@@ -275,20 +283,20 @@ class Terminals:
         bodies += self.scope.ignored
         alone = (part for part in (*lexed, *(inner for one in apart for inner in parts(one))))
         for expression in (*bodies, *(part for part in alone if isinstance(part, Pattern))):
-            if self._looks(expression):
-                self._ask(expression)
+            if (first := self._first_look(expression)) is not None:
+                self._ask(expression, first)
 
-    def _ask(self, expression: Expression) -> None:
-        asked = set(asked_beyond(self._joined(expression)))
-        first = self._first_look(expression)
-        assert first is not None
+    def _ask(self, expression: Expression, first: Pattern) -> None:
+        try:
+            asked = set(asked_beyond(self._joined(expression)))
+        except RecursionError:
+            refuse("terminals with assertions are nested too deeply", self.source, expression.span)
         if True in asked:
             reason = (
                 "a terminal sees its own text alone, so what this pattern asks of the text around it never holds; "
                 "leave out that assertion, and let the rule say what comes there"
             )
-            found = self._read(first)
-            self._refuse(reason, first.span.start + 1 + ((found.assertion if found else None) or 0))
+            refuse(reason, self.source, first.span.start + 1 + (self._read(first).assertion or 0))
         if False in asked:
             shown = first.source if len(first.source) <= _SHOWN else first.source[:_SHOWN] + "..."
             self.remarks[f"a terminal sees its own text alone: what /{shown}/ forbids around it is not asked"] = None
@@ -300,43 +308,14 @@ class Terminals:
     def _first_look(self, expression: Expression) -> Pattern | None:
         for part in parts(expression):
             match part:
-                case Pattern(source) if _LOOKS.search(source):
-                    found = self._read(part)
-                    if found is not None and any(True for _ in asked_beyond(found.tree)):
-                        return part
+                case Pattern(source) if _LOOKS.search(source) and any(
+                    True for _ in asked_beyond(self._read(part).tree)
+                ):
+                    return part
                 case Name(name) if name in self.defined and not is_shaped(self.defined[name]):
                     if (within := self._looking[name]) is not None:
                         return within
         return None
-
-    def _read(self, pattern: Pattern) -> Read | None:
-        try:
-            return read(pattern.source, self._flags(pattern.flags, pattern.span))
-        except GrammarError:
-            return None  # who reads it for good says so
-
-    def _joined(self, expression: Expression) -> Tree:
-        """A terminal as one regular expression, whose assertions see what stands beside them in it."""
-        try:
-            return self._tree(expression)
-        except RecursionError:
-            self._refuse("terminals with assertions are nested too deeply", expression.span.start)
-
-    def _tree(self, expression: Expression) -> Tree:
-        if not self._looks(expression):
-            return self.language(expression)
-        match expression:
-            case Pattern() if (found := self._read(expression)) is not None:
-                return found.tree
-            case Name(name):
-                return self._tree(self.defined[name].body)
-            case Sequence(items):
-                return in_order([self._tree(item) for item in items])
-            case Alternatives(items):
-                return alternatives([self._tree(item) for item in items])
-            case Times(item, least, most):
-                return counted(self._tree(item), least, most)
-        return self.language(expression)
 
     # -- names ----------------------------------------------------------------------------------------------------
 
@@ -344,9 +323,11 @@ class Terminals:
         if name in self:
             return self.names[name]
         if name in self.scope.definitions:
-            self._fail(f"{self._who(span)} cannot reference rule {name!r}: terminals are made of terminals", span.start)
+            fail(
+                f"{self._who(span)} cannot reference rule {name!r}: terminals are made of terminals", self.source, span
+            )
         reason = f"unknown name {name!r}: {undefined(name, self.names)}"
-        raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
+        reject(reason, self.source, span)
 
     def _who(self, span: Span) -> str:
         """The definition around `span`, as messages name it."""
@@ -373,7 +354,7 @@ class Terminals:
             what = f"circular reference in terminal {call.name!r}"
         else:
             what = f"{call.name!r} has an attribute of terminals, and a terminal cannot reference rules"
-        self._fail(f"{what}: it calls itself; use a rule (in lower case, without such attributes)", call.span.start)
+        fail(f"{what}: it calls itself; use a rule (in lower case, without such attributes)", self.source, call.span)
 
     def _calls(self, name: str) -> list[Name]:
         definition = self.defined[name]
@@ -395,13 +376,7 @@ class Terminals:
                 what = "named grammars"
             case _:
                 what = "special tokens"
-        self._fail(f"{what} cannot be used in terminals; use a rule (in lower case)", expression.span.start)
-
-    def _fail(self, reason: str, offset: int) -> NoReturn:
-        raise GrammarSyntaxError(reason, self.source, offset, language=LANGUAGE)
-
-    def _refuse(self, reason: str, offset: int) -> NoReturn:
-        raise UnsupportedFeatureError(reason, self.source, offset, language=LANGUAGE)
+        fail(f"{what} cannot be used in terminals; use a rule (in lower case)", self.source, expression.span)
 
 
 def _closed_by(texts: Language, suffix: Language, most: int) -> Language:
@@ -414,8 +389,3 @@ def _closed_by(texts: Language, suffix: Language, most: int) -> Language:
 
 def _any_case(letter: str) -> charset.Ranges:
     return charset.close_case(((ord(letter), ord(letter)),))
-
-
-def _substring_grammar(chunks: tuple[str, ...]) -> GrammarIR:
-    rules = substring_rules([chunk.encode() for chunk in chunks], "substring")
-    return GrammarIR({name: Rule(name, body) for name, body in rules}, "substring")

@@ -36,15 +36,23 @@ from .languages import (
     NOTHING,
     Language,
     TooLarge,
-    bounded,
     character,
-    concat,
-    loop,
-    union,
     words,
 )
 from .node_languages import node_language
-from .tree import Alternatives, Call, CalledRules, Counted, InOrder, Look, Tree, is_plain
+from .tree import (
+    Alternatives,
+    Call,
+    CalledRules,
+    Counted,
+    InOrder,
+    Look,
+    Tree,
+    alternatives,
+    counted,
+    in_order,
+    is_plain,
+)
 
 
 def with_languages(tree: Tree) -> Tree:
@@ -99,8 +107,6 @@ def _tree(node: Node, known: dict[str, Tree], ir: GrammarIR) -> Tree:
     """`node` as a language, or where it calls recursive rules, as a tree of languages and calls."""
 
     def combine(node: Node, below: list[Tree]) -> Tree:
-        languages = [item for item in below if isinstance(item, Language)]
-        plain = len(languages) == len(below)
         match node:
             case Empty():
                 return EPSILON
@@ -114,11 +120,11 @@ def _tree(node: Node, known: dict[str, Tree], ir: GrammarIR) -> Tree:
             case CharSet(ranges):
                 return character(ranges)
             case Seq():
-                return bounded(concat(*languages)) if plain else InOrder(tuple(below))
+                return in_order(below)
             case Choice():
-                return bounded(union(*languages)) if plain else Alternatives(tuple(below))
+                return alternatives(below)
             case Repeat(_, least, most):
-                return bounded(loop(languages[0], least, most)) if plain else Counted(below[0], least, most)
+                return counted(below[0], least, most)
             case RuleRef(name):
                 return known[name]
             case ByteSet():

@@ -2,7 +2,8 @@
 
 Every assertion is one of two: a `Look` at what follows, or a `Behind` at the one character before.  `$` is "no
 character follows", `^` is "no character is before", and a word boundary is a choice of both kinds.  The constructors
-keep what has no assertion inside in plain IR, so that most patterns never see the nodes of this file.
+keep what has no assertion inside in plain IR, and what is made of languages alone one language, so that most patterns
+never see the nodes of this file.
 
 Read on: `reader.py` (text to trees), `assertions.py` (trees to languages).
 """
@@ -16,7 +17,7 @@ from typing import TypeGuard
 from .. import nodes
 from ..charset import Ranges
 from ..ir import Node, Span
-from .languages import Language
+from .languages import Language, bounded, concat, loop, union
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,18 @@ def is_plain(tree: Tree) -> TypeGuard[Node]:
     return not isinstance(tree, _Beyond)
 
 
+def _all_languages(items: Sequence[Tree]) -> TypeGuard[Sequence[Language]]:
+    # The first of them nearly always tells.
+    return len(items) > 0 and isinstance(items[0], Language) and all(isinstance(item, Language) for item in items)
+
+
+# Each of these raises `TooLarge` where languages become too large.
+
+
 def in_order(items: Sequence[Tree], span: Span | None = None) -> Tree:
     """`items` one after the other; neighbours without assertions become one node."""
+    if _all_languages(items):
+        return bounded(concat(*items))
     parts: list[Tree] = []
     run: list[Node] = []
     for item in items:
@@ -105,6 +116,8 @@ def in_order(items: Sequence[Tree], span: Span | None = None) -> Tree:
 
 def alternatives(items: Sequence[Tree], span: Span | None = None) -> Tree:
     """Any of `items`."""
+    if _all_languages(items):
+        return bounded(union(*items))
     plain = [item for item in items if is_plain(item)]
     if len(plain) == len(items):
         return nodes.choice(plain, span)
@@ -115,6 +128,8 @@ def counted(item: Tree, least: int, most: int | None, span: Span | None = None) 
     """`item` from `least` to `most` times."""
     if is_plain(item):
         return nodes.repeat(item, least, most, span)
+    if isinstance(item, Language):
+        return bounded(loop(item, least, most))
     if most == 0:
         return nodes.seq(())
     return item if least == most == 1 else Counted(item, least, most)

@@ -62,6 +62,8 @@ def taken(grammar: Grammar, *texts: str) -> list[str]:
         ('start: f{"a"}\nf{x}: x\n%extend f{x}: "(" x ")"', "a (a)", "()"),
         ('start: a\na: "a"\n%extend a: "b" | "c"\n%override a: a_ "!"\na_: "d"', "d!", "a b"),
         ('start: A+\nA: "a"\n%extend A: /[0-9]/', "a a1", "b"),
+        ('start: INT\n%import common.INT\n%extend INT: "x"', "1 23 x", "y xx"),
+        ("start: D I\n%import common.INT -> I\nD: I & /[5-9]/\n%override I: /[0-9]/", "51", "15 5 511"),
     ],
 )
 def test_templates_and_changes(lark: str, good: str, bad: str) -> None:

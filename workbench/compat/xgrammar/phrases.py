@@ -43,7 +43,7 @@ _PARSER: _Table = [
     (re.compile(r"a tag is empty"), "Tag must be a non-empty string literal"),
     (re.compile(r"""a "," and the tag's content"""), "Expect , or ) in tuple"),
     (re.compile(r"(\w+) has no argument '([^']*)'"), r"Unknown named argument for \1: \2"),
-    (re.compile(r"(loop_after_dispatch) is true or false"), r"\1 must be a boolean literal"),
+    (re.compile(r"(loop_after_dispatch) must be a boolean"), r"\1 must be a boolean literal"),
     (re.compile(r"(\w+) is a list in parentheses"), r"\1 must be a tuple"),
     (re.compile(r"a trigger of TokenTagDispatch is"), "Token trigger ID must be a non-negative integer"),
     (re.compile(r"an argument of (\w+) is a token's id"), r"\1() arguments must be non-negative integers"),
