@@ -102,8 +102,8 @@ class Options:
         (`CompiledGrammar.renew`); a text that needs more than half of it by itself raises `BudgetExceededError`.
     max_compile_ms: processor time of one compile, from the first byte of the request on, work ahead of time included.
     max_fill_ms: ... of one mask, and of one step: taking a token, or a thousand bytes of a string.  For both, 0 is any
-        time; longer raises `BudgetExceededError`, and everything is as it was.  The defaults are thirteen times the
-        slowest compile and fifty-six times the slowest mask of 7,797 real schemas
+        time; longer raises `BudgetExceededError`, and everything is as it was.  The defaults are sixteen times the
+        slowest compile and forty-three times the slowest mask of 7,895 real schemas
         (docs/decisions/0012-one-clock-and-budgets.md); ahead-of-time work (`jit="all"`, "fsm", "pushdown") over a large
         vocabulary may need more.
     mechanisms: what experiments leave out or set; `Options.laboratory` takes them beside the options themselves.

@@ -12,8 +12,8 @@ makes the engine's snapshots display themselves, in a notebook of any kind.
 Code map, in reading order: `languages` (any input language, in its own words), `tokenizers`, `session` (a place in a
 text), `provenance` and `next` (where it comes from, what may come), `generation` (a model in the loop), `conditioning`
 (the model given a language), `replaying` (answers that others have logged), `reports` (runs, drawn, and what took the
-probability), `panels` and `explorer` (the screen), `comparing` and `peers` (other engines beside ours), `compat` (as
-other libraries speak), `serving`, `cli`.
+probability), `screen`, `panels` and `explorer` (what is seen and moved), `comparing` and `peers` (other engines beside
+ours), `compat` (as other libraries speak), `serving`, `cli`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def study(
     only: Annotated[list[str] | None, typer.Option("--only", help="One section. Again for each.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Say what would run, and for about how long.")] = False,
     model: Annotated[
-        str, typer.Option("--model", help="Ask this model, by name or path, in the parts that ask one: accuracy.")
+        str, typer.Option("--model", help="Ask this model, by name or path, in the part `tax by category`.")
     ] = "",
     smoke: Annotated[bool, typer.Option("--smoke", help="The smallest preset, on a CPU: does it run?")] = False,
     minutes: Annotated[

@@ -1,5 +1,5 @@
 """The command line: `python -m workbench check | mask | explain | replay | compare | hunt | generate | model | serve |
-serve-notebook | doctor`.
+serve-notebook | doctor | version`.
 
 Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
 (check, mask, explain), `replaying` (replay), `comparing`, `making` (generate, serve-notebook), `models` (model),

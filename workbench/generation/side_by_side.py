@@ -74,8 +74,7 @@ def generate_side_by_side(
     """Generate from one prompt under each of `grammars` (None: without one), with one seed and the same settings.
 
     grammars: by name; what is no such mapping, such as a schema, is one grammar, beside which the model writes freely.
-    `options` are those of
-    `generate`; without a seed the first run's is taken for all.
+    options: those of `generate`; without a seed the first run's is taken for all.
     """
     from workbench.generation.loading import model_of
     from workbench.generation.loop import generate
