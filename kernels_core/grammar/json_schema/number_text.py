@@ -390,8 +390,9 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
         machines.append(_Divisor(piece.step, wanted=True))
     machines += [_Divisor(gap, wanted=False) for gap in sorted(piece.gaps)]
 
+    steps = [machine.step for machine in machines]
     first = tuple(machine.start for machine in machines)
-    numbers = {first: 0}
+    numbers: dict[tuple[Any, ...], int] = {first: 0}
     queue = deque([first])
     table: list[list[int]] = []
     accepting: list[bool] = []
@@ -401,10 +402,16 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
         accepting.append(all(machine.accepts(part) for machine, part in zip(machines, state, strict=True)))
         row = []
         for letter in range(11):
-            target = tuple(machine.step(part, letter) for machine, part in zip(machines, state, strict=True))
-            if None in target:
+            parts = []
+            for step, part in zip(steps, state, strict=True):
+                after = step(part, letter)
+                if after is None:
+                    break
+                parts.append(after)
+            if len(parts) < len(steps):
                 row.append(-1)
                 continue
+            target = tuple(parts)
             number = numbers.get(target)
             if number is None:
                 number = numbers[target] = len(numbers)

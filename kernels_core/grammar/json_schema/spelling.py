@@ -55,6 +55,7 @@ from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
 from .counting import MAX_PAIRS, MAX_PAIRS_IN_FULL, counted_text, has_few_pairs
 from .escape_texts import (
+    BEYOND_ASCII,
     MUST_ESCAPE,
     PLAIN,
     QUOTE,
@@ -312,7 +313,7 @@ class Speller:
         counted = self.counted_beside(language)
         if counted is None:
             return self.diagram(language)
-        return bounded(counted, lambda ranges: _spelt(ranges, self.any_spelling), QUOTE)
+        return bounded(counted, lambda ranges: _label(ranges, self.any_spelling), QUOTE)
 
     def diagram(self, language: Language) -> Diagram:
         """The strings of `language`, quotes included, by states alone.  Raises `TooManyStates`."""
@@ -383,9 +384,13 @@ class Speller:
             else:
                 # All of them stand for themselves alone, so what is escaped is the same everywhere.
                 raw = charset.complement(charset.normalise((*MUST_ESCAPE, *pairs)))
-                found = choice((CharSet(raw), needed_escapes()))
+                found = choice((CharSet(raw), self._escapes()))
             self._others[letters] = found
         return found
+
+    def _escapes(self) -> Node:
+        """Every escape of a character that is not plain."""
+        return self.book.share("escape", "escape", needed_escapes)
 
     def _everything(self) -> Node:
         return self.book.share("characters", "characters", any_characters)
@@ -409,7 +414,25 @@ class Speller:
             low, high = ranges[0][0], ranges[-1][1]
             if low > 0x2F and high < 0x5C:
                 return char_set(ranges)
-        return _spelt(ranges, self.any_spelling)
+        node = _spelt_alone(ranges, self.any_spelling)[0]
+        return self.book.remember(("characters", ranges), lambda: self.spelt(ranges)) if node is None else node
+
+    def spelt(self, ranges: Ranges) -> Node:
+        """One character of `ranges` in all the spellings it may have, made anew."""
+        escaped = ranges if self.any_spelling else charset.difference(ranges, PLAIN)
+        raw = char_set(charset.difference(ranges, MUST_ESCAPE))
+        if not self.any_spelling and escaped == _NOT_PLAIN and charset.contains(ranges, 0x2F):
+            return choice((raw, self._escapes()))
+        tails: list[Node] = [short_escapes(ranges)]
+        if charset.difference(BEYOND_ASCII, escaped) in ((), charset.SURROGATES):
+            tails.append(self._beyond_ascii())
+            escaped = charset.difference(escaped, BEYOND_ASCII)
+        tails.append(hex_escapes(escaped))
+        return choice((raw, seq((Literal(b"\\"), choice(tails)))))
+
+    def _beyond_ascii(self) -> Node:
+        """`uXXXX` for everything from U+007F on."""
+        return self.book.share("beyond", "u_escape", lambda: hex_escapes(BEYOND_ASCII))
 
 
 def _digest(said: object) -> bytes:
@@ -431,22 +454,16 @@ def bounded(text: CountedText, spell: Callable[[Ranges], Node], around: Node) ->
     return Bounded(len(text.dfa.table), edges, accepting, text.spans, around, around, text.least, text.most)
 
 
-def _spelt_weight(found: Node, ranges: Ranges, any_spelling: bool) -> int:
+def _spelt_weight(found: tuple[Node | None], ranges: Ranges, any_spelling: bool) -> int:
     return len(ranges)
 
 
-@memo(1 << 11, 1 << 17, _spelt_weight)
-def _spelt(ranges: Ranges, any_spelling: bool) -> Node:
-    """One character of `ranges` in all the spellings it may have: one node, which all grammars share.
-
-    It calls no rule, since an automaton that calls nothing shows what is inside the string
-    (`masks/body_automata.pyx`).
-    """
-    escaped = ranges if any_spelling else charset.difference(ranges, PLAIN)
-    raw = char_set(charset.difference(ranges, MUST_ESCAPE))
-    if not any_spelling and escaped == _NOT_PLAIN and charset.contains(ranges, 0x2F):
-        return choice((raw, needed_escapes()))
-    return choice((raw, seq((Literal(b"\\"), choice((short_escapes(ranges), hex_escapes(escaped)))))))
+@memo(1 << 10, 1 << 16, _spelt_weight)
+def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
+    """One character of `ranges`, if it calls no rules."""
+    book = RuleBook()
+    node = Speller(book, any_spelling=any_spelling).spelt(ranges)
+    return (None if book.rules else node,)
 
 
 def _drawn_weight(found: tuple[Diagram, int], language: Language, any_spelling: bool) -> int:
@@ -473,9 +490,34 @@ def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
         for target, letters in fan.items():
             label = labels.get(letters)
             if label is None:
-                label = labels[letters] = _spelt(dfa.span(letters), any_spelling)
+                label = labels[letters] = _label(dfa.span(letters), any_spelling)
             edges.append((state + 1, label, target + 1))
     return Diagram(end + 1, edges), free
+
+
+class _Labels(Speller):
+    """Characters that call no rules."""
+
+    def _escapes(self) -> Node:
+        return needed_escapes()
+
+    def _beyond_ascii(self) -> Node:
+        found: Node = hex_escapes(BEYOND_ASCII)
+        return found
+
+
+def _label_weight(found: Node, ranges: Ranges, any_spelling: bool) -> int:
+    return len(ranges)
+
+
+@memo(1 << 10, 1 << 16, _label_weight)
+def _label(ranges: Ranges, any_spelling: bool) -> Node:
+    """One character of `ranges` on an edge of a diagram.
+
+    An automaton that calls nothing shows what is inside the string (`masks/body_automata.pyx`), and all grammars share
+    it.
+    """
+    return _Labels(RuleBook(), any_spelling=any_spelling).spelt(ranges)
 
 
 def _weight(found: tuple[Node, RuleBook], language: Language, any_spelling: bool) -> int:
