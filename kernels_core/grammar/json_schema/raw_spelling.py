@@ -17,14 +17,17 @@ from ..charset import Ranges
 from ..compact_body import Bounded, Diagram
 from ..ir import Empty, Literal, Node, RuleRef
 from ..nodes import char_set, choice, literal, repeat
-from ..regular.dfa import is_empty
 from ..regular.languages import (
     ALL,
     ANY_CHARACTER,
     NOTHING,
     Alt,
     And,
+    Cat,
+    Chars,
     Language,
+    Loop,
+    Words,
     complement,
     concat,
     intersection,
@@ -33,6 +36,7 @@ from ..regular.languages import (
     union,
     words,
 )
+from ..regular.memo import memo
 from ..rulebook import RuleBook
 from .spelling import Speller, bounded
 
@@ -61,7 +65,38 @@ def _has_length(language: Language) -> bool:
 
 def _may_hold(language: Language, text: str) -> bool:
     """Perhaps; False is certain."""
-    return not is_empty(intersection(language, concat(ALL, words((text,)), ALL)))
+    if isinstance(language, Words):
+        return any(text in word for word in language.words)
+    bounds = length_bounds(language)
+    if bounds is not None and bounds[1] is not None and bounds[1] < len(text):
+        return False
+    letters = _letters(language)
+    return all(charset.contains(letters, ord(letter)) for letter in text)
+
+
+def _pairs(letters: Ranges, language: Language) -> int:
+    return 1 + len(letters)
+
+
+@memo(1 << 10, 1 << 16, _pairs)
+def _letters(language: Language) -> Ranges:
+    """All characters of its strings, and perhaps more."""
+    match language:
+        case Words():
+            return charset.normalise((ord(letter), ord(letter)) for word in language.words for letter in word)
+        case Chars():
+            return language.ranges
+        case Loop():
+            return _letters(language.item)
+        case Cat() | Alt():
+            return charset.union(*map(_letters, language.items))
+        case And():
+            found = charset.ALL
+            for item in language.items:
+                found = charset.intersection(found, _letters(item))
+            return found
+        case _:
+            return charset.ALL
 
 
 class Outside:
