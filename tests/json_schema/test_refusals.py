@@ -28,7 +28,9 @@ def problems(schema: Any, **arguments: Any) -> list[tuple[str, str]]:
 
 def test_very_many_items_by_position_are_refused_by_name() -> None:
     schema = {"properties": {"a": {"type": "array", "prefixItems": [{"type": "integer"}] * 20_000}}}
-    assert problems(schema) == [("#/properties/a", "prefixItems")]
+    (found,) = reasons(schema)
+    start = "#/properties/a, prefixItems: its conditions on items take too many states; use smaller counts"
+    assert found.startswith(start)
     assert Grammar.from_json_schema(schema, lenient=True)
 
 
@@ -129,20 +131,9 @@ def test_schemas_without_instances(schema: Any, place: tuple[str, str], words: s
 @pytest.mark.parametrize(
     ("schema", "keyword"),
     [
-        ({"properties": []}, "properties"),
-        ({"required": "a"}, "required"),
         ({"minLength": -1}, "minLength"),
-        ({"minItems": 1.5}, "minItems"),
-        ({"maximum": "3"}, "maximum"),
-        ({"anyOf": []}, "anyOf"),
-        ({"enum": {}}, "enum"),
-        ({"pattern": "("}, "pattern"),
         ({"pattern": 3}, "pattern"),
-        ({"items": 3}, "items"),
-        ({"additionalProperties": 3}, "additionalProperties"),
         ({"type": []}, "type"),
-        ({"uniqueItems": 1}, "uniqueItems"),
-        ({"$ref": 3}, "$ref"),
         ({"$ref": "#"}, "$ref"),
         ({"$ref": "http://elsewhere/x"}, "$ref"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}}, "$ref"),
@@ -274,14 +265,12 @@ def test_names_that_patterns_cannot_keep_apart(arguments: dict[str, Any]) -> Non
     assert found[-1].endswith("use patterns that have no name in common")
 
 
-def test_strings_and_numbers_and_items_of_too_many_states() -> None:
+def test_strings_and_numbers_of_too_many_states() -> None:
     (string,) = reasons({"properties": {"s": {"pattern": "a.{12}b.{12}c", "minLength": 9_000}}})
     assert string.startswith("#/properties/s, ")
     assert "use a smaller length or a simpler pattern" in string
     (number,) = reasons({"items": {"multipleOf": 1234567891}})
     assert number.startswith("#/items, multipleOf: its remainders take too many states; use multiples of fewer digits")
-    (items,) = reasons({"type": "array", "prefixItems": [{"type": "integer"}] * 20_000})
-    assert items.startswith("#, prefixItems: its conditions on items take too many states; use smaller counts")
 
 
 CIRCLES = {"x": {"$ref": "#/$defs/x"}, "y": {"allOf": [{"$ref": "#/$defs/z"}]}, "z": {"$ref": "#/$defs/y"}}

@@ -286,22 +286,6 @@ def test_contains_with_counts() -> None:
             assert schema.accepts(value) == (2 <= count <= 3 and len(value) <= 6), value
 
 
-def test_distinct_items() -> None:
-    schema = judge({"items": {"enum": ["a", 1, None, True]}, "uniqueItems": True})
-    for value, valid in [
-        ([], True),
-        (["a", 1, None, True], True),
-        ([1, 1.0], False),
-        (["a", "a"], False),
-        ([1, True], True),
-    ]:
-        assert schema.accepts(value) == valid, value
-    assert judge({"uniqueItems": True, "maxItems": 1}).accepts([{}])
-    equal = judge({"items": {"enum": [1, 2, 3]}, "not": {"uniqueItems": True}, "type": "array"})
-    assert equal.accepts([1, 2, 1, 3])
-    assert not equal.accepts([1, 2, 3])
-
-
 def test_recursion() -> None:
     schema = judge(
         {
@@ -541,19 +525,10 @@ def test_closed_objects_have_the_declared_order_where_it_is_asked_for() -> None:
     assert '{"a": 1, "b": ""}' in fixed
     assert '{"b": "", "a": 1}' in free
     assert '{"b": "", "a": 1}' not in fixed
+    for text in ['{"a": 1}', '{"b": "", "a": 1, "b": ""}', '{"b": "", "b": ""}', '{"b": "", "c": 1}']:
+        assert text not in free, text
     with pytest.raises(ValueError, match="there is no order 'alphabetic'; there are any, declared"):
         texts(CLOSED, order="alphabetic")
-
-
-def test_any_order_of_few_members() -> None:
-    schema = texts(CLOSED)
-    for text in ['{"b": "", "a": 1}', '{"a": 1, "b": ""}', '{"b": ""}']:
-        assert text in schema, text
-    for text in ['{"a": 1}', '{"b": "", "a": 1, "b": ""}', '{"b": "", "b": ""}', '{"b": "", "c": 1}']:
-        assert text not in schema, text
-    mixed = texts(OPEN)
-    assert '{"c": 1, "b": "", "d": 2, "a": 1}' in mixed
-    assert '{"c": 1, "a": 1}' not in mixed
 
 
 def test_formats_may_be_annotations() -> None:

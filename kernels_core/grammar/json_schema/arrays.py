@@ -53,6 +53,7 @@ class ArrayText:
         self.inner = emitter.layout.inner(level)
         self.name = name
         self.whole: Items | None = None  # what `items` are once it is left to the matcher that they differ
+        self.parts = self._parted()
 
     def node(self) -> Node:
         """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
@@ -69,8 +70,10 @@ class ArrayText:
 
     def _is_left_to_the_matcher(self) -> bool:
         """Whether items are to differ that are no constants, or too many to remember in the parser's states."""
-        if self.items.unique is not True or distinct_values(self.emitter.algebra, self.items) is not None:
+        if self.items.unique is not True:
             return False
+        if self.parts is not None:
+            return self.parts[1] is not FALSE
         try:
             item_steps(self.emitter.algebra, self.items)
         except (NotFinite, TooManyStates):
@@ -80,21 +83,15 @@ class ArrayText:
     def _text(self) -> Node:
         items, layout = self.items, self.layout
         opening, closing = layout.opening(b"[", self.level), layout.closing(b"]", self.level)
-        values = distinct_values(self.emitter.algebra, items)
-        if values is not None:
-            members = [(self.distinct(term), Empty(), False) for term in values]
-            body = unordered(members, (), layout.comma(self.level), closing, items.least, items.most)
+        if self.parts is not None:
+            constants, rest = self.parts
+            # The parser remembers which of these were there, so that none is begun twice.
+            members = [(self.distinct(term), Empty(), False) for term in constants]
+            others = [] if rest is FALSE else [(self.item(rest), Empty())]
+            body = unordered(members, others, layout.comma(self.level), closing, items.least, items.most)
             closing = seq(())
         else:
-            parts = self._parted()
-            if parts is None:
-                body = self._graph() if needs_steps(items) else self._plain()
-            else:
-                # An item that is listed is remembered by the parser, so that it is not begun twice.
-                members = [(self.distinct(term), Empty(), False) for term in parts[0]]
-                others = [(self.item(parts[1]), Empty())]
-                body = unordered(members, others, layout.comma(self.level), closing, items.least, items.most)
-                closing = seq(())
+            body = self._graph() if needs_steps(items) else self._plain()
         filled = seq((opening, body, closing))
         may_be_empty = items.least == 0 and items.unique is not False and not any(c.least for c in items.counts)
         return choice((filled, layout.empty(b"[]"))) if may_be_empty else filled
@@ -115,9 +112,10 @@ class ArrayText:
         return self.emitter.book.share(("distinct", text), "number", lambda: text)
 
     def _parted(self) -> tuple[list[Term], Term] | None:
-        """Of items that are to differ, the constants, and all others; None where there are not both."""
+        """Of items that are to differ, where nothing else is said of them but lengths: the constants, of which each
+        comes once at most, and all others; None where there are no constants, or too many."""
         algebra, items = self.emitter.algebra, self.items
-        if self.whole is None or items.prefix or items.counts:
+        if items.unique is not True or items.prefix or items.counts:
             return None
         try:
             shape = algebra.shape(items.rest)
@@ -133,9 +131,12 @@ class ArrayText:
         else:
             listed = replace(listed, numbers=NO_NUMBERS)
         scalars = algebra.scalars(algebra.fixed(listed), MAX_DISTINCT)
-        if not scalars or others.is_void():
-            return None
-        return [algebra.fixed(one) for one in scalars], algebra.fixed(others)
+        rest = algebra.fixed(others)
+        return (
+            None
+            if scalars is None or not (scalars or rest is FALSE)
+            else ([algebra.fixed(one) for one in scalars], rest)
+        )
 
     def _plain(self) -> Node:
         """One or more items; lengths only."""
@@ -165,15 +166,6 @@ class ArrayText:
 
         steps = item_steps(self.emitter.algebra, self.items)
         return steps.node(edge, self.emitter.book, f"{self.name}_items")
-
-
-def distinct_values(algebra: SchemaAlgebra, items: Items) -> list[Term] | None:
-    """The constants of which an array has some, each once at most; None where there are others, where these are too
-    many, or where that is not all that is said of it."""
-    if items.unique is not True or items.prefix or items.counts:
-        return None
-    scalars = algebra.scalars(items.rest, MAX_DISTINCT)
-    return None if scalars is None else [algebra.fixed(one) for one in scalars]
 
 
 def needs_steps(items: Items) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..regular.dfa import TooManyStates, is_empty, shortest
+from ..regular.dfa import TooManyStates, is_empty
 from ..regular.languages import And, Language, Not, Words, complement, intersection, matches, union
 from .members import Values, names_of
 from .shapes import Members
@@ -28,6 +28,8 @@ MAX_KEY_CLASSES = 64
 MAX_OPTIONS = 64
 
 Needs = frozenset[int]
+# The languages that hold a class of keys.
+Inside = tuple[Language, ...]
 
 
 class Kind:
@@ -119,7 +121,7 @@ def _others(algebra: SchemaAlgebra, members: Members, names: list[str]) -> list[
     languages = dict.fromkeys(keys for keys in mentioned if not (isinstance(keys, Words) and keys.words <= declared))
     everything = complement(Words(declared))
     cells = _cells(everything, declared, list(languages))
-    groups: dict[tuple[Term, tuple[Term, ...]], list[tuple[Language, frozenset[Language]]]] = {}
+    groups: dict[tuple[Term, tuple[Term, ...]], list[tuple[Language, Inside]]] = {}
     for cell, inside in cells:
         term = algebra.all_of(*(other for keys, other in members.rules if keys in inside))
         if term is FALSE:
@@ -135,63 +137,40 @@ def _others(algebra: SchemaAlgebra, members: Members, names: list[str]) -> list[
     return kinds
 
 
-def _cells(
-    everything: Language, declared: frozenset[str], languages: list[Language]
-) -> list[tuple[Language, frozenset[Language]]]:
-    """`everything` (all keys but `declared`) split into what `languages` tell apart: (keys, those that hold them).
-
-    A key of a cell that is known shows without any automaton that what it is in is not empty.
-    """
-    some = "x" * (1 + max(map(len, declared), default=0))
-    cells: list[tuple[Language, frozenset[Language], str | None]] = [(everything, frozenset(), some)]
+def _cells(everything: Language, declared: frozenset[str], languages: list[Language]) -> list[tuple[Language, Inside]]:
+    """`everything` (all keys but `declared`) split into what `languages` tell apart: (keys, those that hold them)."""
+    cells: list[Inside] = [()]
     decided: set[Language] = set()
     looked_at: list[Language] = []
 
-    def known(inside: frozenset[Language], candidates: list[str | None]) -> str | None:
-        """A candidate that is a key of the cell `inside`."""
-        for key in candidates:
-            if (
-                key is not None
-                and key not in declared
-                and all(matches(other, key) == (other in inside) for other in looked_at)
-            ):
-                return key
-        return None
+    def keys_of(inside: Inside) -> Language:
+        """The keys of a cell; what has nothing in common with a language around it need not be left out."""
+        around = [language for language in looked_at if language in inside]
+        outside = (
+            other for other in looked_at if other not in inside and not any(_disjoint(other, one) for one in around)
+        )
+        return intersection(everything, *around, *map(complement, outside))
 
     # What is a condition on others ("no other pattern") comes behind those, and needs no look at strings.
     for language in sorted(languages, key=lambda keys: isinstance(keys, And | Not)):
         derived = _derived(language, declared, decided)
-        split: list[tuple[Language, frozenset[Language], str | None]] = []
-        if derived is None:
-            looked_at.append(language)
-            least = shortest(language)
-        for cell, inside, key in cells:
-            if derived is not None:
-                split.append((cell, inside | {language} if derived.isdisjoint(inside) else inside, key))
-                continue
-            if any(_disjoint(other, language) for other in inside):
-                split.append((cell, inside, key))
-                continue
-            both = None if key is None or least is None else key + least
-            key_within = known(inside | {language}, [key, least, both])
-            within = intersection(cell, language)
-            if key_within is None and is_empty(within):
-                split.append((cell, inside, key))
-                continue
-            key_without = known(inside, [key])
-            without = intersection(cell, complement(language))
-            if key_without is None and is_empty(without):
-                split.append((cell, inside | {language}, key_within))
-                continue
-            split += [
-                (_without_idle(within, language), inside | {language}, key_within),
-                (without, inside, key_without),
-            ]
-        cells = split
         decided.add(language)
+        if derived is not None:
+            cells = [(*inside, language) if derived.isdisjoint(inside) else inside for inside in cells]
+            continue
+        looked_at.append(language)
+        split: list[Inside] = []
+        for inside in cells:
+            if any(_disjoint(other, language) for other in inside):
+                split.append(inside)
+                continue
+            ways = ((*inside, language), inside)
+            # One of them has keys: those of the cell.
+            split += [way for way in ways if not is_empty(keys_of(way))]
+        cells = split
         if len(cells) > MAX_KEY_CLASSES:
             raise TooManyStates(MAX_KEY_CLASSES)
-    return [(cell, inside) for cell, inside, _ in cells]
+    return [(keys_of(inside), inside) for inside in cells]
 
 
 def _derived(language: Language, declared: frozenset[str], decided: set[Language]) -> frozenset[Language] | None:
@@ -211,20 +190,3 @@ def _derived(language: Language, declared: frozenset[str], decided: set[Language
 def _disjoint(one: Language, other: Language) -> bool:
     """No common string?"""
     return is_empty(intersection(one, other))
-
-
-def _without_idle(cell: Language, language: Language) -> Language:
-    """`cell`, which lies inside `language`, without "not in ..." of what has nothing in common with it.
-
-    Unless `language` says so itself, like "does not begin with a": nothing else would keep the cell inside.
-    """
-    if not isinstance(cell, And) or isinstance(language, Words):
-        return cell
-    own = language.items if isinstance(language, And) else (language,)
-    kept = [
-        part
-        for part in cell.items
-        if part in own
-        or not (isinstance(part, Not) and not isinstance(part.item, Words) and _disjoint(part.item, language))
-    ]
-    return cell if len(kept) == len(cell.items) else intersection(*kept)

@@ -19,7 +19,6 @@ Read on: `numbers.py` (the sets), `graph.py` (automata as rules).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -277,63 +276,75 @@ def _tails(dfa: Dfa) -> dict[int, int]:
 
 # -- the automaton that reads digits ------------------------------------------------------------------------------
 
-# Comparison of what was read with a bound, so far.
+# It is a product of small machines, each of which reads the digits and the point, and keeps what it has to know.
+
+_POINT = 10  # as a letter, behind the ten digits
+_LETTERS = (*(((0x30 + digit, 0x30 + digit),) for digit in range(10)), ((0x2E, 0x2E),))
+_START, _ZERO, _WHOLE, _BEHIND_POINT, _FRACTION, _FRACTION_0 = range(6)
 _LESS, _EQUAL, _GREATER = -1, 0, 1
-_State = Hashable
+
+
+class _Spelling:
+    """Digits, perhaps a point and digits, in some form: no zero in front of others, and of the shortest none at the
+    end."""
+
+    start = _START
+
+    def __init__(self, form: _Form) -> None:
+        self.form = form
+
+    def step(self, state: int, letter: int) -> int | None:
+        if letter == _POINT:
+            return _BEHIND_POINT if state in (_ZERO, _WHOLE) and self.form.pointed else None
+        if state in (_START, _WHOLE):
+            return _WHOLE if state or letter else _ZERO
+        if state == _ZERO:
+            return None
+        return _FRACTION_0 if self.form.canonical and not letter else _FRACTION
+
+    def accepts(self, state: int) -> bool:
+        return state == _FRACTION or (self.form.whole and state in (_ZERO, _WHOLE))
 
 
 class _Bound:
-    """Compares a decimal text, digit by digit, with a positive decimal.
+    """Compares with a positive decimal, which is the greatest number or (`side` 1) the least one, if it is not out.
 
-    State in front of the point: (digits read, at most one more than the bound has; how they compare with as many
-    digits of the bound).  Behind the point: (digits read, comparison); longer texts of fewer digits are settled.
+    State: (whether behind the point, digits read on this side of it, how they compare with as many of the bound).  Of
+    what is settled behind the point the digits are not counted any more.
     """
 
-    def __init__(self, value: Fraction) -> None:
-        whole = value.numerator // value.denominator
-        rest = value - whole
-        digits = []
-        while rest:
-            rest *= 10
-            digits.append(int(rest))
-            rest -= int(rest)
+    start = (False, 0, _EQUAL)
+
+    def __init__(self, value: Fraction, side: int, *, is_open: bool) -> None:
+        whole, behind = places(value)
         self.whole = [int(digit) for digit in str(whole)]
-        self.fraction = digits
+        self.fraction = [int(digit) for digit in behind]
+        self.side = side
+        self.is_open = is_open
 
-    def before_point(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
-        count, order = state
-        if count >= len(self.whole):
-            return len(self.whole) + 1, _GREATER
-        if order == _EQUAL:
-            order = _compare(digit, self.whole[count])
-        return count + 1, order
+    def step(self, state: tuple[bool, int, int], letter: int) -> tuple[bool, int, int] | None:
+        point, count, order = state
+        if letter == _POINT:
+            point, count, order = True, 0, _LESS if count < len(self.whole) else order
+        elif point and order == _EQUAL:
+            order = _compare(letter, self.fraction[count] if count < len(self.fraction) else 0)
+            count = min(count + 1, len(self.fraction)) if order == _EQUAL else 0
+        elif not point and count >= len(self.whole):
+            count, order = len(self.whole) + 1, _GREATER
+        elif not point:
+            count, order = count + 1, order or _compare(letter, self.whole[count])
+        # Greater than the greatest, however the text goes on.
+        is_over = self.side < 0 and order == _GREATER and (point or count >= len(self.whole))
+        return None if is_over else (point, count, order)
 
-    def at_point(self, state: tuple[int, int]) -> tuple[int, int]:
-        count, order = state
-        if count < len(self.whole):
+    def accepts(self, state: tuple[bool, int, int]) -> bool:
+        point, count, order = state
+        if not point:
+            order = _LESS if count < len(self.whole) else order
+            count = 0
+        if order == _EQUAL and count < len(self.fraction):
             order = _LESS
-        return (0, order) if order == _EQUAL else (-1, order)
-
-    def behind_point(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
-        count, order = state
-        if order != _EQUAL:
-            return state
-        if count < len(self.fraction):
-            order = _compare(digit, self.fraction[count])
-            return (count + 1, order) if order == _EQUAL else (-1, order)
-        return state if digit == 0 else (-1, _GREATER)
-
-    def is_passed(self, state: tuple[int, int], *, point: bool) -> bool:
-        """Whether the text is greater than the bound however it goes on."""
-        count, order = state
-        return order == _GREATER and (point or count >= len(self.whole))
-
-    def order(self, state: tuple[int, int], *, point: bool) -> int:
-        """How the text read so far compares with the bound if it ends here."""
-        count, order = state if point else self.at_point(state)
-        if order == _EQUAL and any(self.fraction[max(count, 0) :]):
-            return _LESS
-        return order
+        return order * self.side > 0 or (order == _EQUAL and not self.is_open)
 
 
 def _compare(left: int, right: int) -> int:
@@ -341,118 +352,66 @@ def _compare(left: int, right: int) -> int:
 
 
 class _Divisor:
-    """Remainders by a positive decimal: state is (digits behind the point that still matter, remainder), or None
-    once the text cannot be a multiple."""
+    """Counts remainders by a positive decimal, of which multiples are `wanted`, or all but these.
 
-    def __init__(self, step: Fraction) -> None:
-        places, scaled = 0, step
-        while scaled.denominator != 1:
-            scaled *= 10
-            places += 1
-        self.places = places
-        self.modulus = scaled.numerator
+    State: (digits behind the point that still matter, -1 in front of it; the remainder, -1 once it is no multiple).
+    """
 
-    def before_point(self, state: int, digit: int) -> int:
-        return (state * 10 + digit) % self.modulus
+    start = (-1, 0)
 
-    def behind_point(self, state: tuple[int, int] | None, digit: int) -> tuple[int, int] | None:
-        if state is None:
-            return None
+    def __init__(self, step: Fraction, *, wanted: bool) -> None:
+        self.places = len(places(step)[1])
+        self.modulus = int(step * 10**self.places)
+        self.wanted = wanted
+
+    def step(self, state: tuple[int, int], letter: int) -> tuple[int, int] | None:
         left, remainder = state
-        if left == 0:
-            return state if digit == 0 else None
-        return left - 1, (remainder * 10 + digit) % self.modulus
+        if letter == _POINT:
+            return self.places, remainder
+        if left == 0 or remainder < 0:
+            return state if letter == 0 or remainder < 0 else None if self.wanted else (0, -1)
+        return max(left - 1, -1), (remainder * 10 + letter) % self.modulus
 
-    def divides(self, state: tuple[int, int] | None) -> bool:
-        return state is not None and state[1] * 10 ** state[0] % self.modulus == 0
-
-
-_START, _ZERO, _WHOLE, _POINT, _FRACTION = range(5)
+    def accepts(self, state: tuple[int, int]) -> bool:
+        left, remainder = state
+        scale = 10 ** (self.places if left < 0 else left)
+        return (remainder >= 0 and remainder * scale % self.modulus == 0) == self.wanted
 
 
 @memo(1 << 9, 500_000, lambda dfa, piece, form: len(dfa.table) * len(dfa.letters))
 def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     """Digits, perhaps a point and digits: all spellings (or the shortest) of the numbers of a piece above 0."""
-    bounds = [_Bound(value) for value in (piece.low, piece.high) if value is not None]
-    divisors = [_Divisor(step) for step in (*((piece.step,) if piece.step else ()), *sorted(piece.gaps))]
-    first = (_START, tuple((0, _EQUAL) for _ in bounds), tuple(0 for _ in divisors), False)
+    machines: list[Any] = [_Spelling(form)]
+    if piece.low is not None:
+        machines.append(_Bound(piece.low, 1, is_open=piece.low_open))
+    if piece.high is not None:
+        machines.append(_Bound(piece.high, -1, is_open=piece.high_open))
+    if piece.step:
+        machines.append(_Divisor(piece.step, wanted=True))
+    machines += [_Divisor(gap, wanted=False) for gap in sorted(piece.gaps)]
 
-    only_digits_count = all(divisor.modulus == 1 for divisor in divisors)
-
-    def is_over(orders: tuple[tuple[int, int], ...], *, point: bool) -> bool:
-        return piece.high is not None and bounds[-1].is_passed(orders[-1], point=point)
-
-    def step(state: Any, letter: int) -> Any:
-        phase, orders, remainders, _ = state
-        if letter == 10:
-            if phase not in (_ZERO, _WHOLE) or not form.pointed:
-                return None
-            ordered = tuple(bound.at_point(order) for bound, order in zip(bounds, orders, strict=True))
-            if is_over(ordered, point=True):
-                return None
-            divided = tuple((divisor.places, r) for divisor, r in zip(divisors, remainders, strict=True))
-            return _POINT, ordered, divided, False
-        if phase == _ZERO:
-            return None
-        if phase in (_START, _WHOLE):
-            ordered = tuple(bound.before_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
-            if is_over(ordered, point=False):
-                return None
-            counted = tuple(divisor.before_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
-            return (_ZERO if phase == _START and letter == 0 else _WHOLE), ordered, counted, False
-        ordered = tuple(bound.behind_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
-        if is_over(ordered, point=True):
-            return None
-        behind = tuple(divisor.behind_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
-        return _FRACTION, ordered, behind, form.canonical and letter == 0
-
-    def is_settled(state: Any) -> bool:
-        """Whether all digits but 0 lead on to the same."""
-        return only_digits_count and all(order != _EQUAL for _, order in state[1])
-
-    def accepts(state: Any) -> bool:
-        phase, orders, remainders, trailing = state
-        if phase in (_START, _POINT) or trailing:
-            return False
-        point = phase == _FRACTION
-        if point and not form.pointed:
-            return False
-        if not point and not form.whole:
-            return False
-        ordered = iter(zip(bounds, orders, strict=True))
-        if piece.low is not None:
-            bound, order = next(ordered)
-            if bound.order(order, point=point) < (1 if piece.low_open else 0):
-                return False
-        if piece.high is not None:
-            bound, order = next(ordered)
-            if bound.order(order, point=point) > (-1 if piece.high_open else 0):
-                return False
-        divided = [
-            divisor.divides(r if point else (divisor.places, r))
-            for divisor, r in zip(divisors, remainders, strict=True)
-        ]
-        if piece.step and not divided[0]:
-            return False
-        return not any(divided[1:] if piece.step else divided)
-
-    numbers = {first: 0}
+    steps = [machine.step for machine in machines]
+    first = tuple(machine.start for machine in machines)
+    numbers: dict[tuple[Any, ...], int] = {first: 0}
     queue = deque([first])
     table: list[list[int]] = []
     accepting: list[bool] = []
     while queue:
         state = queue.popleft()
-        look(400 * (1 + len(bounds) + len(divisors)))
-        accepting.append(accepts(state))
+        look(400 * len(machines))
+        accepting.append(all(machine.accepts(part) for machine, part in zip(machines, state, strict=True)))
         row = []
-        target = None
-        alike = is_settled(state)
         for letter in range(11):
-            if not alike or letter in (0, 1, 10):
-                target = step(state, letter)
-            if target is None:
+            parts = []
+            for step, part in zip(steps, state, strict=True):
+                after = step(part, letter)
+                if after is None:
+                    break
+                parts.append(after)
+            if len(parts) < len(steps):
                 row.append(-1)
                 continue
+            target = tuple(parts)
             number = numbers.get(target)
             if number is None:
                 number = numbers[target] = len(numbers)
@@ -461,8 +420,7 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
                 queue.append(target)
             row.append(number)
         table.append(row)
-    letters = (*(((0x30 + digit, 0x30 + digit),) for digit in range(10)), ((0x2E, 0x2E),))
-    return minimal(Dfa(letters, table, accepting))
+    return minimal(Dfa(_LETTERS, table, accepting))
 
 
 # -- with an exponent ----------------------------------------------------------------------------------------------

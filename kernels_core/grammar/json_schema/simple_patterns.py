@@ -13,9 +13,8 @@ from itertools import combinations
 from math import prod
 
 from ...errors import GrammarError
-from ..charset import contains
-from ..regular.dfa import Dfa, TooManyStates, explored, is_empty
-from ..regular.languages import NOTHING, intersection
+from ..regular.dfa import TooManyStates, explored, is_empty
+from ..regular.languages import NOTHING, intersection, matches
 from ..regular.patterns import ecma_search
 
 # Letters, escapes, classes, groups and small counts; anchors at the two ends only, no assertions, no references.
@@ -57,45 +56,11 @@ def are_disjoint(patterns: Sequence[str], names: Iterable[str]) -> bool:
     names = tuple(names)
     if len(patterns) > _MAX_PATTERNS or sum(map(len, names)) > _MAX_LETTERS:
         return False
-    found = [_key_pattern(pattern) for pattern in patterns]
-    automata = [one for one in found if one is not None]
-    if len(automata) < len(found) or prod(len(one.dfa.table) for one in automata) > _MAX_PRODUCT:
-        return False
-    if any(one.accepts(name) for one in automata for name in names):
-        return False
-    return len(patterns) < 2 or _all_disjoint(tuple(patterns))
-
-
-class _KeyPattern:
-    """A pattern's automaton, for names."""
-
-    def __init__(self, dfa: Dfa) -> None:
-        self.dfa = dfa
-        self._letters: dict[str, int] = {}
-
-    def accepts(self, name: str) -> bool:
-        """Is `name` a key of the pattern?"""
-        state = 0
-        for letter in name:
-            number = self._letters.get(letter)
-            if number is None:
-                code = ord(letter)
-                found = (i for i, ranges in enumerate(self.dfa.letters) if contains(ranges, code))
-                number = self._letters[letter] = next(found, -1)  # lone surrogates are in no set
-            state = self.dfa.table[state][number] if number >= 0 else -1
-            if state < 0:
-                return False
-        return self.dfa.accepting[state]
-
-
-@lru_cache(maxsize=1024)
-def _key_pattern(pattern: str) -> _KeyPattern | None:
+    keys = [ecma_search(pattern) for pattern in patterns]
     try:
-        return _KeyPattern(explored(ecma_search(pattern), _MAX_STATES))
+        states = prod(len(explored(one, _MAX_STATES).table) for one in keys)
     except TooManyStates:
-        return None
-
-
-@lru_cache(maxsize=1024)
-def _all_disjoint(patterns: tuple[str, ...]) -> bool:
-    return all(is_empty(intersection(ecma_search(one), ecma_search(other))) for one, other in combinations(patterns, 2))
+        return False
+    if states > _MAX_PRODUCT or any(matches(one, name) for one in keys for name in names):
+        return False
+    return all(is_empty(intersection(one, other)) for one, other in combinations(keys, 2))
