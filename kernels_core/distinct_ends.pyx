@@ -37,6 +37,7 @@ cdef bytes distinct_end(Reading reading, ShortestEnds endings, int most):
     cdef bytes end
     cdef int byte, tried = 0, number = 0
     cdef int64_t left
+    cdef SetRec* target
     cdef object order = [(endings.rank[byte], byte) for byte in range(256) if endings.rank[byte] >= 0]
     order.sort()
     place.at, place.remembered, place.path = reading.at, reading.remembered, bytes(reading.more)
@@ -57,7 +58,9 @@ cdef bytes distinct_end(Reading reading, ShortestEnds endings, int most):
             _go_to(reading, place)
             if not reading.read(<uint8_t>byte):
                 continue
-            left = _to_end(endings, reading.at)
+            target = reading.at
+            with nogil:
+                left = endings.to_end(target)
             if left >= NEVER:
                 continue
             number += 1
@@ -79,11 +82,7 @@ cdef bytes _said(Reading reading, ShortestEnds endings, _Place place):
     cdef int64_t found
     cdef bytes said
     with nogil:
-        endings.machine.lock.lock()
-        try:
-            found = endings.text(place.at, MOST_BYTES, text)
-        finally:
-            endings.machine.lock.unlock()
+        found = endings.text(place.at, MOST_BYTES, text)
     if found < 0:
         return None
     _go_to(reading, place)
@@ -98,14 +97,3 @@ cdef bint is_end(Reading reading, bytes text) except -1:
         if not reading.read(byte):
             return False
     return reading.at.completed
-
-
-cdef int64_t _to_end(ShortestEnds endings, SetRec* at) except -1:
-    cdef int64_t found
-    with nogil:
-        endings.machine.lock.lock()
-        try:
-            found = endings.to_end(at)
-        finally:
-            endings.machine.lock.unlock()
-    return found

@@ -73,11 +73,7 @@ cdef class TextInTime(Text):
         self._start(&clock)
         try:
             with nogil:
-                self._machine.lock.lock()
-                try:
-                    found = endings.text(self._last.set, max_bytes, text)
-                finally:
-                    self._machine.lock.unlock()
+                found = endings.text(self._last.set, max_bytes, text)
         finally:
             stop_clock(&clock)
         return None if found < 0 else <bytes>(<char*>text.data())[:text.size()] if text.size() else b""
@@ -209,26 +205,18 @@ cdef class TextInTime(Text):
         """Tokens to an end of a text that is at `at`, if no items are to differ; NEVER: there is none."""
         cdef Ending* known = <Ending*>ms_load(&at.ending)
         cdef ShortestEnds endings
-        cdef int64_t found
         cdef Clock clock
         if at == self._last.set and self._terminated():
             return 0
-        if known == NULL:
-            endings = self._masks.find_endings()
-            self._start(&clock)
-            try:
-                with nogil:
-                    self._machine.lock.lock()
-                    try:
-                        self._machine.check_budget()
-                        found = endings.to_end(at)
-                    finally:
-                        self._machine.lock.unlock()
-            finally:
-                stop_clock(&clock)
-        else:
-            found = known.tokens
-        return found
+        if known != NULL:
+            return known.tokens
+        endings = self._masks.find_endings()
+        self._start(&clock)
+        try:
+            with nogil:
+                return endings.to_end(at)
+        finally:
+            stop_clock(&clock)
 
     cdef Text _copy(self):
         cdef TextInTime other = Text._copy(self)
@@ -286,17 +274,9 @@ cdef class TextInTime(Text):
         self._start(&clock)
         try:
             with nogil:
-                self._machine.lock.lock()
-                try:
-                    if self._last.set.tokens:
-                        known = endings.keep(self._last.set, mask, left, ids, lengths)
-                    else:
-                        known = endings.filtered(self._last.set, mask, left)
-                finally:
-                    self._machine.lock.unlock()
+                return endings.filtered(self._last.set, mask, left, ids, lengths)
         finally:
             stop_clock(&clock)
-        return known
 
     @cython.final
     cdef MaskRec* _in_time_distinct(self, MaskRec* mask, ShortestEnds endings) except NULL:
@@ -310,18 +290,15 @@ cdef class TextInTime(Text):
         cdef MaskRec* whole = <MaskRec*>ms_load(&self._last.set.mask)
         cdef MaskRec* sure
         cdef MaskRec* possible
-        cdef vector[int32_t] allowed, planned
+        cdef vector[int32_t] allowed, planned, ids
+        cdef vector[int64_t] lengths
         cdef object certain = (), tried
         if self._asked_in_time is self._last:
             return self._answer_in_time
         if whole != NULL and not self._last.set.tokens:
             with nogil:
-                self._machine.lock.lock()
-                try:
-                    sure = endings.filtered(self._last.set, whole, left - self._room)
-                    possible = endings.filtered(self._last.set, whole, endings.to_end(self._last.set) - 1)
-                finally:
-                    self._machine.lock.unlock()
+                sure = endings.filtered(self._last.set, whole, left - self._room, ids, lengths)
+                possible = endings.filtered(self._last.set, whole, endings.to_end(self._last.set) - 1, ids, lengths)
             if sure == whole:
                 return mask
             certain = set(self._masks.ids_of(mask)).intersection(self._masks.ids_of(sure))
@@ -338,11 +315,7 @@ cdef class TextInTime(Text):
             if probe._is_in_time_behind(token, left):
                 allowed.push_back(token)
         with nogil:
-            self._machine.lock.lock()
-            try:
-                mask = endings.only(mask, allowed)
-            finally:
-                self._machine.lock.unlock()
+            mask = endings.only(mask, allowed)
         self._asked_in_time, self._answer_in_time = self._last, mask
         return mask
 

@@ -37,8 +37,13 @@ cdef extern from *:
 
 cdef enum TokenSetUse:
     FOR_MASK
+    FOR_ALL_COUNTS       # of a counted rule: the iterations that tokens need
     TO_FILTER            # what is found is half of it: a lookahead filters it
     AS_REFERENCE         # another token set will be the difference to it
+
+
+cdef enum:
+    FILTERED = 2         # in place of a `Follow.key`, which it never is: after the lookahead
 
 
 cdef struct Chosen:
@@ -70,11 +75,9 @@ cdef class MaskCache:
     cdef readonly WholeSubtrees whole_subtrees        # None: every node is walked
     cdef readonly StringBodies string_bodies          # None: string bodies are walked like all else
     cdef Identities identities
-    # by `Follow.key`: (state, clipped counter) -> verdicts
+    # by `Follow.key`, or FILTERED: (state, clipped counter) -> verdicts, or the iterations that tokens need
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] states
-    cdef unordered_map[uint64_t, shared_ptr[TokenSet]] filtered   # the same after the lookahead
     cdef unordered_map[int32_t, vector[uint32_t]] negated     # by number of a token set of the grammar: bits
-    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] profiles     # by that key and state
     cdef RepetitionEnds repetition_ends
     cdef MaskTable table
     cdef vector[uint16_t] strategies_of    # by number of a set: one bit a strategy that made its mask
@@ -105,20 +108,14 @@ cdef class MaskCache:
     cdef bint _follow_items(self, SetRec* record) except -1 nogil
     cdef int32_t _iterations_left(self, Item item) noexcept nogil
     cdef int32_t _iterations_missing(self, Item item) noexcept nogil
-    cdef int iteration_profile(self, int32_t state, const Follow& follow, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _profile_key(self, int32_t state, uint64_t follow_key, PoolKey* key) except -1 nogil
-    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, bint last,
-                             shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
     cdef void _note_strategies(self, SetRec* record, uint16_t used) noexcept nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
     cdef MaskRec* _compute_unlimited(self, SetRec* record) except NULL nogil
-    cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil
+    cdef uint64_t _pool_key(self, int32_t state, int32_t counter, bint all_counts, PoolKey& key) noexcept nogil
     cdef int token_set(self, int32_t state, int32_t counter, const Follow& follow, TokenSetUse use,
                        shared_ptr[TokenSet]& result, bint compute=*) except -1 nogil
-    cdef int filtered_set(self, int32_t state, int32_t counter, const Follow& follow,
-                          shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _compute_token_set(self, int32_t state, int32_t counter, const Follow& follow, bint as_reference,
+    cdef int _compute_token_set(self, int32_t state, int32_t counter, const Follow& follow, TokenSetUse use,
                                 shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _add_token_edges(self, Item item) except -1 nogil

@@ -33,7 +33,7 @@ from kernels_core.masks.strategy cimport (
 )
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport (
-    PROFILE, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
+    PROFILE, add_uncertain, compute_token_set, depth_of, shares_of,
 )
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.row_unions cimport Owner, add_rows
@@ -222,12 +222,12 @@ cdef class MaskCache:
             if self.lookahead is None:
                 self.decide.take_follow(record, i, &follow)
             if self.decide.may_use_profile(record, i):
-                self.iteration_profile(item.state, follow, tokens)
+                self.token_set(item.state, item.counter, follow, FOR_ALL_COUNTS, tokens)
                 self.dense.push_back(row_of(tokens.get(), one.left))
             else:
                 if _is_far_from_bounds(self.machine.tables, item, self.trie.max_depth):
                     item.counter = FREE         # verdicts that grammars with another bound share
-                self.filtered_set(item.state, item.counter, follow, tokens)
+                self.token_set(item.state, item.counter, follow, FOR_MASK, tokens)
                 if tokens.get().dense != NULL:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
@@ -270,51 +270,6 @@ cdef class MaskCache:
         cdef int32_t most = self.machine.tables.max_iterations[self.machine.tables.states[item.state].rule]
         return -1 if most < 0 else most - item.counter
 
-    cdef int iteration_profile(self, int32_t state, const Follow& follow, shared_ptr[TokenSet]& result) except -1 nogil:
-        """The iterations that tokens need from `state`, for callers that take `follow`; with the machine's lock held."""
-        cdef PoolKey key
-        cdef int64_t started
-        if self._known_profile(state, 0, follow.key == 0, result):
-            return 0
-        if follow.key and self._known_profile(state, follow.key, True, result):
-            return 0
-        self.machine.check_budget()
-        started = ms_clock()
-        compute_profile(self.trie, self.machine.tables, state, bytes_of(follow), result)
-        result.get().made_by = ITERATION_PROFILE
-        self.note(state, result, ms_clock() - started)
-        self.profiles[follow.key][state] = result
-        if self.pool is not None:
-            self._profile_key(state, follow.key, &key)
-            self.pool.keep(key, result)
-        return 0
-
-    cdef int _profile_key(self, int32_t state, uint64_t follow_key, PoolKey* key) except -1 nogil:
-        self.identities.identity(state, &key.state)
-        key.to_minimum = key.to_maximum = ALL_COUNTS
-        key.lookahead.high, key.lookahead.low = follow_key, 0
-        return 0
-
-    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, bint last,
-                             shared_ptr[TokenSet]& result) except -1 nogil:
-        """Whether the iterations from `state` were found out for such callers, here or in another grammar.
-
-        Not `last`: other callers are asked for next.
-        """
-        cdef PoolKey key
-        if self.profiles[follow_key].count(state):
-            self.state_hits += 1
-            result = self.profiles[follow_key][state]
-            return True
-        if self.pool is not None:
-            self._profile_key(state, follow_key, &key)
-            result = self.pool.find(key, False, last)
-            if result.get() != NULL:
-                self.pool_hits += 1
-                self.profiles[follow_key][state] = result
-                return True
-        return False
-
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil:
         """Hang a mask that was just computed on its set, and count it."""
         self.mask_misses += 1
@@ -355,16 +310,19 @@ cdef class MaskCache:
                     add_id(self.table, self.machine.tables.token_ids[chosen][i])
         return 0
 
-    cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil:
+    cdef uint64_t _pool_key(self, int32_t state, int32_t counter, bint all_counts, PoolKey& key) noexcept nogil:
         """Fill in the iterations of `key`, and return a key within this grammar.
 
-        Iterations count up to the longest token only.
+        Iterations count up to the longest token only.  `all_counts`: what is known holds for all of them.
         """
         cdef int32_t rule = self.machine.tables.states[state].rule
         cdef int32_t horizon = self.trie.max_depth + 1
         cdef Room room
         key.to_minimum, key.to_maximum = 0, horizon
         key.lookahead.high = key.lookahead.low = 0
+        if all_counts:
+            key.to_minimum = key.to_maximum = ALL_COUNTS
+            return <uint64_t>state << 36 ^ 1
         if self.machine.tables.states[state].flags & COUNTED:
             key.to_minimum = min(max(self.machine.tables.min_iterations[rule] - counter, 0), horizon)
             if self.machine.tables.max_iterations[rule] >= 0:
@@ -379,84 +337,76 @@ cdef class MaskCache:
 
     cdef int token_set(self, int32_t state, int32_t counter, const Follow& follow, TokenSetUse use,
                        shared_ptr[TokenSet]& result, bint compute=True) except -1 nogil:
-        """The verdicts at `state` for callers that take `follow`; with the machine's lock held.
+        """What `use` asks for at `state`, for callers that take `follow`; with the machine's lock held.
 
-        Not `compute`: only if they are known, else `result` stays empty.
+        It is known here, or in the pool, or computed.  Not `compute`: only if it is known, else `result` is empty.
         """
         cdef PoolKey key
-        cdef uint64_t local = self._pool_key(state, counter, key)
-        cdef int64_t started
-        if self.states[follow.key].count(local):
-            self.state_hits += 1
-            result = self.states[follow.key][local]
-            return 0
-        # Where words are left out, what they are left out of is shared; the difference costs less than its name.
+        cdef Follow any_byte
         cdef Prefix prefix
+        cdef shared_ptr[TokenSet] other
+        cdef bint filtered = use == FOR_MASK and self.lookahead is not None
         cdef bint shared = self.pool is not None and members_at(self.machine.tables, state) == NULL
-        if shared and self.lookahead is None:
+        cdef uint64_t local = self._pool_key(state, counter, use == FOR_ALL_COUNTS, key)
+        cdef uint64_t callers = FILTERED if filtered else follow.key
+        cdef int32_t rule = self.machine.tables.states[state].rule
+        cdef int64_t started
+        if self.states[callers].count(local):
+            self.state_hits += 1
+            result = self.states[callers][local]
+            return 0
+        if use == FOR_ALL_COUNTS and follow.key:
+            any_byte.key = 0
+            self.token_set(state, counter, any_byte, use, other, False)
+            if other.get() != NULL:
+                result = other
+                return 0
+        # Where words are left out, what they are left out of is shared; the difference costs less than its name.
+        if shared and self.lookahead is None and use != FOR_ALL_COUNTS:
             shared = (not (self.machine.tables.find_prefix(state, &prefix) and has(EXCLUDED_WORDS_ON))
                       and self.identities.is_near(state))
         if shared:
             self.identities.identity(state, &key.state)
             key.lookahead.high = follow.key
-            result = self.pool.find(key, use == TO_FILTER, compute)
-            if result.get() != NULL:
+            if filtered:
+                self.lookahead.identity(rule, self.identities, self.pool.key, key.lookahead)
+            other = self.pool.find(key, use == TO_FILTER, compute)
+            if other.get() != NULL:
                 if use == TO_FILTER:
                     self.partial_hits += 1
                 else:
                     self.pool_hits += 1
-                self.states[follow.key][local] = result
-                return 0
-        if not compute:
-            return 0
-        started = ms_clock()
-        self._compute_token_set(state, counter, follow, use == AS_REFERENCE, result)
-        self.note(state, result, ms_clock() - started)
-        self.states[follow.key][local] = result
-        if shared:
-            self.pool.keep(key, result)
+        if other.get() == NULL and compute:
+            if filtered:
+                self.token_set(state, counter, follow, TO_FILTER, other)
+                self.lookahead.filter(other, rule, self.stack, result)
+            else:
+                self.machine.check_budget()
+                started = ms_clock()
+                self._compute_token_set(state, counter, follow, use, result)
+                self.note(state, result, ms_clock() - started)
+            if shared:
+                self.pool.keep(key, result)
+        else:
+            result = other
+        if result.get() != NULL:
+            self.states[callers][local] = result
         return 0
 
-    cdef int filtered_set(self, int32_t state, int32_t counter, const Follow& follow,
-                          shared_ptr[TokenSet]& result) except -1 nogil:
-        """`token_set` without the uncertain tokens that no caller of the state's rule can take, if `lookahead`."""
-        cdef PoolKey key
-        cdef uint64_t local
-        cdef int32_t rule = self.machine.tables.states[state].rule
-        cdef shared_ptr[TokenSet] tokens
-        cdef bint shared = self.pool is not None and members_at(self.machine.tables, state) == NULL
-        if self.lookahead is None:
-            return self.token_set(state, counter, follow, FOR_MASK, result)
-        local = self._pool_key(state, counter, key)
-        if self.filtered.count(local):
-            self.state_hits += 1
-            result = self.filtered[local]
-            return 0
-        if shared:
-            self.identities.identity(state, &key.state)
-            self.lookahead.identity(rule, self.identities, self.pool.key, key.lookahead)
-            result = self.pool.find(key, False)
-            if result.get() != NULL:
-                self.pool_hits += 1
-                self.filtered[local] = result
-                return 0
-        self.token_set(state, counter, follow, TO_FILTER, tokens)
-        self.lookahead.filter(tokens, rule, self.stack, result)
-        self.filtered[local] = result
-        if shared:
-            self.pool.keep(key, result)
-        return 0
-
-    cdef int _compute_token_set(self, int32_t state, int32_t counter, const Follow& follow, bint as_reference,
+    cdef int _compute_token_set(self, int32_t state, int32_t counter, const Follow& follow, TokenSetUse use,
                                 shared_ptr[TokenSet]& result) except -1 nogil:
-        """Compute the verdicts at `state` as `Strategies.choose` says, and note which strategy it was."""
+        """Compute what `use` asks for at `state`, verdicts as `Strategies.choose` says, and note which strategy it was."""
         cdef const uint64_t* bytes = bytes_of(follow)
         cdef shared_ptr[TokenSet] reference
         cdef SetRec* reference_start = NULL
         cdef const Prefix* prefix = NULL
         cdef Choice choice
         cdef int32_t counted
-        self.decide.choose(state, counter, as_reference, &choice)
+        if use == FOR_ALL_COUNTS:
+            compute_profile(self.trie, self.machine.tables, state, bytes, result)
+            result.get().made_by = ITERATION_PROFILE
+            return 0
+        self.decide.choose(state, counter, use == AS_REFERENCE, &choice)
         if choice.strategy == STRING_BODY:
             if self.string_bodies.token_set(state, follow.key, bytes, result):
                 return 0
@@ -566,10 +516,8 @@ cdef class MaskCache:
             try:
                 self.machine.check_budget()
                 follow.key = 0
-                if self.decide.has_profile(state):
-                    self.iteration_profile(state, follow, tokens)
-                else:
-                    self.filtered_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, follow, tokens)
+                self.token_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, follow,
+                               FOR_ALL_COUNTS if self.decide.has_profile(state) else FOR_MASK, tokens)
             finally:
                 self.machine.lock.unlock()
 
@@ -599,22 +547,12 @@ cdef class MaskCache:
     def _counters(self):
         """With the machine's lock held."""
         cdef size_t count = 0
-        cdef double nbytes = shares_of(self.filtered)
+        cdef double nbytes = 0
         cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept = self.states.begin()
-        cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]].iterator counted
-        cdef unordered_map[int32_t, shared_ptr[TokenSet]].iterator iterations
         while kept != self.states.end():
-            count += dereference(kept).second.size()
+            count += dereference(kept).second.size() if dereference(kept).first != FILTERED else 0
             nbytes += shares_of(dereference(kept).second)
             preincrement(kept)
-        counted = self.profiles.begin()
-        while counted != self.profiles.end():
-            count += dereference(counted).second.size()
-            iterations = dereference(counted).second.begin()
-            while iterations != dereference(counted).second.end():
-                nbytes += share_of(dereference(iterations).second)
-                preincrement(iterations)
-            preincrement(counted)
         return {
             "masks": self.sets_with_mask,
             "distinct_masks": self.table.masks.size(),

@@ -115,10 +115,14 @@ cdef class ShortestEnds:
     cdef int64_t to_end(self, SetRec* record) except -1 nogil
     cdef int64_t text(self, SetRec* record, int64_t most, vector[uint8_t]& found) except -2 nogil
     cdef int64_t cut(self, const uint8_t* text, Py_ssize_t size, int64_t left, vector[int32_t]& first) except -1 nogil
-    cdef MaskRec* filtered(self, SetRec* record, MaskRec* mask, int64_t left) except NULL nogil
-    cdef MaskRec* keep(self, SetRec* record, MaskRec* mask, int64_t left, vector[int32_t]& ids,
-                       vector[int64_t]& lengths) except NULL nogil
+    cdef MaskRec* filtered(self, SetRec* record, MaskRec* mask, int64_t left, vector[int32_t]& ids,
+                           vector[int64_t]& lengths) except NULL nogil
     cdef MaskRec* only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil
+    cdef int64_t _to_end(self, SetRec* record) except -1 nogil
+    cdef int _walk(self, SetRec* record, vector[int32_t]& ids, vector[int64_t]& lengths) except -1 nogil
+    cdef MaskRec* _keep(self, SetRec* record, MaskRec* mask, int64_t left, const vector[int32_t]& ids,
+                        const vector[int64_t]& lengths) except NULL nogil
+    cdef MaskRec* _only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil
     cdef int32_t _place(self, int32_t state, int32_t counter) except -1 nogil
     cdef int32_t _of_item(self, const Item& item, int32_t* missing) except -1 nogil
     cdef int64_t _length(self, int32_t place, int32_t missing, bint tokens) except -1 nogil

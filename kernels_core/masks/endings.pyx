@@ -17,13 +17,16 @@ Invariants, and why the number is certain:
 It is an upper bound: a token that ends in another rule than it began in is not counted on, nor a longer text of fewer
 tokens.  Values that are to differ are not looked at (`matcher.pyx` does).
 
-With the machine's lock held.  Read on: `../matcher.pyx` (`max_tokens`), `../earley/token_limits.pyx`.
+Who asks holds no lock: a question takes the machine's until it is answered.
+
+Read on: `../text_in_time.pyx` (asks), `../earley/token_limits.pyx`.
 """
 
 cimport cython
 
 from libc.stdint cimport uint32_t
 from libcpp.algorithm cimport sort
+from libcpp.mutex cimport mutex, unique_lock
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED, members_at
 from kernels_core.clock cimport breathe
@@ -67,6 +70,12 @@ cdef class ShortestEnds:
 
     cdef int64_t to_end(self, SetRec* record) except -1 nogil:
         """Tokens to an end of the text from `record`, a stop token not counted; NEVER: none was found."""
+        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
+        self.machine.check_budget()
+        return self._to_end(record)
+
+    cdef int64_t _to_end(self, SetRec* record) except -1 nogil:
+        """`to_end`, with the machine's lock held."""
         cdef Ending* known = <Ending*>ms_load(&record.ending)
         cdef int32_t last
         if known == NULL:
@@ -78,6 +87,7 @@ cdef class ShortestEnds:
     cdef int64_t text(self, SetRec* record, int64_t most, vector[uint8_t]& found) except -2 nogil:
         """The fewest bytes to an end; -1, and nothing is found, if there are none, or more than `most`, or a token
         without text is among them."""
+        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
         cdef vector[int32_t] chain
         cdef int32_t last
         cdef size_t n
@@ -118,14 +128,28 @@ cdef class ShortestEnds:
                         first.push_back(self.trie.ids[i])
         return fewest[0]
 
-    cdef MaskRec* filtered(self, SetRec* record, MaskRec* mask, int64_t left) except NULL nogil:
+    cdef MaskRec* filtered(self, SetRec* record, MaskRec* mask, int64_t left, vector[int32_t]& ids,
+                           vector[int64_t]& lengths) except NULL nogil:
         """`mask`, that of `record`, without the tokens behind which `left` tokens are not enough.
 
-        For sets without token edges.
+        `ids`, `lengths`: all ids of `mask` and how many tokens end the text behind each, for sets with token edges;
+        empty for others: they get what the bytes of tokens say, if that was looked for.
         """
+        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
+        cdef Span* span
+        self._to_end(record)
+        span = <Span*>ms_load(&(<Ending*>record.ending).spans)
+        while span != NULL:
+            if span.low <= left < span.high:
+                return span.mask
+            span = span.next
+        if ids.empty() and not record.tokens:
+            self._walk(record, ids, lengths)
+        return self._keep(record, mask, left, ids, lengths)
+
+    cdef int _walk(self, SetRec* record, vector[int32_t]& ids, vector[int64_t]& lengths) except -1 nogil:
+        """Find the ids that the bytes of tokens lead to from `record`, and how many tokens end the text behind each."""
         cdef vector[Walked] todo
-        cdef vector[int32_t] ids
-        cdef vector[int64_t] lengths
         cdef int32_t[256] found
         cdef int32_t node, count, k, i, past
         cdef int64_t length
@@ -134,13 +158,6 @@ cdef class ShortestEnds:
         cdef SetRec* looked_at = NULL
         cdef SetRec* at
         cdef SetRec* target
-        cdef Span* span
-        self.to_end(record)
-        span = <Span*>ms_load(&(<Ending*>record.ending).spans)
-        while span != NULL:
-            if span.low <= left < span.high:
-                return span.mask
-            span = span.next
         todo.push_back(Walked(0, begun(self.machine, record)))
         while not todo.empty():
             node, at = todo.back().node, todo.back().set
@@ -159,17 +176,17 @@ cdef class ShortestEnds:
                     if loops and _is_within(self.trie.below[self.trie.nodes[found[k]].below], loop):
                         past = self.trie.nodes[found[k]].skip
                 if self.trie.nodes[found[k]].token_first < self.trie.nodes[past].token_first:
-                    length = self.to_end(settled(self.machine, target))
+                    length = self._to_end(settled(self.machine, target))
                     for i in range(self.trie.nodes[found[k]].token_first, self.trie.nodes[past].token_first):
                         ids.push_back(self.trie.ids[i])
                         lengths.push_back(length)
                 if self.trie.nodes[found[k]].skip > past:
                     todo.push_back(Walked(found[k], target))
-        return self.keep(record, mask, left, ids, lengths)
+        return 0
 
-    cdef MaskRec* keep(self, SetRec* record, MaskRec* mask, int64_t left, vector[int32_t]& ids,
-                       vector[int64_t]& lengths) except NULL nogil:
-        """`filtered`, where it is known of the `ids` of `mask` how many tokens end the text behind each."""
+    cdef MaskRec* _keep(self, SetRec* record, MaskRec* mask, int64_t left, const vector[int32_t]& ids,
+                        const vector[int64_t]& lengths) except NULL nogil:
+        """`filtered`, once it is known of all `ids` of `mask` how many tokens end the text behind each."""
         cdef vector[int32_t] allowed, refused, nothing
         cdef Span* span = <Span*>self.machine.arena.take(sizeof(Span))
         cdef Ending* ending = <Ending*>record.ending
@@ -183,7 +200,7 @@ cdef class ShortestEnds:
                 span.high = min(span.high, lengths[n])
                 refused.push_back(ids[n])
         if refused.size() > MOST_TAKEN_OUT or mask.words == NULL and refused.size():
-            span.mask = self.only(mask, allowed)
+            span.mask = self._only(mask, allowed)
         elif refused.size():
             span.mask = self.table.alter(mask, nothing, refused)
         if allowed.empty():
@@ -194,6 +211,11 @@ cdef class ShortestEnds:
 
     cdef MaskRec* only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil:
         """The mask of the ids `allowed`, some of those of `mask`."""
+        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
+        return self._only(mask, allowed)
+
+    cdef MaskRec* _only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil:
+        """`only`, with the machine's lock held."""
         cdef size_t n
         if <int32_t>allowed.size() == mask.population:
             return mask

@@ -15,15 +15,11 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 
 from kernels_core.earley.records cimport SetRec
-from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.cache cimport FILTERED, MaskCache
 from kernels_core.masks.pool cimport PoolEntry, TokenSetPool
-from kernels_core.masks.token_sets cimport TokenSet, token_set_bytes
+from kernels_core.masks.token_sets cimport PROFILE, TokenSet, token_set_bytes
 
 cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")
-
-
-cdef tuple _row(TokenSet* tokens, int32_t state, uint64_t callers, str form):
-    return (<size_t>tokens, state, callers, form, STORAGE[<int>tokens.storage], token_set_bytes(tokens))
 
 
 def held_by(MaskCache masks not None):
@@ -35,33 +31,24 @@ def held_by(MaskCache masks not None):
     """
     cdef list rows = []
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept
-    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]].iterator counted
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]].iterator one
-    cdef unordered_map[int32_t, shared_ptr[TokenSet]].iterator iterations
+    cdef TokenSet* tokens
+    cdef uint64_t callers
     with nogil:
         masks.machine.lock.lock()
     try:
         kept = masks.states.begin()
         while kept != masks.states.end():
+            callers = dereference(kept).first
             one = dereference(kept).second.begin()
             while one != dereference(kept).second.end():
-                rows.append(_row(dereference(one).second.get(), <int32_t>(dereference(one).first >> 36),
-                                 dereference(kept).first, "verdicts"))
+                tokens = dereference(one).second.get()
+                form = "filtered" if callers == FILTERED else "iterations" if tokens.storage == PROFILE else "verdicts"
+                rows.append((<size_t>tokens, <int32_t>(dereference(one).first >> 36),
+                             0 if callers == FILTERED else callers, form, STORAGE[<int>tokens.storage],
+                             token_set_bytes(tokens)))
                 preincrement(one)
             preincrement(kept)
-        one = masks.filtered.begin()
-        while one != masks.filtered.end():
-            rows.append(_row(dereference(one).second.get(), <int32_t>(dereference(one).first >> 36), 0, "filtered"))
-            preincrement(one)
-        counted = masks.profiles.begin()
-        while counted != masks.profiles.end():
-            iterations = dereference(counted).second.begin()
-            while iterations != dereference(counted).second.end():
-                rows.append(_row(dereference(iterations).second.get(), dereference(iterations).first,
-                                 dereference(counted).first,
-                                 "iterations"))
-                preincrement(iterations)
-            preincrement(counted)
     finally:
         masks.machine.lock.unlock()
     return rows
@@ -76,7 +63,7 @@ def made_by(MaskCache masks not None, int first=0):
         masks.machine.lock.lock()
     try:
         for i in range(<size_t>max(first, 0), masks.made.size()):
-            tokens = <TokenSet*>masks.made[i].tokens      # held by `masks.states` or `masks.profiles` for good
+            tokens = <TokenSet*>masks.made[i].tokens      # held by `masks.states` for good
             rows.append((<size_t>tokens, masks.made[i].state, masks.made[i].nanoseconds, STORAGE[<int>tokens.storage]))
     finally:
         masks.machine.lock.unlock()

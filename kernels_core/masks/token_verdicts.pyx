@@ -14,7 +14,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport SetRec
-from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.cache cimport FILTERED, FOR_MASK, MaskCache
 from kernels_core.masks.pool cimport PoolKey
 from kernels_core.masks.strategy cimport Follow
 from kernels_core.masks.whole_subtrees cimport Reach, takes_all
@@ -154,7 +154,7 @@ cdef int _drop(MaskCache masks, int32_t state, int32_t counter, uint8_t* kinds) 
     cdef vector[uint8_t] asked
     cdef int32_t token
     follow.key = 0
-    masks.filtered_set(state, counter, follow, tokens)
+    masks.token_set(state, counter, follow, FOR_MASK, tokens)
     asked.assign(masks.trie.vocab_size, 0)
     part = tokens.get()
     while part != NULL:
@@ -177,24 +177,18 @@ def kept(MaskCache masks, int state, int counter):
     cdef TokenSet* found = NULL
     cdef PoolKey key
     cdef uint64_t local
-    cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator states
-    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]].iterator iterations
+    cdef bint all_counts
+    cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator at
     with nogil:
         masks.machine.lock.lock()
     try:
-        local = masks._pool_key(state, counter, key)
-        if masks.filtered.count(local):
-            found = masks.filtered[local].get()
-        states = masks.states.begin()
-        while found == NULL and states != masks.states.end():
-            if dereference(states).second.count(local):
-                found = dereference(states).second[local].get()
-            preincrement(states)
-        iterations = masks.profiles.begin()
-        while found == NULL and iterations != masks.profiles.end():
-            if dereference(iterations).second.count(state):
-                found = dereference(iterations).second[state].get()
-            preincrement(iterations)
+        for all_counts in range(2):
+            local = masks._pool_key(state, counter, all_counts, key)
+            at = masks.states.begin()
+            while at != masks.states.end():
+                if dereference(at).second.count(local) and (found == NULL or dereference(at).first == FILTERED):
+                    found = dereference(at).second[local].get()
+                preincrement(at)
         if found == NULL:
             return "", "", 0
         return STORAGE[<int>found.storage], STRATEGIES[found.made_by], _bytes(found)
